@@ -81,6 +81,7 @@ function(attn_embed target header)
     string(REPLACE "." "_" name ${name})
     string(REPLACE "\\" "\\\\" text "${text}")
     string(REPLACE "\"" "\\\"" text "${text}")
+    string(REPLACE "??" "?\\?" text "${text}") # no trigraphs
     string(REPLACE "\n" "\\n\"\n\"" text "${text}")
     string(APPEND content "static const char ${name}[] =\n\"${text}\";\n")
   endforeach()

@@ -482,10 +482,10 @@ static const char *const messages[MESSAGE_COUNT][2] = {
     [MESSAGE_PAGE_PLAY] = {"Play", "再生"},
     [MESSAGE_PAGE_NEXT] = {"Next", "次へ"},
     [MESSAGE_PAGE_HINT] =
-        {"Point at a number to see how it is computed. Click or Enter keeps it, Escape releases it, "
-         "arrow keys move.",
-         "数値を指すと計算過程が表示されます。クリックまたは Enter で固定、Escape で解除、"
-         "矢印キーで移動します。"},
+        {"Point at a number, or tap it, to see how it is computed and what it reaches. Click or "
+         "Enter keeps it, Escape releases it, arrow keys move.",
+         "数値を指すかタップすると、計算過程とその値の影響する先が表示されます。クリックまたは "
+         "Enter で固定、Escape で解除、矢印キーで移動します。"},
     [MESSAGE_PAGE_CHECK] = {"The document, checked", "文書の確認結果"},
     [MESSAGE_PAGE_CHECK_HINT] =
         {"Point at a marked number, or move with Tab, to see the right computation.",
@@ -493,8 +493,46 @@ static const char *const messages[MESSAGE_COUNT][2] = {
     [MESSAGE_PAGE_GIVEN] = {"given", "与えられた値"},
     [MESSAGE_PAGE_UNREAD] = {"not read", "読み取れなかった値"},
     [MESSAGE_PAGE_CORRECTED] = {"The document with corrected numbers", "数値を訂正した文書"},
-    [MESSAGE_PAGE_LEGEND] = {"Framed: computed from these. Dotted: computed with this one.",
-                             "実線の枠：計算に使う値。点線の枠：この値を使って計算される値。"},
+    [MESSAGE_PAGE_LEGEND] =
+        {"Solid frame: computed from these. Dotted frame: computed with this one. Marked corner: "
+         "reached over several steps.",
+         "実線の枠：計算に使う値。点線の枠：この値を使って計算される値。角の印：さらに先のステップ"
+         "で影響を受ける値。"},
+    [MESSAGE_PAGE_REACHES] = {"It reaches {0} later values, in {1}.",
+                              "後のステップの値 {0} 個に影響します（{1}）。"},
+    [MESSAGE_PAGE_REACHES_NOTHING] = {"It reaches no later value.",
+                                      "後のステップの値には影響しません。"},
+    [MESSAGE_PAGE_STILL] = {"The numbers of this page cannot be changed: the example is too large, "
+                            "or has an operation "
+                            "that the page cannot compute.",
+                            "このページの数値は変更できません。例が大きすぎるか、ページで計算できな"
+                            "い演算があります。"},
+    [MESSAGE_PAGE_CHANGE] = {"Change the numbers", "数値を変えてみる"},
+    [MESSAGE_PAGE_CHANGE_HINT] =
+        {"Click a given number or a token, or type over it; every step follows. Arrow up and down "
+         "change it by 1.",
+         "与えられた数値やトークンをクリックして書き換えると、後のステップがすべて変わります。"
+         "上下の矢印キーで 1 ずつ増減します。"},
+    [MESSAGE_PAGE_UNDO] = {"Undo", "元に戻す"},
+    [MESSAGE_PAGE_REDO] = {"Redo", "やり直す"},
+    [MESSAGE_PAGE_RESET] = {"Reset", "リセット"},
+    [MESSAGE_PAGE_SCALED] = {"Scale by 1/√d_k", "1/√d_k でスケーリング"},
+    [MESSAGE_PAGE_SCALE] = {"Scores", "スコア"},
+    [MESSAGE_PAGE_TEMPERATURE] = {"Temperature", "温度"},
+    [MESSAGE_PAGE_CAUSAL] = {"Causal mask", "因果マスク"},
+    [MESSAGE_PAGE_AXIS] = {"Softmax along", "ソフトマックスの方向"},
+    [MESSAGE_PAGE_AXIS_ROWS] = {"rows", "行"},
+    [MESSAGE_PAGE_AXIS_COLUMNS] = {"columns", "列"},
+    [MESSAGE_PAGE_SLIPS] = {"Classic slips", "よくある間違い"},
+    [MESSAGE_PAGE_SLIP_UNSCALED] = {"forget √d_k", "√d_k を忘れる"},
+    [MESSAGE_PAGE_SLIP_BY_DK] = {"divide by d_k", "d_k で割る"},
+    [MESSAGE_PAGE_SLIP_COLUMNS] = {"softmax over the queries", "クエリの方向にソフトマックス"},
+    [MESSAGE_PAGE_SLIP_PLAIN] = {"K not transposed", "K を転置しない"},
+    [MESSAGE_PAGE_SHARE] = {"Link", "リンク"},
+    [MESSAGE_PAGE_DOCUMENT] = {"As a document", "文書として"},
+    [MESSAGE_PAGE_COPY] = {"Copy", "コピー"},
+    [MESSAGE_PAGE_COPIED] = {"Copied.", "コピーしました。"},
+    [MESSAGE_PAGE_CLOSE] = {"Close", "閉じる"},
 };
 
 const char *attn_message_text(int message, int32_t language) {

@@ -1,6 +1,7 @@
 """Helpers that all tests of the command line share."""
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -69,3 +70,33 @@ def preload(tmp_path):
                        cwd=tmp_path, check=True)
         return {"LD_PRELOAD": str(tmp_path / "preload.so")}
     return build
+
+
+# ---- Pages in a browser: Chromium, where it is installed ----
+
+@pytest.fixture(scope="session")
+def browser():
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+    path = shutil.which("chromium") or pytest.skip("chromium is not installed: apt-get install chromium")
+    with api.sync_playwright() as p:
+        yield p.chromium.launch(executable_path=path, args=["--no-sandbox"])
+
+
+@pytest.fixture
+def visit(browser):
+    """visit(path, width=1280, scheme="light", **context): the page; the test fails if its script writes an error or loads anything."""
+    problems, contexts = [], []
+
+    def visit(path, width=1280, scheme="light", **options):
+        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+        page.on("request", lambda r: None if r.url.startswith("file:") else problems.append(r.url))
+        page.goto(f"file://{path}")
+        return page
+    yield visit
+    for context in contexts:
+        context.close()
+    assert problems == []

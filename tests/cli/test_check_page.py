@@ -102,21 +102,13 @@ def test_other_outputs_are_refused(attn, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_in_a_browser(attn, tmp_path):
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
-    path = shutil.which("chromium") or pytest.skip("chromium is not installed: apt-get install chromium")
+def test_in_a_browser(attn, tmp_path, visit):
     (tmp_path / "w.md").write_text(FIRST.read_text().replace("0.4458", "0.4468", 1))
     page(attn, tmp_path, "w.md", status=1)
-    with api.sync_playwright() as p:
-        view = p.chromium.launch(executable_path=path, args=["--no-sandbox"]).new_page(viewport={"width": 360, "height": 700})
-        problems = []
-        view.on("pageerror", lambda error: problems.append(str(error)))
-        view.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
-        view.goto(f"file://{tmp_path}/a.html")
-        view.focus("mark.wrong[data-how]")
-        assert view.text_content(".working").endswith("= 0.4458")
-        view.hover("mark.ok[data-how] >> nth=0")
-        assert view.text_content(".working").startswith("Q[")
-        view.keyboard.press("Escape")
-        assert view.is_hidden(".working") and problems == []
-        assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    view = visit(tmp_path / "a.html", width=360)
+    view.focus("mark.wrong[data-how]")
+    assert view.text_content(".working").endswith("= 0.4458")
+    view.hover("mark.ok[data-how] >> nth=0")
+    assert view.text_content(".working").startswith("Q[")
+    view.keyboard.press("Escape")
+    assert view.is_hidden(".working")

@@ -13,8 +13,6 @@
 #include "lesson_panels.h"
 #include "page_text.h"
 
-enum { TERMS_MAX = 200000 };
-
 /* What needs memory, made before the first byte is written. */
 struct prepared_step {
   const attn_panel *plot; /* queries and keys in the plane, or NULL */
@@ -30,7 +28,6 @@ struct lesson_page {
   struct attn_explanation in[2];  /* per language */
   struct prepared_step *prepared; /* of all steps of all examples */
   int32_t steps;                  /* written before this example */
-  int64_t terms;
 };
 
 static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
@@ -141,24 +138,20 @@ static void put_heading(struct lesson_page *p, const struct step_place *at) {
 
 static void put_step(struct lesson_page *p, const struct step_place *at) {
   const struct prepared_step *prepared = &p->prepared[p->steps + at->index];
-  char id[ATTN_STEP_ID_BYTES], number[64];
+  char id[ATTN_STEP_ID_BYTES];
   attn_step_id(p->lesson, at->example, at->s, id);
-  snprintf(number, sizeof number, "\" data-n=\"%d\" tabindex=\"-1\">\n",
-           (int)(p->steps + at->index));
   put(p->out, "<section class=\"step "), put(p->out, class_of(at->s));
-  put(p->out, "\" id=\""), put(p->out, id), put(p->out, number);
+  put(p->out, "\" id=\""), put(p->out, id), put(p->out, "\" tabindex=\"-1\">\n");
   put_heading(p, at);
   put(p->out, "<div class=\"pair\">\n");
-  attn_put_step_table(&(struct attn_step_table){.out = p->out,
-                                                .lesson = p->lesson,
-                                                .example = at->example,
-                                                .step = at->s,
-                                                .marked = prepared->marked,
-                                                .first = p->steps,
-                                                .terms = &p->terms});
+  attn_put_step_table(p->out, p->lesson, at->example, at->s, prepared->marked);
   put(p->out, "<div class=\"words\">\n");
   attn_page_both(p->out, "p", step_values, at);
-  if (prepared->marked) attn_page_both(p->out, "p", step_differences, at);
+  if (prepared->marked) {
+    put(p->out, "<div class=\"differences\">\n");
+    attn_page_both(p->out, "p", step_differences, at);
+    put(p->out, "</div>\n");
+  }
   put(p->out, "</div></div>\n");
   if (prepared->plot) attn_html_panel(p->out, prepared->plot, prepared->plot_number);
   put(p->out, "</section>\n");
@@ -196,8 +189,8 @@ static void put_button(struct attn_out *out, const char *id, int message) {
   put(out, "</button>\n");
 }
 
-static void put_rail(struct lesson_page *p) {
-  put(p->out, "<nav class=\"rail\"><h2>");
+static void put_steps(struct lesson_page *p) {
+  put(p->out, "<nav><h2>");
   attn_page_message(p->out, MESSAGE_PAGE_STEPS);
   put(p->out, "</h2>\n<div class=\"controls\" hidden=\"hidden\">\n");
   put_button(p->out, "previous", MESSAGE_PAGE_PREVIOUS);
@@ -210,6 +203,77 @@ static void put_rail(struct lesson_page *p) {
     put(p->out, "</ol>\n");
   }
   put(p->out, "</nav>\n");
+}
+
+/* ---- What the reader can change ---- */
+
+static void put_check(struct attn_out *out, const char *id, int message) {
+  put(out, "<label data-for=\""), put(out, id), put(out, "\"><input type=\"checkbox\" id=\"x-");
+  put(out, id), put(out, "\"/>");
+  attn_page_message(out, message);
+  put(out, "</label>\n");
+}
+
+static void put_radio(struct attn_out *out, const char *id, int message) {
+  put(out, "<label><input type=\"radio\" name=\"axis\" id=\"x-"), put(out, id), put(out, "\"/>");
+  attn_page_message(out, message);
+  put(out, "</label>\n");
+}
+
+/* low, high: base-2 logarithms. */
+static void put_slider(struct attn_out *out, const char *id, int message, const char *range) {
+  put(out, "<label data-for=\""), put(out, id), put(out, "\">");
+  attn_page_message(out, message);
+  put(out, "<input type=\"range\" step=\"0.05\" "), put(out, range), put(out, " id=\"x-");
+  put(out, id), put(out, "\"/><output></output></label>\n");
+}
+
+static void put_slip(struct attn_out *out, const char *name, int message) {
+  put(out, "<button type=\"button\" data-slip=\""), put(out, name), put(out, "\">");
+  attn_page_message(out, message);
+  put(out, "</button>\n");
+}
+
+static void put_changes(struct attn_out *out) {
+  put(out, "<details class=\"live\" open=\"open\" hidden=\"hidden\"><summary>");
+  attn_page_message(out, MESSAGE_PAGE_CHANGE);
+  put(out, "</summary>\n<p class=\"note\">");
+  attn_page_message(out, MESSAGE_PAGE_CHANGE_HINT);
+  put(out, "</p>\n<p>");
+  put_button(out, "x-undo", MESSAGE_PAGE_UNDO);
+  put_button(out, "x-redo", MESSAGE_PAGE_REDO);
+  put_button(out, "x-reset", MESSAGE_PAGE_RESET);
+  put(out, "</p>\n");
+  put_check(out, "scaled", MESSAGE_PAGE_SCALED);
+  put_slider(out, "scale", MESSAGE_PAGE_SCALE, "min=\"-2\" max=\"8\"");
+  put_slider(out, "temperature", MESSAGE_PAGE_TEMPERATURE, "min=\"-4\" max=\"4\"");
+  put_check(out, "causal", MESSAGE_PAGE_CAUSAL);
+  put(out, "<fieldset data-for=\"other\"><legend>");
+  attn_page_message(out, MESSAGE_PAGE_AXIS);
+  put(out, "</legend>");
+  put_radio(out, "axis-rows", MESSAGE_PAGE_AXIS_ROWS);
+  put_radio(out, "axis-columns", MESSAGE_PAGE_AXIS_COLUMNS);
+  put(out, "</fieldset>\n<fieldset class=\"slips\" data-for=\"scale\"><legend>");
+  attn_page_message(out, MESSAGE_PAGE_SLIPS);
+  put(out, "</legend>");
+  put_slip(out, "unscaled", MESSAGE_PAGE_SLIP_UNSCALED);
+  put_slip(out, "by_dk", MESSAGE_PAGE_SLIP_BY_DK);
+  put_slip(out, "columns", MESSAGE_PAGE_SLIP_COLUMNS);
+  put_slip(out, "plain", MESSAGE_PAGE_SLIP_PLAIN);
+  put(out, "</fieldset>\n<p>");
+  put_button(out, "x-share", MESSAGE_PAGE_SHARE);
+  put_button(out, "x-document", MESSAGE_PAGE_DOCUMENT);
+  put(out, "</p></details>\n");
+}
+
+static void put_dialog(struct attn_out *out) {
+  put(out,
+      "<dialog id=\"x-text\" aria-labelledby=\"x-text-title\"><h2 id=\"x-text-title\"></h2>\n"
+      "<textarea readonly=\"readonly\" rows=\"14\" cols=\"72\" spellcheck=\"false\" "
+      "aria-labelledby=\"x-text-title\"></textarea>\n<p>");
+  put_button(out, "x-copy", MESSAGE_PAGE_COPY);
+  put_button(out, "x-close", MESSAGE_PAGE_CLOSE);
+  put(out, "<output></output></p></dialog>\n");
 }
 
 static void put_example(struct lesson_page *p, int32_t n) {
@@ -229,20 +293,38 @@ static void put_example(struct lesson_page *p, int32_t n) {
 static void put_working_line(struct attn_out *out) {
   put(out,
       "<aside class=\"working\" hidden=\"hidden\" aria-live=\"polite\"><p class=\"how\"></p>"
-      "<p class=\"note\">");
+      "<p class=\"reach\"></p><p class=\"note\">");
   attn_page_message(out, MESSAGE_PAGE_LEGEND);
   put(out, "</p></aside>\n");
 }
 
+/* They share one scope; lesson_page.js is the last. */
+static void put_scripts(struct attn_out *out) {
+  static const char *const scripts[] = {lesson_text_js,    lesson_words_js, lesson_operations_js,
+                                        lesson_live_js,    lesson_plot_js,  lesson_document_js,
+                                        lesson_controls_js};
+  for (size_t n = 0; n < sizeof scripts / sizeof *scripts; n++) {
+    put(out, "<script>//<![CDATA[\n");
+    put(out, scripts[n]);
+    put(out, "//]]></script>\n");
+  }
+}
+
 static void put_body(struct lesson_page *p) {
-  put(p->out, "<div class=\"page\">\n");
-  put_rail(p);
-  put(p->out, "<div class=\"story\">\n<p class=\"note hint\" hidden=\"hidden\">");
+  put(p->out, "<div class=\"page\">\n<div class=\"rail\">\n");
+  put_steps(p);
+  put_changes(p->out);
+  put(p->out, "</div>\n<div class=\"story\">\n<p class=\"note hint\" hidden=\"hidden\">");
   attn_page_message(p->out, MESSAGE_PAGE_HINT);
+  put(p->out, "</p>\n<p class=\"note still\" hidden=\"hidden\">");
+  attn_page_message(p->out, MESSAGE_PAGE_STILL);
   put(p->out, "</p>\n");
   for (int32_t n = 0; n < p->lesson->examples; n++) put_example(p, n);
   put(p->out, "</div></div>\n");
   put_working_line(p->out);
+  put_dialog(p->out);
+  attn_put_lesson_data(p->out, p->lesson);
+  put_scripts(p->out);
 }
 
 /* ---- Memory ---- */
@@ -284,7 +366,7 @@ static void release(struct lesson_page *p) {
 }
 
 attn_status attn_lesson_page(const attn_lesson *lesson, struct attn_out *out, attn_error *err) {
-  struct lesson_page p = {.out = out, .lesson = lesson, .terms = TERMS_MAX};
+  struct lesson_page p = {.out = out, .lesson = lesson};
   const attn_bilingual_text title = attn_message_bilingual(MESSAGE_PICTURE_LESSON);
   attn_status status = prepare(&p, err);
   if (!status) {

@@ -1,41 +1,65 @@
-// Each cell of a step has data-how, its computation, and data-from, the cells that it needs: ranges of
-// "step.top.left.bottom.right". Pointing at a cell or moving to it by keyboard shows both.
-const steps = [...document.querySelectorAll('.step')]
-const cells = steps.flatMap(step => [...step.querySelectorAll('td[id]')])
-const working = document.querySelector('.working')
+// Pointing at a cell or moving to it by keyboard shows how it is computed, the cells that it is computed from, and
+// those that it reaches.
+const steps = () => [...document.querySelectorAll('.step')]
+const workingLine = document.querySelector('.working')
 let kept = null // the cell that stays chosen when the pointer leaves
 let timer = null
 
-for (const step of steps)
-  for (const td of step.querySelectorAll('td[id]')) {
-    const [row, col] = td.id.split('-').slice(-2).map(Number)
-    td.at = {step: Number(step.dataset.n), row, col}
-    td.from = (td.dataset.from || '').split(' ').filter(Boolean).map(range => {
-      const [step, top, left, bottom, right] = range.split('.').map(Number)
-      return {step, top, left, bottom, right}
-    })
-  }
+// ---- Sources and reach ----
 
-const needs = (td, {step, row, col}) => td.from.some(range => range.step === step &&
-  range.top <= row && row <= range.bottom && range.left <= col && col <= range.right)
+const cellAt = (s, i, j) => document.getElementById(`${s.id}-${i}-${j}`)
+
+function markSources(e, s, row, col) {
+  for (const [n, top, left, bottom, right] of sources(e, s, row, col))
+    for (let i = top; i <= bottom; i++) for (let j = left; j <= right; j++) cellAt(s.from[n], i, j)?.classList.add('from')
+}
+
+// Marks what depends on a cell: directly, and over later steps. A masked weight is 0 whatever the scores are.
+function markReach(e, s, row, col) {
+  const reached = new Map([[s, new Set([row * s.value.cols + col])]])
+  let count = 0
+  for (const one of e.steps.slice(e.steps.indexOf(s) + 1)) {
+    if (!one.from.some(from => reached.has(from))) continue
+    const own = new Set()
+    for (let i = 0; i < one.value.rows; i++)
+      for (let j = 0; j < one.value.cols; j++) {
+        const hits = sources(e, one, i, j).filter(([n, ...block]) => hasAny(reached.get(one.from[n]), one.from[n].value.cols, block))
+        if (!hits.length || (s.name !== 'mask' && isHidden(one, i, j))) continue
+        own.add(i * one.value.cols + j)
+        cellAt(one, i, j)?.classList.add(hits.some(([n]) => one.from[n] === s) ? 'to' : 'reached')
+      }
+    if (own.size) reached.set(one, own)
+    count += own.size
+  }
+  return {count, steps: [...reached.keys()].slice(1)}
+}
+
+function hasAny(cells, cols, [top, left, bottom, right]) {
+  for (let i = top; cells && i <= bottom; i++) for (let j = left; j <= right; j++) if (cells.has(i * cols + j)) return true
+  return false
+}
 
 function show(td) {
-  for (const one of cells) one.classList.remove('from', 'to', 'chosen')
-  working.hidden = !td
-  if (!td) return
+  for (const one of document.querySelectorAll('.from, .to, .reached, .chosen')) one.classList.remove('from', 'to', 'reached', 'chosen')
+  workingLine.hidden = !td || !isLive
+  if (!td || !isLive) return
+  const {e, s} = stepOf(td), [row, col] = placeOf(td)
   td.classList.add('chosen')
-  for (const one of cells) {
-    if (needs(td, one.at)) one.classList.add('from')
-    if (needs(one, td.at)) one.classList.add('to')
-  }
-  working.querySelector('.how').textContent = td.dataset.how || td.id
+  markSources(e, s, row, col)
+  const reach = markReach(e, s, row, col)
+  workingLine.querySelector('.how').replaceChildren(...both(language => working(e, s, row, col, language)))
+  workingLine.querySelector('.reach').replaceChildren(...both(language => reach.count
+    ? say(language, 'PAGE_REACHES', reach.count, reach.steps.map(one => one.symbol).join(say(language, 'COMMA')))
+    : say(language, 'PAGE_REACHES_NOTHING')))
 }
 
 function keep(td) {
   kept = td
   show(td)
-  history.replaceState(null, '', td ? '#' + td.id : location.pathname + location.search)
+  writeAddress(td ? td.id : '')
 }
+
+// ---- Moving ----
 
 // One cell of each table can be reached by Tab; arrow keys move on.
 function enter(td) {
@@ -53,51 +77,76 @@ function neighbour(td, key) {
 }
 
 function current() {
-  const below = steps.findIndex(step => step.getBoundingClientRect().top > innerHeight / 3)
-  return below === -1 ? steps.length - 1 : Math.max(below - 1, 0)
+  const below = steps().findIndex(step => step.getBoundingClientRect().top > innerHeight / 3)
+  return below === -1 ? steps().length - 1 : Math.max(below - 1, 0)
 }
 
 function mark() {
-  const now = steps[current()].id
+  const now = steps()[current()]?.id
   for (const link of document.querySelectorAll('.rail a'))
     link.classList.toggle('now', link.hash === '#' + now)
 }
 
 let last = 0 // the step that "next" continues from
 function go(by) {
-  last = Math.min(Math.max(last + by, 0), steps.length - 1)
-  steps[last].scrollIntoView({block: 'start'})
-  steps[last].focus({preventScroll: true})
-  history.replaceState(null, '', '#' + steps[last].id)
+  last = Math.min(Math.max(last + by, 0), steps().length - 1)
+  const step = steps()[last]
+  step.scrollIntoView({block: 'start'})
+  step.focus({preventScroll: true})
+  writeAddress(step.id)
   return last
 }
 
 function play(on) {
-  const button = document.getElementById('play')
   clearInterval(timer)
-  timer = on ? setInterval(() => { if (go(1) === steps.length - 1) play(false) }, 4000) : null
-  button.setAttribute('aria-pressed', String(Boolean(on)))
+  timer = on ? setInterval(() => { if (go(1) === steps().length - 1) play(false) }, 4000) : null
+  document.getElementById('play').setAttribute('aria-pressed', String(Boolean(on)))
 }
 
-for (const td of cells) {
-  td.tabIndex = td.matches('tbody tr:first-child td:nth-child(2)') ? 0 : -1
-  td.addEventListener('pointerenter', () => show(td))
-  td.addEventListener('pointerleave', () => show(kept))
-  td.addEventListener('focus', () => show(td))
-  td.addEventListener('blur', () => show(kept))
-  td.addEventListener('click', () => { enter(td); keep(kept === td ? null : td) })
+// ---- Events ----
+
+const cellOf = event => event.target.closest?.('.step td[id]')
+story.addEventListener('pointerover', event => { if (event.pointerType !== 'touch' && !before) show(cellOf(event) ?? kept) })
+story.addEventListener('pointerleave', () => { if (!before) show(kept) })
+story.addEventListener('focusin', event => { if (cellOf(event) && !before) show(cellOf(event)) })
+story.addEventListener('focusout', () => { if (!before) show(kept) })
+story.addEventListener('click', event => {
+  const td = cellOf(event), th = event.target.closest('.step th')
+  if (event.target.matches('input')) return
+  if (td && isEditable(td)) { enter(td); keep(td); editCell(td) }
+  else if (td) { enter(td); keep(kept === td ? null : td) }
+  else if (th && tokenKey(th)) editToken(th)
+})
+
+function pressCell(td, event) {
+  const editable = isEditable(td)
+  if (event.key.startsWith('Arrow')) { const next = neighbour(td, event.key); if (next) enter(next) }
+  else if (editable && (event.key === 'Enter' || event.key === 'F2')) { keep(td); editCell(td) }
+  else if (editable && /^[-+.0-9]$/.test(event.key)) { keep(td); editCell(td, event.key) }
+  else if (event.key === 'Enter' || event.key === ' ') keep(kept === td ? null : td)
+  else return false
+  return true
+}
+
+function press(event) {
+  const td = event.target.closest('td[id]'), th = event.target.closest('th[tabindex]')
+  if (event.key === 'Escape') keep(null)
+  else if (td && pressCell(td, event)) return true
+  else if (th && (event.key === 'Enter' || event.key === 'F2')) editToken(th)
+  else if (event.key === 'ArrowLeft') go(-1)
+  else if (event.key === 'ArrowRight') go(1)
+  else return false
+  return true
 }
 
 document.addEventListener('keydown', event => {
-  if (event.altKey || event.ctrlKey || event.metaKey || event.target.matches('input, summary')) return
-  const td = event.target.closest('td[id]')
-  if (event.key === 'Escape') keep(null)
-  else if (td && event.key.startsWith('Arrow')) { const next = neighbour(td, event.key); if (next) enter(next) }
-  else if (td && (event.key === 'Enter' || event.key === ' ')) keep(kept === td ? null : td)
-  else if (event.key === 'ArrowLeft') go(-1)
-  else if (event.key === 'ArrowRight') go(1)
-  else return
-  event.preventDefault()
+  if (event.target.matches('input, textarea, summary') || control('text').open) return
+  const modified = event.ctrlKey || event.metaKey, key = event.key.toLowerCase()
+  if (isLive && modified && !event.altKey && (key === 'z' || key === 'y')) {
+    event.preventDefault()
+    return key === 'y' || event.shiftKey ? redo() : undo()
+  }
+  if (!event.altKey && !modified && press(event)) event.preventDefault()
 })
 document.getElementById('previous').addEventListener('click', () => go(-1))
 document.getElementById('next').addEventListener('click', () => go(1))
@@ -107,13 +156,29 @@ for (const scrolling of ['wheel', 'touchmove']) // by the reader, unlike the scr
   document.addEventListener(scrolling, () => { last = current() }, {passive: true})
 addEventListener('hashchange', follow)
 
-// "#scores-0-2" is a cell, "#scores" a step.
+// "#scores-0-2" is a cell, "#scores" a step; changes follow a question mark.
 function follow() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)))
-  if (target && target.matches('td[id]')) { kept = target; enter(target); show(target) }
-  else if (steps.includes(target)) last = steps.indexOf(target)
+  const [id, query] = location.hash.slice(1).split(/\?(.*)/s)
+  if (isLive && query !== undefined) {
+    const next = changesOf(query)
+    if (JSON.stringify(next) !== JSON.stringify(changes)) past.push(changes), future = [], changes = next, draw()
+  }
+  target = decodeURIComponent(id)
+  const found = document.getElementById(target)
+  if (found?.matches('.step td[id]')) { kept = found; enter(found); show(found); found.scrollIntoView({block: 'center'}) }
+  else if (steps().includes(found)) { last = steps().indexOf(found); if (query !== undefined) found.scrollIntoView() }
+  if (isLive && query === undefined) writeAddress()
 }
 
-for (const part of document.querySelectorAll('.controls, .hint')) part.hidden = false
+for (const td of document.querySelectorAll('.step td[id]'))
+  td.tabIndex = td.matches('tbody tr:first-child td:nth-child(2)') ? 0 : -1
+for (const part of document.querySelectorAll('.controls')) part.hidden = false
+document.querySelector('.hint').hidden = !isLive
+document.querySelector('.still').hidden = isLive
+if (isLive) {
+  startControls()
+  draw()
+}
 follow()
+past = []
 mark()
