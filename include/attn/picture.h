@@ -148,6 +148,29 @@ ATTN_API attn_status attn_check_draw(const attn_lesson *lesson, const attn_check
                                      size_t bytes, const attn_style *style, const attn_sink *sink,
                                      attn_error *err);
 
+/** A document of an index. */
+typedef struct attn_check_entry {
+  const char *file;         /* its name */
+  const char *page;         /* the address of its page (attn_check_draw), or NULL: no link */
+  const attn_lesson *lesson;
+  const attn_check *check;  /* lesson or check NULL: it could not be read */
+  const char *problem;      /* then why, or NULL */
+} attn_check_entry;
+
+/**
+ * Writes an index of checked documents as one HTML page, in both languages: a table of their names with links, verdicts,
+ * the first wrong number (its cell, line, what is printed and what is correct) and its likely cause. A script sorts it by
+ * verdict.
+ *
+ *   entries  in   count of them, at least 1
+ *
+ * Errors  ATTN_ERR_ARGUMENT: a NULL pointer, no entries; ATTN_ERR_FILE (the sink has stopped).
+ * Cost    linear in the entries. Threads may call it concurrently.
+ */
+ATTN_API attn_status attn_check_draw_index(const attn_check_entry *entries, int32_t count,
+                                           const attn_style *style, const attn_sink *sink,
+                                           attn_error *err);
+
 /**
  * Draws every step of every example of a lesson: matrices as numbers, weights as a heat map with the
  * tokens' names, and queries and keys of width 2 also as arrows. ATTN_PICTURE_HTML is the whole explanation

@@ -493,6 +493,13 @@ static const char *const messages[MESSAGE_COUNT][2] = {
     [MESSAGE_PAGE_GIVEN] = {"given", "与えられた値"},
     [MESSAGE_PAGE_UNREAD] = {"not read", "読み取れなかった値"},
     [MESSAGE_PAGE_CORRECTED] = {"The document with corrected numbers", "数値を訂正した文書"},
+    [MESSAGE_PAGE_INDEX] = {"The checked documents", "確認した文書の一覧"},
+    [MESSAGE_PAGE_FILE] = {"File", "ファイル"},
+    [MESSAGE_PAGE_VERDICT] = {"Verdict", "判定"},
+    [MESSAGE_PAGE_FIRST_WRONG] = {"First wrong value (line; printed, correct)",
+                                  "最初の誤り（行、文書の値、正しい値）"},
+    [MESSAGE_PAGE_CAUSE] = {"Likely cause", "考えられる原因"},
+    [MESSAGE_PAGE_UNREADABLE] = {"cannot be read", "読み取れません"},
     [MESSAGE_PAGE_LEGEND] =
         {"Solid frame: computed from these. Dotted frame: computed with this one. Marked corner: "
          "reached over several steps.",

@@ -1,5 +1,6 @@
 """attn check --html: the author's document with its numbers marked."""
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -97,9 +98,77 @@ def test_markup_of_the_document_is_text(attn, tmp_path):
 
 
 def test_other_outputs_are_refused(attn, tmp_path):
-    assert "one document" in attn("check", FIRST, FIRST, "--html", "a.html", status=2).stderr
     assert "leave out --json" in attn("check", FIRST, "--json", "--html", "a.html", status=2).stderr
     assert list(tmp_path.iterdir()) == []
+
+
+# ---- Several documents ----
+
+@pytest.fixture
+def hand_ins(tmp_path):
+    folder = tmp_path / "hand-ins"
+    folder.mkdir()
+    (folder / "b.md").write_text(FIRST.read_text())
+    (folder / "a.md").write_text(FIRST.read_text().replace("0.4458", "0.4468", 1))
+    (folder / '<c> "&\u202e.md').write_text((LESSONS / "03-causal.md").read_text())
+    (folder / "empty.txt").write_text("Hello.\n")
+    (folder / "bad.py").write_bytes(b"x = 1\0\n")
+    (folder / "picture.png").write_bytes(b"no document")
+    return folder
+
+
+def rows(folder):
+    root = ET.fromstring((folder / "index.html").read_text().replace("<!DOCTYPE html>", ""))
+    return [["".join(cell.itertext()) for cell in row] + [a.get("href") for a in row.iter("a")] for row in root.find(".//tbody")]
+
+
+def test_an_index_of_hand_ins(attn, tmp_path, hand_ins):
+    """Each file once, with the verdict of the JSON, the first wrong value, and a page that is that of the file alone."""
+    result = attn("check", "hand-ins", "--html", "out", "--quiet", status=2)
+    assert result.stdout == "wrote out/index.html\n" and "bad.py:1:6" in result.stderr
+    table = {row[0]: row[1:] for row in rows(tmp_path / "out")}
+    assert list(table) == ["hand-ins/" + n for n in ('<c> "&\ufffd.md', "a.md", "b.md", "bad.py", "empty.txt")]
+    assert table["hand-ins/b.md"][:3] == ["correctすべて正しい", "", ""]
+    _, wrong, cause, page = table["hand-ins/a.md"]
+    assert wrong.startswith("weights[Mia,Mia] ") and wrong.endswith(" 0.4468 0.4458") and cause
+    assert "binary" in table["hand-ins/bad.py"][1] and len(table["hand-ins/bad.py"]) == 3  # no page
+    attn("check", "hand-ins/a.md", "--html", "alone.html", status=1)
+    assert (tmp_path / "out" / page).read_text() == (tmp_path / "alone.html").read_text()
+    assert len(list((tmp_path / "out").iterdir())) == 5
+
+
+def test_files_and_folders_are_the_same(attn, tmp_path, hand_ins):
+    names = sorted(str(p.relative_to(tmp_path)) for p in hand_ins.iterdir() if p.suffix != ".png")
+    attn("check", *names, "--html", "one", "--quiet", status=2)
+    attn("check", "hand-ins", "--html", "two", "--quiet", status=2)
+    assert {p.name: p.read_bytes() for p in (tmp_path / "one").iterdir()} == {p.name: p.read_bytes() for p in (tmp_path / "two").iterdir()}
+    assert attn("check", "hand-ins", "--json", status=2).stdout == attn("check", *names, "--json", status=2).stdout
+
+
+def test_no_partial_folder(attn, tmp_path, hand_ins):
+    """An existing folder is not touched; nothing is left where a page cannot be written."""
+    (tmp_path / "out").mkdir()
+    assert "out: exists" in attn("check", "hand-ins", "--html", "out", status=2).stderr
+    assert "cannot create" in attn("check", "hand-ins", "--html", "none/out", status=2).stderr
+    (tmp_path / "no").mkdir()
+    assert "no .md" in attn("check", "no", "--html", "new", status=2).stderr
+    limited = subprocess.run(["bash", "-c", f"ulimit -f 16; {os.environ['ATTN_BIN']} check hand-ins --html new --quiet"],
+                             cwd=tmp_path, capture_output=True, text=True)
+    assert limited.returncode == 2 and "cannot write" in limited.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["hand-ins", "no", "out"] and not list((tmp_path / "out").iterdir())
+
+
+def test_the_index_in_a_browser(attn, tmp_path, hand_ins, visit):
+    attn("check", "hand-ins", "--html", "out", "--quiet", status=2)
+    view = visit(tmp_path / "out/index.html", width=360)
+    names = "[...document.querySelectorAll('.index th[scope=row]')].map(th => th.textContent.split('/')[1][0])"
+    assert view.evaluate(names) == ["<", "a", "b", "b", "e"] and view.evaluate("document.querySelectorAll('c').length") == 0
+    view.click("text=Verdict")
+    assert view.evaluate(names)[0] == "a" and view.get_attribute("th >> nth=1", "aria-sort") == "ascending"
+    view.keyboard.press("Enter")
+    assert view.evaluate(names)[-1] == "a" and view.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    view.click("text=hand-ins/a.md")
+    assert view.inner_text("mark.wrong >> nth=0")
 
 
 def test_in_a_browser(attn, tmp_path, visit):

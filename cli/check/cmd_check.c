@@ -1,24 +1,30 @@
 /* cmd_check.c -- attn check: check the numbers of worked examples. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "check_folder.h"
 #include "command.h"
 #include "console.h"
 #include "picture_files.h"
 
 static const char help[] =
     "attn check - check the numbers of worked examples of attention\n\n"
-    "usage: attn check FILE... [OPTION...]\n\n"
+    "usage: attn check FILE|FOLDER... [OPTION...]\n\n"
     "Recomputes every step from the numbers that the document gives, and names the first wrong\n"
     "number and its likely cause. FILE is Markdown, plain text or a Python snippet, in English or\n"
-    "Japanese; - is standard input.\n\n"
+    "Japanese; - is standard input. A FOLDER stands for its .md, .markdown, .txt, .py and .ipynb\n"
+    "files.\n\n"
     "  --json              one line of JSON per file (docs/check.schema.json)\n"
     "  --explain-reading   also how each matrix was read: its line, step, formula, and how many "
     "of\n"
     "                      its values agree (always in --json)\n"
-    "  --html FILE         the document as a page: each number marked as correct, wrong, carried "
+    "  --html OUT          the document as a page: each number marked as correct, wrong, carried "
     "or not\n"
-    "                      read, with its right computation. One document\n"
+    "                      read, with its right computation. Of several documents: OUT is a new\n"
+    "                      folder with a page each and index.html, a table of their verdicts, "
+    "first\n"
+    "                      wrong values and causes\n"
     "  --quiet             print nothing; only the exit status\n"
     "  --lang en|ja        language of the report [LC_ALL, LC_MESSAGES or LANG]\n"
     "  --precision N       digits after the decimal point, 0 to 17 [4]\n"
@@ -29,12 +35,14 @@ static const char help[] =
     "examples:\n"
     "  attn check lesson.md\n"
     "  attn check lesson.md --html checked.html\n"
+    "  attn check hand-ins/ --html checked --quiet\n"
     "  attn check --json *.md\n";
 
 struct check_options {
   attn_style style;
   int json, quiet, reading, help;
   struct attn_cli_pictures page;
+  struct attn_cli_check_pages *pages; /* of several documents, or NULL */
 };
 
 static int report_file_error(const char *path, const struct check_options *o,
@@ -84,22 +92,77 @@ static attn_status draw(const void *data, attn_picture_format format, const attn
   return attn_check_draw(d->lesson, d->check, d->text, d->bytes, d->style, sink, err);
 }
 
+/* Writes the page that was requested; the pages of several documents then own lesson and check. */
+static attn_status write_page(const struct check_options *o, const char *path, attn_lesson **lesson,
+                              attn_check **check, const char *text, size_t bytes,
+                              const attn_error *problem, attn_error *err) {
+  if (!o->pages) {
+    const struct checked_document document = {*lesson, *check, text, bytes, &o->style};
+    return problem ? ATTN_OK : attn_cli_write_pictures(&o->page, draw, &document, err);
+  }
+  attn_lesson *own_lesson = problem ? NULL : *lesson;
+  attn_check *own_check = problem ? NULL : *check;
+  if (!problem) *lesson = NULL, *check = NULL;
+  return attn_cli_pages_add(o->pages, path, own_lesson, own_check, text, bytes, problem, &o->style,
+                            err);
+}
+
 static int check_file(const char *path, const void *options) {
   const struct check_options *o = options;
-  attn_error err;
+  attn_error problem, err;
   attn_lesson *lesson;
   attn_check *check = NULL;
   char *text = NULL;
   size_t bytes = 0;
-  attn_status status = attn_cli_read_document(path, &lesson, &text, &bytes, &err);
-  if (!status) status = attn_lesson_check(lesson, &check, &err);
-  int result = status ? report_file_error(path, o, &err) : print_result(path, lesson, check, o);
-  const struct checked_document document = {lesson, check, text, bytes, &o->style};
-  if (!status && attn_cli_write_pictures(&o->page, draw, &document, &err) != ATTN_OK)
+  attn_status status = attn_cli_read_document(path, &lesson, &text, &bytes, &problem);
+  if (!status) status = attn_lesson_check(lesson, &check, &problem);
+  int result = status ? report_file_error(path, o, &problem) : print_result(path, lesson, check, o);
+  if (write_page(o, path, &lesson, &check, text, bytes, status ? &problem : NULL, &err)) {
     result = attn_cli_report_error("check", NULL, &err);
+    if (o->pages) o->pages->failed = 1;
+  }
   free(text);
   attn_check_free(check);
   attn_lesson_free(lesson);
+  return result;
+}
+
+/* ---- Several documents ---- */
+
+static int check_documents(const struct attn_cli_documents *list, const struct check_options *o) {
+  int highest = EXIT_OK;
+  for (int n = 0; n < list->count && !(o->pages && o->pages->failed); n++) {
+    int status = check_file(list->path[n], o);
+    if (status > highest) highest = status;
+  }
+  return highest;
+}
+
+static int check_to_folder(const struct attn_cli_documents *list, struct check_options *o) {
+  struct attn_cli_check_pages pages;
+  attn_error err;
+  int result = EXIT_TROUBLE;
+  o->pages = &pages;
+  attn_status status = attn_cli_pages_begin(&pages, o->page.html, list->count, &err);
+  if (!status) result = check_documents(list, o);
+  if (!status && !pages.failed) status = attn_cli_pages_finish(&pages, &o->style, &err);
+  if (status) result = attn_cli_report_error("check", NULL, &err);
+  attn_cli_pages_end(&pages);
+  return result;
+}
+
+static int is_folder_of_pages(const struct attn_cli_documents *list, int files, char **argv) {
+  return list->count > 1 || (files == 1 && strcmp(list->path[0], argv[1]));
+}
+
+static int check_all(int files, char **argv, struct check_options *o) {
+  struct attn_cli_documents list;
+  attn_error err;
+  if (attn_cli_list_documents(&list, argv + 1, files, &err))
+    return attn_cli_report_error("check", NULL, &err);
+  int result = o->page.html && is_folder_of_pages(&list, files, argv) ? check_to_folder(&list, o)
+                                                                      : check_documents(&list, o);
+  attn_cli_free_documents(&list);
   return result;
 }
 
@@ -117,10 +180,8 @@ int attn_cmd_check(int argc, char **argv) {
     return EXIT_TROUBLE;
   if (o.help) return fputs(help, stdout), EXIT_OK;
   if (!files) return attn_cli_print_usage_error("check", "expected a file");
-  if (o.page.html && (files > 1 || o.json))
-    return attn_cli_print_usage_error(
-        "check", files > 1 ? "a page shows one document; run attn check once per file"
-                           : "--html writes a page; leave out --json");
+  if (o.page.html && o.json)
+    return attn_cli_print_usage_error("check", "--html writes a page; leave out --json");
   if (attn_cli_parse_style("check", &style, &o.style)) return EXIT_TROUBLE;
-  return attn_cli_for_each_file(files, argv, check_file, &o);
+  return check_all(files, argv, &o);
 }
