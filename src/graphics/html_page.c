@@ -87,6 +87,9 @@ static void put_head(struct attn_out *out, const attn_bilingual_text *title, int
   put(out,
       "<head>\n<meta charset=\"utf-8\"/>\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"/>\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+      "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+      "form-action 'none'\"/>\n"
       "<meta name=\"color-scheme\" content=\"light dark\"/>\n<title>");
   attn_xml_text(out, attn_text_in(title, language));
   put(out, "</title>\n<style>\n");

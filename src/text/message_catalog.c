@@ -496,8 +496,8 @@ static const char *const messages[MESSAGE_COUNT][2] = {
     [MESSAGE_PAGE_INDEX] = {"The checked documents", "確認した文書の一覧"},
     [MESSAGE_PAGE_FILE] = {"File", "ファイル"},
     [MESSAGE_PAGE_VERDICT] = {"Verdict", "判定"},
-    [MESSAGE_PAGE_FIRST_WRONG] = {"First wrong value (line; printed, correct)",
-                                  "最初の誤り（行、文書の値、正しい値）"},
+    [MESSAGE_PAGE_FIRST_WRONG] = {"First wrong value (printed, correct)",
+                                  "最初の誤り（文書の値、正しい値）"},
     [MESSAGE_PAGE_CAUSE] = {"Likely cause", "考えられる原因"},
     [MESSAGE_PAGE_UNREADABLE] = {"cannot be read", "読み取れません"},
     [MESSAGE_PAGE_LEGEND] =

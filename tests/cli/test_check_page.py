@@ -130,7 +130,7 @@ def test_an_index_of_hand_ins(attn, tmp_path, hand_ins):
     assert list(table) == ["hand-ins/" + n for n in ('<c> "&\ufffd.md', "a.md", "b.md", "bad.py", "empty.txt")]
     assert table["hand-ins/b.md"][:3] == ["correctすべて正しい", "", ""]
     _, wrong, cause, page = table["hand-ins/a.md"]
-    assert wrong.startswith("weights[Mia,Mia] ") and wrong.endswith(" 0.4468 0.4458") and cause
+    assert "weights[Mia,Mia] " in wrong and "line 124" in wrong and wrong.endswith(" 0.4468 0.4458") and cause
     assert "binary" in table["hand-ins/bad.py"][1] and len(table["hand-ins/bad.py"]) == 3  # no page
     attn("check", "hand-ins/a.md", "--html", "alone.html", status=1)
     assert (tmp_path / "out" / page).read_text() == (tmp_path / "alone.html").read_text()

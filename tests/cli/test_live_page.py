@@ -6,14 +6,16 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from conftest import LESSONS, json_lines, softmax
+from conftest import LESSONS, SOURCE, json_lines, softmax
 
 LIVE = ["02-first-attention.ja.md", "03-causal.md", "04-cross-attention.md", "05-columns.md", "06-heads.md", "07-why-scale.py",
-        "08-positions.md", "09-additive.md", "10-general.md"]
+        "08-positions.md", "09-additive.md", "10-general.md", "alignments.md"]
+FOLDERS = (LESSONS, SOURCE / "tests/lesson/graph")
 
 
-def open_page(attn, tmp_path, visit, lesson, *options, **view):
-    attn("explain", lesson, "--html", "a.html", *options)
+def open_page(attn, tmp_path, visit, name, *options, **view):
+    path = next((folder / name for folder in FOLDERS if (folder / name).exists()), name)
+    attn("explain", path, "--html", "a.html", *options)
     view = visit(tmp_path / "a.html", **view)
     assert view.evaluate("isLive")
     return view
@@ -31,10 +33,10 @@ DRAWN = """html => {
 }"""
 
 
-@pytest.mark.parametrize("name", LIVE)
+@pytest.mark.parametrize("name", [*LIVE, "exponentials.md"])
 def test_the_script_writes_what_the_library_writes(attn, tmp_path, visit, name):
     """All headings, formulas, values, sentences and arrows, erased and written again by the script."""
-    view = open_page(attn, tmp_path, visit, LESSONS / name)
+    view = open_page(attn, tmp_path, visit, name)
     html = (tmp_path / "a.html").read_text()
     view.evaluate("""() => {
       for (const step of document.querySelectorAll('.step')) {
@@ -121,7 +123,7 @@ def differences(steps, explained, by_name):
 @pytest.mark.parametrize("name", LIVE)
 def test_each_edit_gives_the_numbers_of_the_library(attn, tmp_path, visit, name):
     """To the last printed digit; and the documents are correct. 56 random edits of each lesson (504) with ATTN_ALL=1."""
-    view, draw, results = open_page(attn, tmp_path, visit, LESSONS / name), random.Random(name), []
+    view, draw, results = open_page(attn, tmp_path, visit, name), random.Random(name), []
     ids = view.evaluate("[...document.querySelectorAll('td.given')].map(td => td.id)")
     masks = [one for one in ids if one.startswith("mask")]
     causal, suffix = view.evaluate("has.causal"), name.rpartition(".")[2]
@@ -138,6 +140,11 @@ def test_each_edit_gives_the_numbers_of_the_library(attn, tmp_path, visit, name)
         assert set(verdicts) == {"correct"}
 
 
+def test_operations_of_no_lesson_here(attn, tmp_path, visit):
+    view = open_page(attn, tmp_path, visit, "03-causal.md")
+    assert view.evaluate("Array.from(evaluate({op: 'tanh', from: [{value: matrix(1, 3, (i, j) => j - 0.5)}]}).at)") == pytest.approx(np.tanh([-0.5, 0.5, 1.5]))
+
+
 # ---- By hand ----
 
 def value(view, cell):
@@ -146,7 +153,7 @@ def value(view, cell):
 
 @pytest.mark.parametrize("look", [("light", 1280), ("dark", 360)], ids=str)
 def test_editing_undo_and_links(attn, tmp_path, visit, look):
-    view = open_page(attn, tmp_path, visit, LESSONS / "01-first-attention.md", scheme=look[0], width=look[1])
+    view = open_page(attn, tmp_path, visit, "01-first-attention.md", scheme=look[0], width=look[1])
     old = value(view, "weights-0-0")
     view.click("#X-0-1")
     view.keyboard.type("2.5")
@@ -177,7 +184,7 @@ def test_editing_undo_and_links(attn, tmp_path, visit, look):
 
 
 def test_tokens_controls_and_slips(attn, tmp_path, visit):
-    view = open_page(attn, tmp_path, visit, LESSONS / "01-first-attention.md")
+    view = open_page(attn, tmp_path, visit, "01-first-attention.md")
     view.click("#X tbody th >> nth=0")
     view.keyboard.type("Tom")
     view.keyboard.press("Enter")
@@ -207,12 +214,12 @@ def test_a_key_that_is_not_transposed(attn, tmp_path, visit):
     view.click("[data-slip=plain]")
     assert [[value(view, f"scores-{i}-{j}") for j in range(2)] for i in range(2)] == [
         [sum(q[i][n] * k[n][j] for n in range(2)) for j in range(2)] for i in range(2)]
-    view = open_page(attn, tmp_path, visit, LESSONS / "01-first-attention.md")
+    view = open_page(attn, tmp_path, visit, "01-first-attention.md")
     assert view.is_hidden("[data-slip=plain]")
 
 
 def test_text_to_copy(attn, tmp_path, visit):
-    view = open_page(attn, tmp_path, visit, LESSONS / "03-causal.md")
+    view = open_page(attn, tmp_path, visit, "03-causal.md")
     view.click("#x-document")
     text = view.input_value("dialog textarea")
     assert view.is_visible("dialog") and "weights = softmax(masked)" in text

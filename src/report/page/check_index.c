@@ -54,14 +54,21 @@ static struct wrong_number first_wrong(const attn_check_entry *d) {
   return found;
 }
 
-static void put_wrong(struct attn_out *out, const struct wrong_number *w) {
-  char address[ATTN_ADDRESS_BYTES], number[ATTN_NUMBER_BYTES], line[16];
-  const attn_finding *f = w->finding;
-  attn_xml_text(out, attn_address(w->example, w->step, f->row, f->col, address));
+static void write_line(struct attn_out *out, int language, const void *data) {
+  const attn_finding *f = data;
+  char line[16];
+  (void)language;
   snprintf(line, sizeof line, "%d", (int)f->line);
-  put(out, " <span class=\"note\">"), put(out, line), put(out, "</span> <s>");
-  put(out, attn_number_text(f->printed, out->style.precision, number)), put(out, "</s> ");
-  put(out, attn_number_text(f->expected, out->style.precision, number));
+  attn_out_message(out, MESSAGE_READ_LINE, line, NULL);
+}
+
+static void put_wrong(struct attn_out *out, const struct wrong_number *w) {
+  char address[ATTN_ADDRESS_BYTES], number[ATTN_NUMBER_BYTES];
+  const attn_finding *f = w->finding;
+  attn_page_both(out, "span", write_line, f);
+  attn_xml_text(out, attn_address(w->example, w->step, f->row, f->col, address));
+  put(out, " <s>"), put(out, attn_number_text(f->printed, out->style.precision, number));
+  put(out, "</s> "), put(out, attn_number_text(f->expected, out->style.precision, number));
 }
 
 /* ---- A row ---- */

@@ -94,6 +94,7 @@ function showText(title, text) {
   dialog.querySelector('output').textContent = ''
   dialog.showModal()
   dialog.querySelector('textarea').select()
+  dialog.querySelector('textarea').scrollTop = 0
 }
 
 async function copyText() {

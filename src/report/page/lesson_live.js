@@ -135,7 +135,7 @@ function linkOf(s, previous) {
   const links = [...document.querySelectorAll('.rail li')]
   const found = links.find(li => li.firstElementChild.hash === '#' + s.id)
   if (found) return found
-  const link = element('a', {href: '#' + s.id, className: 'other'}, formulaElement(s.symbol)), li = element('li', {className: 'added'}, link)
+  const link = element('a', {href: '#' + s.id, className: 'other', ariaLabel: s.symbol}, formulaElement(s.symbol)), li = element('li', {className: 'added'}, link)
   if (previous) previous.after(li)
   else document.querySelector('.rail ol').prepend(li)
   return li
@@ -218,7 +218,7 @@ function withCell(td, x) {
 
 function edit(place, text, apply) {
   const old = place.textContent
-  const input = element('input', {value: text, className: 'editor', size: Math.max(4, text.length + 1), autocomplete: 'off', spellcheck: false})
+  const input = element('input', {value: text, className: 'editor', autocomplete: 'off', spellcheck: false})
   let open = true
   const close = (keep, focus) => {
     if (!open) return
@@ -229,7 +229,10 @@ function edit(place, text, apply) {
     finish()
     if (focus && place.tabIndex >= -1) place.focus()
   }
+  const fit = () => { input.style.width = Math.max(3, width(input.value)) + 1 + 'ch' }
+  fit()
   input.setAttribute('aria-label', place.id || old)
+  input.addEventListener('input', fit)
   place.replaceChildren(input)
   input.addEventListener('input', () => input.setAttribute('aria-invalid', String(!apply(input.value, input))))
   input.addEventListener('blur', () => close(true, false))

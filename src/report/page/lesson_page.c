@@ -8,6 +8,7 @@
 
 #include "error.h"
 #include "explain.h"
+#include "canvas.h"
 #include "html.h"
 #include "lesson_page_files.h"
 #include "lesson_panels.h"
@@ -178,8 +179,9 @@ static void put_link(struct lesson_page *p, const struct step_place *at) {
   char id[ATTN_STEP_ID_BYTES], symbol[ATTN_LABEL_BYTES];
   put(p->out, "<li><a href=\"#");
   put(p->out, attn_step_id(p->lesson, at->example, at->s, id));
-  put(p->out, "\" class=\""), put(p->out, class_of(at->s)), put(p->out, "\">");
-  attn_put_math(p->out, attn_symbol_text(at->s, symbol));
+  put(p->out, "\" class=\""), put(p->out, class_of(at->s)), put(p->out, "\" aria-label=\"");
+  attn_xml_text(p->out, attn_symbol_text(at->s, symbol)), put(p->out, "\">");
+  attn_put_math(p->out, symbol);
   put(p->out, "</a></li>\n");
 }
 

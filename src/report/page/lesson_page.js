@@ -181,4 +181,5 @@ if (isLive) {
 }
 follow()
 past = []
+if (isLive) drawControls()
 mark()
