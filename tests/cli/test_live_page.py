@@ -8,7 +8,7 @@ import pytest
 
 from conftest import LESSONS, SOURCE, json_lines, softmax
 
-LIVE = ["02-first-attention.ja.md", "03-causal.md", "04-cross-attention.md", "05-columns.md", "06-heads.md", "07-why-scale.py",
+LIVE = ["01-first-attention.md", "02-first-attention.ja.md", "03-causal.md", "04-cross-attention.md", "05-columns.md", "06-heads.md", "07-why-scale.py",
         "08-positions.md", "09-additive.md", "10-general.md", "alignments.md"]
 FOLDERS = (LESSONS, SOURCE / "tests/lesson/graph")
 
@@ -238,7 +238,7 @@ def test_addresses_of_others_change_nothing_else(attn, tmp_path, visit):
 
 
 def test_a_page_that_cannot_compute_says_so(attn, tmp_path, visit):
-    """An unknown operation: the numbers stay, and one line tells it."""
+    """An unknown operation: the numbers stay, and one line is shown."""
     attn("explain", LESSONS / "03-causal.md", "--html", "a.html")
     page = (tmp_path / "a.html").read_text()
     (tmp_path / "a.html").write_text(page.replace('"op": "softmax"', '"op": "sparsemax"'))
