@@ -25,12 +25,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     attn_check_print_reading(lesson, check, &style, &sink, &err);
     attn_check_print_json(file, lesson, check, NULL, &sink, &err);
     attn_check_draw(lesson, check, (const char *)data, size, NULL, &sink, &err);
+    const attn_check_entry entry = {.file = file, .lesson = lesson, .check = check};
+    attn_check_draw_index(&entry, 1, &style, &sink, &err);
   }
   attn_lesson_explain(lesson, &style, &sink, &err);
   attn_lesson_explain_json(lesson, &sink, &err);
   attn_lesson_explain_cell(lesson, "weights[0,0]", NULL, &sink, &err);
   attn_lesson_draw(lesson, ATTN_PICTURE_HTML, NULL, &sink, &err);
-  if (size < 512 && size % 16 == 0) attn_lesson_draw(lesson, ATTN_PICTURE_PNG, NULL, &sink, &err); /* slower */
+  if (size < 512 && size % 16 == 0)
+    attn_lesson_draw(lesson, ATTN_PICTURE_PNG, NULL, &sink, &err); /* slower */
   attn_check_free(check);
   attn_lesson_free(lesson);
   return 0;

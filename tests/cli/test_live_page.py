@@ -218,6 +218,24 @@ def test_a_key_that_is_not_transposed(attn, tmp_path, visit):
     assert view.is_hidden("[data-slip=plain]")
 
 
+def test_the_check_finds_the_slips(attn, tmp_path, visit):
+    """The document of a slip states the usual formula and prints the slip's numbers."""
+    slips = {"02-first-attention.ja.md": ("columns", "unscaled"), "03-causal.md": ("columns",), "04-cross-attention.md": ("unscaled",),
+             "09-additive.md": ("columns",)}
+    cause = {"columns": "softmax_over_columns", "unscaled": "missing_scale"}
+    for name, slip in ((name, slip) for name, own in slips.items() for slip in own):
+        view = open_page(attn, tmp_path, visit, name)
+        view.click(f"[data-slip={slip}]")
+        (tmp_path / "s.md").write_text(view.evaluate("documentText()"))
+        found = json_lines(attn("check", "--json", "s.md", status=1).stdout)[0]["examples"][0]["first_wrong"]
+        assert found["cause"] == cause[slip] and found["step"] == "weights", name
+    (tmp_path / "n.md").write_text(attn("new", "--tokens", "I sleep", "--seed", 3).stdout)
+    view = open_page(attn, tmp_path, visit, "n.md")
+    view.click("[data-slip=plain]")
+    (tmp_path / "s.md").write_text(view.evaluate("documentText()"))
+    assert json_lines(attn("check", "--json", "s.md", status=1).stdout)[0]["examples"][0]["first_wrong"]["step"] == "scores"
+
+
 def test_text_to_copy(attn, tmp_path, visit):
     view = open_page(attn, tmp_path, visit, "03-causal.md")
     view.click("#x-document")

@@ -452,6 +452,29 @@ static void a_checked_document_is_whole_or_not_written(void **state) {
   attn_check_free(check);
 }
 
+/* An entry that could not be read has its problem, escaped; names have no direction marks. */
+static void an_index_has_every_document(void **state) {
+  (void)state;
+  struct fixture f;
+  attn_check *check;
+  struct page page = {.left = -1};
+  const attn_sink sink = {&page, grow}, none = {NULL, NULL};
+  fixture_attention(&f, 1);
+  assert_int_equal(attn_lesson_check(&f.lesson, &check, NULL), ATTN_OK);
+  const attn_check_entry entries[] = {
+      {.file = "a\u202e<b>.md", .page = "1.html", .lesson = &f.lesson, .check = check},
+      {.file = NULL, .problem = "no & <text>"}};
+  assert_int_equal(attn_check_draw_index(entries, 2, NULL, &sink, NULL), ATTN_OK);
+  assert_well_formed(page.text);
+  assert_non_null(strstr(page.text, "<a href=\"1.html\">a\uFFFD&lt;b&gt;.md</a>"));
+  assert_non_null(strstr(page.text, "no &amp; &lt;text&gt;"));
+  assert_int_equal(attn_check_draw_index(entries, 0, NULL, &sink, NULL), ATTN_ERR_ARGUMENT);
+  assert_int_equal(attn_check_draw_index(NULL, 1, NULL, &sink, NULL), ATTN_ERR_ARGUMENT);
+  assert_int_equal(attn_check_draw_index(entries, 2, NULL, &none, NULL), ATTN_ERR_ARGUMENT);
+  free(page.text);
+  attn_check_free(check);
+}
+
 /* ---- Lessons ---- */
 
 static char *lesson_page(struct fixture *f, attn_picture_format format, const attn_style *style) {
@@ -593,6 +616,7 @@ int main(void) {
       cmocka_unit_test(an_error_of_the_sink_is_returned_at_any_call),
       cmocka_unit_test(a_lack_of_memory_is_returned_at_any_allocation),
       cmocka_unit_test(a_checked_document_is_whole_or_not_written),
+      cmocka_unit_test(an_index_has_every_document),
       cmocka_unit_test(a_lesson_is_drawn_step_by_step),
       cmocka_unit_test(arrows_are_of_two_numbers),
       cmocka_unit_test(a_point_on_the_roof_is_drawn_on_the_roof),

@@ -13,11 +13,11 @@ const has = {
   scaled: allSteps.some(s => s.op === 'divide'), scale: entries.length > 0, temperature: entries.length > 0,
   causal: entries.some(s => s.rows === s.cols && s.rows > 1), other: entries.length > 0,
   plain: data.examples.some(e => e.steps.some(s => canBePlain({...s, from: s.from.map(n => e.steps[n])}))),
-  by_dk: rootOf() > 1,
+  by_dk: rootOf() > 1, forgotten: allSteps.some(s => s.op === 'divide'),
 }
 
 // A slip is a set of changes.
-const slips = {unscaled: {scaled: false}, by_dk: {scale: rootOf()}, columns: {other: true}, plain: {plain: true}}
+const slips = {unscaled: {forgotten: true}, by_dk: {scale: rootOf()}, columns: {other: true}, plain: {plain: true}}
 const hasSlip = {unscaled: has.scaled, by_dk: has.by_dk, columns: has.other, plain: has.plain}
 const isOn = slip => Object.entries(slips[slip]).every(([key, value]) => changes[key] === value)
 
@@ -34,7 +34,7 @@ function drawControls() {
   control('undo').disabled = !past.length
   control('redo').disabled = !future.length
   control('reset').disabled = !isChanged()
-  control('scaled').checked = changes.scaled
+  control('scaled').checked = changes.scaled && !changes.forgotten
   control('causal').checked = isCausal()
   const down = data.examples.some(e => e.columns)
   control('axis-columns').checked = changes.other !== down
@@ -42,7 +42,7 @@ function drawControls() {
   const scale = changes.scale ?? ownDivisor()
   control('scale').value = Math.log2(scale)
   control('scale').nextElementSibling.textContent = '÷ ' + number(scale)
-  control('scale').disabled = !changes.scaled
+  control('scale').disabled = !control('scaled').checked
   control('temperature').value = Math.log2(changes.temperature)
   control('temperature').nextElementSibling.textContent = number(changes.temperature)
   for (const button of document.querySelectorAll('[data-slip]')) button.setAttribute('aria-pressed', String(isOn(button.dataset.slip)))
@@ -55,7 +55,7 @@ function addressOfChanges() {
   for (const [id, x] of Object.entries(changes.cells)) query.set(id, String(x))
   for (const [key, token] of Object.entries(changes.tokens)) query.set(key, token)
   for (const key of ['scale', 'temperature']) if (changes[key] !== unchanged()[key]) query.set(key, String(changes[key]))
-  for (const key of ['scaled', 'causal', 'other', 'plain']) if (changes[key] !== unchanged()[key]) query.set(key, changes[key] ? '1' : '0')
+  for (const key of ['scaled', 'forgotten', 'causal', 'other', 'plain']) if (changes[key] !== unchanged()[key]) query.set(key, changes[key] ? '1' : '0')
   return String(query)
 }
 
@@ -80,7 +80,7 @@ function changesOf(query) {
     else if (token && data.examples[token[2]]?.[token[1]]?.[token[3]] && displayable(text).trim()) found.tokens[key] = displayable(text).trim().slice(0, 40)
     else if (key === 'scale') found.scale = bounded(text, 0.01, 1024)
     else if (key === 'temperature') found.temperature = bounded(text, 0.01, 100) ?? 1
-    else if (['scaled', 'causal', 'other', 'plain'].includes(key) && has[key]) found[key] = text === '1'
+    else if (['scaled', 'forgotten', 'causal', 'other', 'plain'].includes(key) && has[key]) found[key] = text === '1'
   }
   return found
 }
@@ -116,7 +116,7 @@ const octave = event => Number((2 ** Number(event.target.value)).toFixed(2))
 function startControls() {
   for (const [id, act] of Object.entries({undo, redo, reset: () => set(unchanged()), share, document: () => showText(control('document'), documentText()),
     copy: copyText, close: () => control('text').close()})) control(id).addEventListener('click', act)
-  control('scaled').addEventListener('change', event => set({scaled: event.target.checked}))
+  control('scaled').addEventListener('change', event => set({scaled: event.target.checked, forgotten: false}))
   control('causal').addEventListener('change', event => set({causal: event.target.checked}))
   const down = data.examples.some(e => e.columns)
   control('axis-rows').addEventListener('change', () => set({other: down}))

@@ -7,7 +7,7 @@
 #include "operation_text.h"
 #include "text_layout.h"
 
-enum { NAME_BYTES = 1024, CELLS_MAX = 100000, PRODUCTS_MAX = 4000000 };
+enum { NAME_BYTES = 1024, CELLS_MAX = 30000, PRODUCTS_MAX = 1000000 };
 
 /* The messages of the explanations, by the names that the script uses. */
 static const struct {

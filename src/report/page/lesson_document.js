@@ -7,14 +7,16 @@ const computedText = x => x === -Infinity ? '-inf' : Number.isInteger(x) && Math
 
 const SYMBOLS = {W_A: 'W', U_A: 'U', V_A: 'v', exponentials: 'exp', row_sum: 'row sum'}
 
+const isLeftOut = s => isNeutral(s) && !s.forgotten
+
 // A document leaves out what changes nothing, and the mask of such a step.
 function documentSteps(e) {
-  const kept = e.steps.filter(s => !isNeutral(s)), used = new Set(kept.flatMap(s => s.from))
+  const kept = e.steps.filter(s => !isLeftOut(s)), used = new Set(kept.flatMap(s => s.from))
   return kept.filter(s => s.name !== 'mask' || used.has(s))
 }
 
 function operandOf(s) {
-  while (isNeutral(s)) s = s.from[0]
+  while (isLeftOut(s)) s = s.from[0]
   return s
 }
 
@@ -36,16 +38,17 @@ function documentTable(e, s) {
   return rows.map(row => `| ${row.join(' | ')} |`).join('\n')
 }
 
-function documentFormula(s) {
+// Of a slip (√d_k forgotten, softmax over the queries, K not transposed) the usual formula, so that attn check finds it.
+function documentFormula(e, s) {
   const names = s.from.map(one => documentName(operandOf(one)))
   if (s.op === 'given') return ''
   if (s.op === 'mask') return 'masked: minus infinity hides'
   if (s.op === 'positions') return `positions, k counted from ${s.scalar}: sin and cos`
   if (s.op === 'append') return `${documentName(s)} = [${names.join(' | ')}]`
   if (s.op === 'additive') return `${documentName(s)} = ${names[4]}^T tanh(${names[2]} ${names[0]} + ${names[3]} ${names[1]})`
-  const by = s.root ? `sqrt(${s.root})` : givenText(s.scalar)
-  const right = operations[s.op].formula.replace(/[0-9#]/g, c => c === '#' ? by : names[c])
-  return `${documentName(s)} = ${right}${s.op === 'softmax' && !s.axis ? ' down each column' : ''}`
+  const {root, scalar} = s.forgotten ?? s, by = root ? `sqrt(${root})` : givenText(scalar)
+  const right = operations[s.stated ?? s.op].formula.replace(/[0-9#]/g, c => c === '#' ? by : names[c])
+  return `${documentName(s)} = ${right}${s.op === 'softmax' && e.columns ? ' down each column' : ''}`
 }
 
 function documentTokens(e) {
@@ -60,9 +63,9 @@ function exampleDocument(e, n) {
   for (const s of documentSteps(e)) {
     if (s.head !== head) blocks.push(`##${several ? '#' : ''} ${s.head < 0 ? 'All heads' : `Head ${s.head + 1}`}`)
     head = s.head
-    const text = documentFormula(s)
+    const text = documentFormula(e, s)
     if (text) blocks.push(text)
-    blocks.push(`${documentName(s)}:`, documentTable(e, s))
+    if (!s.forgotten) blocks.push(`${documentName(s)}:`, documentTable(e, s))
   }
   return blocks.join('\n\n')
 }

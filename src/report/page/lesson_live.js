@@ -1,5 +1,5 @@
 // What the reader changes, and the page that follows: changes -> steps -> tables, formulas, sentences, arrows.
-const unchanged = () => ({cells: {}, tokens: {}, scaled: true, scale: null, temperature: 1, causal: null, other: false, plain: false})
+const unchanged = () => ({cells: {}, tokens: {}, scaled: true, forgotten: false, scale: null, temperature: 1, causal: null, other: false, plain: false})
 const isLive = data.examples.length > 0 && data.examples.every(e => e.steps.every(s => isKnown(s.op)))
 const story = document.querySelector('.story')
 let changes = unchanged(), examples = []

@@ -256,7 +256,7 @@ function explain(t, s) {
 // Whether a step changes nothing: a division by 1, a mask that hides nothing.
 const isNeutral = s => s.op === 'divide' ? s.scalar === 1 : s.op === 'mask' && s.from[1].value.at.every(x => x !== 0)
 
-// ---- Changes of the graph. changes: {cells, scaled, scale, temperature, causal, other, plain}, lesson_live.js ----
+// ---- Changes of the graph. changes: {cells, scaled, forgotten, scale, temperature, causal, other, plain}, lesson_live.js ----
 
 const isEntry = s => ['softmax', 'exp', 'shift'].includes(s.op) && s.from[0].op !== 'shift' && isScorelike(s)
 const isMask = s => s.op === 'mask' && isScorelike(s)
@@ -305,6 +305,10 @@ function setMask(e, on) {
 }
 
 function setDivisor(s, changes) {
+  if (changes.forgotten) {
+    if (!s.added) s.forgotten = {...s} // as it should be
+    return void ([s.scalar, s.root] = [1, 0])
+  }
   const own = s.added ? 1 : s.scalar
   const divisor = !changes.scaled ? 1 : changes.scale ?? own
   const scalar = changes.temperature === 1 ? divisor : Math.max(Number((divisor * changes.temperature).toFixed(4)), 0.0001)
@@ -323,6 +327,6 @@ function change(e, changes) {
   for (const s of e.steps) {
     if (s.op === 'divide') setDivisor(s, changes)
     if (changes.other) turnAxis(s)
-    if (changes.plain && canBePlain(s)) s.op = 'matmul'
+    if (changes.plain && canBePlain(s)) [s.stated, s.op] = [s.op, 'matmul']
   }
 }
