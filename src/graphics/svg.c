@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base64.h"
 #include "canvas.h"
 #include "number_text.h"
 #include "text_layout.h"
@@ -192,47 +193,12 @@ static void text(struct attn_canvas *c, double x, double y, const char *words,
   put(out, "</text>\n");
 }
 
-/* ---- An image, as a PNG in base64 [RFC 4648] ---- */
-
-struct base64_writer {
-  struct attn_out *out;
-  unsigned char left[3];
-  size_t count, length; /* of left, of text */
-  char text[1024];
-};
-
-static void flush_text(struct base64_writer *w) {
-  attn_out_bytes(w->out, w->text, w->length);
-  w->length = 0;
-}
-
-static void put_group(struct base64_writer *w) {
-  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const unsigned char *b = w->left;
-  char *text = w->text + w->length;
-  const char group[4] = {digits[b[0] >> 2], digits[(b[0] & 3) << 4 | b[1] >> 4],
-                         digits[(b[1] & 15) << 2 | b[2] >> 6], digits[b[2] & 63]};
-  memcpy(text, group, sizeof group);
-  if (w->count < 3) text[3] = '=';
-  if (w->count < 2) text[2] = '=';
-  memset(w->left, 0, sizeof w->left), w->count = 0;
-  w->length += sizeof group;
-  if (w->length == sizeof w->text) flush_text(w);
-}
-
-static int put_base64(void *context, const char *bytes, size_t count) {
-  struct base64_writer *w = context;
-  for (size_t n = 0; n < count; n++) {
-    w->left[w->count++] = (unsigned char)bytes[n];
-    if (w->count == 3) put_group(w);
-  }
-  return 0;
-}
+/* ---- An image, as a PNG in base64 ---- */
 
 static void image(struct attn_canvas *c, double x, double y, double w, double h,
                   const attn_panel *p) {
-  struct base64_writer writer = {.out = out_of(c)};
-  const attn_sink sink = {&writer, put_base64};
+  struct attn_base64 writer = {.out = out_of(c)};
+  const attn_sink sink = {&writer, attn_base64_write};
   struct attn_raster raster;
   put(writer.out, "<image");
   put_at(writer.out, "x", x);
@@ -245,8 +211,7 @@ static void image(struct attn_canvas *c, double x, double y, double w, double h,
     raster.canvas.image(&raster.canvas, 0, 0, w, h, p);
     c->no_memory |= attn_raster_write(&raster, &sink, NULL) != ATTN_OK;
   }
-  if (writer.count) put_group(&writer);
-  flush_text(&writer);
+  attn_base64_end(&writer);
   attn_raster_end(&raster);
   put(writer.out, "\"/>\n");
 }
