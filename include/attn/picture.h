@@ -86,6 +86,9 @@ typedef struct attn_panel {
   double shift;             /* IMAGE: moves all cells right and down, in cells, -0.5 to 0.5: for
                                features whose centres are not those of equal parts of the image */
   double roof, slope;       /* ROOFLINE: its height and the slope at its left, 1e-9 to 1e15 */
+  int32_t compact;          /* HEAT: 1: a thumbnail of 96 units (or half a unit per cell if that is more)
+                               without numbers and labels, its colours scaled to its largest weight; a picture
+                               with thumbnails is up to 2000 units wide */
 } attn_panel;
 
 #ifdef __cplusplus
@@ -131,6 +134,12 @@ ATTN_API attn_status attn_panels_draw(const attn_panel *panels, int32_t count,
                                       const attn_bilingual_text *title, attn_picture_format format,
                                       const attn_style *style, const attn_sink *sink,
                                       attn_error *err);
+
+/**
+ * Returns 1 if the built-in font of ATTN_PICTURE_PNG has all characters of a text, else 0: as a label it is
+ * replaced by its number.
+ */
+ATTN_API int32_t attn_picture_has_glyphs(const char *text);
 
 /**
  * Writes a checked document as one HTML page, in both languages: the report of attn_check_print, then the

@@ -5,7 +5,17 @@
 #include "error.h"
 #include "picture.h"
 
-enum { MARGIN = 24, GAP = 36, SHEET = 1160, TITLE = 20, HEADING = 16, CAPTION = 14, NOTE = 12 };
+enum {
+  MARGIN = 24,
+  GAP = 36,
+  SMALL_GAP = 14,
+  SHEET = 1160,
+  WIDE_SHEET = 1950,
+  TITLE = 20,
+  HEADING = 16,
+  CAPTION = 14,
+  NOTE = 12
+};
 enum { TITLE_LINE = 44, HEADING_LINE = 40, CAPTION_LINE = 20, NOTE_LINE = 17, CAPTION_GAP = 12 };
 
 struct panel_position {
@@ -39,8 +49,16 @@ static double panel_width(const struct attn_canvas *c, const attn_panel *p,
   return larger(f->width, larger(title, attn_canvas_text_width(c, &p->note, NOTE)));
 }
 
+/* A picture with thumbnails is wide enough for a dozen side by side. */
+static double sheet_width(const struct attn_picture *picture) {
+  for (int32_t n = 0; n < picture->panels; n++)
+    if (picture->panel[n].compact) return WIDE_SHEET;
+  return SHEET;
+}
+
 static void place_all(struct page_layout *s, const struct attn_canvas *c, int precision) {
   const struct attn_picture *picture = s->picture;
+  const double sheet = sheet_width(picture);
   double x = MARGIN, y = MARGIN, line = 0;
   s->width = 2 * MARGIN + attn_canvas_text_width(c, &picture->title, TITLE) * 1.08;
   if (*attn_text_in(&picture->title, c->language)) y += TITLE_LINE;
@@ -50,16 +68,17 @@ static void place_all(struct page_layout *s, const struct attn_canvas *c, int pr
     spot->frame = attn_panel_measure(p, c, precision);
     double width = panel_width(c, p, &spot->frame);
     int heading = attn_picture_has_heading(picture, n);
-    if (x > MARGIN && (heading || x + width > SHEET)) x = MARGIN, y += line + GAP, line = 0;
+    if (x > MARGIN && (heading || x + width > sheet)) x = MARGIN, y += line + GAP, line = 0;
     if (heading) {
       y += HEADING_LINE;
       s->width =
           larger(s->width, 2 * MARGIN + attn_canvas_text_width(c, &p->section, HEADING) * 1.08);
     }
     spot->x = x, spot->y = y;
-    x += width + GAP;
+    const double gap = p->compact ? SMALL_GAP : GAP;
+    x += width + gap;
     line = larger(line, caption_height(c, p) + spot->frame.height);
-    s->width = larger(s->width, x - GAP + MARGIN);
+    s->width = larger(s->width, x - gap + MARGIN);
   }
   s->height = y + line + MARGIN;
 }

@@ -17,6 +17,7 @@ enum {
   FEW = 64,     /* cells */
   BLOCK = 1040, /* wider matrices continue below */
   BLOCK_GAP = 14,
+  THUMBNAIL = 96,
 };
 
 static double larger(double a, double b) { return a > b ? a : b; }
@@ -36,6 +37,7 @@ const char *attn_panel_number(const attn_panel *p, double value, int precision,
 /* ---- Labels --------------------------------------------------------------------------------- */
 
 int attn_panel_has_labels(const attn_panel *p, int axis) {
+  if (p->compact) return 0;
   return p->kind == ATTN_PANEL_HEAT || (axis ? p->col_label : p->row_label) != NULL;
 }
 
@@ -79,11 +81,11 @@ static double side_of(const attn_panel *p) {
   static const struct {
     int32_t upto;
     double side;
-  } sides[] = {{32, 18}, {64, 12}, {128, 7}, {256, 4}};
+  } sides[] = {{32, 18}, {64, 12}, {128, 7}, {256, 4}, {850, 2}};
   int32_t most = p->rows > p->cols ? p->rows : p->cols;
   for (size_t n = 0; n < sizeof sides / sizeof *sides; n++)
     if (most <= sides[n].upto) return sides[n].side;
-  return 2;
+  return 1;
 }
 
 static void size_cells(struct attn_panel_layout *f, const attn_panel *p, int precision,
@@ -111,12 +113,22 @@ static double words_width(const struct attn_canvas *c, const attn_bilingual_text
   return width > 0 ? width + 16 : 0; /* plus an arrow */
 }
 
+static struct attn_panel_layout measure_thumbnail(const attn_panel *p) {
+  const double most = p->rows > p->cols ? p->rows : p->cols, side = larger(THUMBNAIL / most, 0.5);
+  return (struct attn_panel_layout){.width = side * p->cols,
+                                    .height = side * p->rows,
+                                    .cell_w = side,
+                                    .cell_h = side,
+                                    .block = p->cols};
+}
+
 struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct attn_canvas *c,
                                             int precision) {
   struct attn_panel_layout f = {.row_step = 1};
   if (p->kind == ATTN_PANEL_ARROWS) return attn_arrow_plot_measure(p, c);
   if (p->kind == ATTN_PANEL_IMAGE) return attn_image_panel_measure(p);
   if (p->kind == ATTN_PANEL_ROOFLINE) return attn_roofline_measure(p, c);
+  if (p->compact) return measure_thumbnail(p);
   int heat = p->kind == ATTN_PANEL_HEAT;
   double rows = words_width(c, &p->row_axis), cols = words_width(c, &p->col_axis);
   double label =
@@ -149,6 +161,7 @@ struct panel_drawing {
   double x, y; /* of the first cell */
   int precision;
   int32_t from, to; /* the columns of this block */
+  double full;      /* the weight of the darkest colour */
 };
 
 static const struct attn_text_style axis_letters = {
@@ -224,9 +237,9 @@ static int paint_of(double value) {
 static void draw_heat_row(const struct panel_drawing *d, int32_t i) {
   const struct attn_panel_layout *f = d->frame;
   for (int32_t j = d->from, to; j < d->to; j = to) {
-    int paint = paint_of(attn_panel_at(d->panel, i, j));
+    int paint = paint_of(attn_panel_at(d->panel, i, j) / d->full);
     for (to = j + 1; !f->numbers && to < d->to; to++)
-      if (paint_of(attn_panel_at(d->panel, i, to)) != paint) break;
+      if (paint_of(attn_panel_at(d->panel, i, to) / d->full) != paint) break;
     d->canvas->rect(d->canvas, d->x + (j - d->from) * f->cell_w, d->y + i * f->cell_h,
                     (to - j) * f->cell_w - f->gap, f->cell_h - f->gap, paint);
     if (f->numbers && paint != ATTN_PAINT_EMPTY)
@@ -270,8 +283,7 @@ static void draw_matrix(const struct panel_drawing *d) {
 
 static void draw_block(const struct panel_drawing *d) {
   const attn_panel *p = d->panel;
-  draw_axis(d, &p->row_axis, 0);
-  draw_axis(d, &p->col_axis, 1);
+  if (!p->compact) draw_axis(d, &p->row_axis, 0), draw_axis(d, &p->col_axis, 1);
   if (attn_panel_has_labels(p, 0)) draw_row_labels(d);
   if (attn_panel_has_labels(p, 1)) draw_col_labels(d);
   if (p->kind == ATTN_PANEL_MATRIX) {
@@ -280,12 +292,21 @@ static void draw_block(const struct panel_drawing *d) {
   }
   draw_border(d);
   for (int32_t i = 0; i < p->rows; i++) draw_heat_row(d, i);
-  if (d->to == p->cols) draw_legend(d);
+  if (d->to == p->cols && !p->compact) draw_legend(d);
+}
+
+/* 1, or of a thumbnail its largest weight if that is less. */
+static double full_weight(const attn_panel *p) {
+  double largest = 0;
+  if (!p->compact) return 1;
+  for (int64_t n = 0; n < (int64_t)p->rows * p->cols; n++)
+    if (p->at[n] > largest) largest = p->at[n];
+  return largest > 0 && largest < 1 ? largest : 1;
 }
 
 void attn_panel_draw(const attn_panel *p, const struct attn_panel_layout *f, struct attn_canvas *c,
                      double x, double y, int precision) {
-  struct panel_drawing d = {p, f, c, x + f->left, y + f->top, precision, 0, 0};
+  struct panel_drawing d = {p, f, c, x + f->left, y + f->top, precision, 0, 0, 1};
   if (p->kind == ATTN_PANEL_ARROWS) {
     attn_arrow_plot_draw(p, f, c, x, y);
     return;
@@ -298,6 +319,7 @@ void attn_panel_draw(const attn_panel *p, const struct attn_panel_layout *f, str
     attn_image_panel_draw(p, f, c, x, y, precision);
     return;
   }
+  d.full = full_weight(p);
   for (; d.to < p->cols; d.from = d.to, d.y += f->block_h) {
     d.to = p->cols - d.from > f->block ? d.from + f->block : p->cols;
     draw_block(&d);

@@ -38,6 +38,10 @@ static attn_status check_panel(attn_panel *p, int32_t n, attn_error *err) {
     return attn_fail(err, ATTN_ERR_ARGUMENT, "panels",
                      "panel %d: split is %d; it must be 0, or for arrows at most rows (%d)", (int)n,
                      (int)p->split, (int)p->rows);
+  if (p->compact && (p->compact != 1 || p->kind != ATTN_PANEL_HEAT))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "panels",
+                     "panel %d: compact is %d; it must be 0, or 1 for a heat map", (int)n,
+                     (int)p->compact);
   if (p->first < 0 || p->first > 1)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "panels", "panel %d: first is %d; it must be 0 or 1",
                      (int)n, (int)p->first);
@@ -80,6 +84,8 @@ int attn_picture_has_heading(const struct attn_picture *p, int32_t n) {
 attn_status attn_picture_no_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to draw an image");
 }
+
+int32_t attn_picture_has_glyphs(const char *text) { return text && attn_font_covers(text); }
 
 /* ---- Drawing -------------------------------------------------------------------------------- */
 

@@ -52,6 +52,8 @@ static int assorted(attn_panel *p) {
   p[n++] = panel_of(ATTN_PANEL_MATRIX, 3, 4, wild);
   p[n++] = panel_of(ATTN_PANEL_HEAT, 4, 3, wild);
   p[n++] = panel_of(ATTN_PANEL_ARROWS, 6, 2, wild);
+  p[n] = panel_of(ATTN_PANEL_HEAT, 3, 4, wild);
+  p[n].compact = 1, p[n++].row_label = hostile;
   p[n] = panel_of(ATTN_PANEL_ARROWS, 6, 2, wild);
   p[n++].split = 3;
   p[n] = panel_of(ATTN_PANEL_HEAT, 12, 1, wild);
@@ -263,8 +265,8 @@ static void large_maps_are_drawn_and_too_large_ones_refused(void **state) {
   double *at = malloc((size_t)side * (size_t)side * sizeof *at);
   assert_non_null(at);
   for (int32_t n = 0; n < side * side; n++) at[n] = n % side == n / side;
-  attn_panel p[10];
-  for (int n = 0; n < 10; n++) p[n] = panel_of(ATTN_PANEL_HEAT, side, side, at);
+  attn_panel p[20];
+  for (int n = 0; n < 20; n++) p[n] = panel_of(ATTN_PANEL_HEAT, side, side, at);
   for (int format = ATTN_PICTURE_TEXT; format <= ATTN_PICTURE_PNG; format++) {
     struct page page = {.left = -1};
     assert_int_equal(draw(&page, p, 1, format, NULL), ATTN_OK);
@@ -272,7 +274,7 @@ static void large_maps_are_drawn_and_too_large_ones_refused(void **state) {
     free(page.text);
   }
   struct page page = {.left = -1};
-  assert_int_equal(draw(&page, p, 10, ATTN_PICTURE_PNG, NULL), ATTN_ERR_SHAPE);
+  assert_int_equal(draw(&page, p, 20, ATTN_PICTURE_PNG, NULL), ATTN_ERR_SHAPE);
   assert_int_equal(page.bytes, 0);
   free(page.text);
   free(at);
@@ -320,6 +322,7 @@ static void bad_input_is_refused_before_the_first_byte(void **state) {
   bad[n++].split = 1;
   bad[n].kind = ATTN_PANEL_ARROWS, bad[n++].split = 3;
   bad[n++].first = 2;
+  bad[n++].compact = 1; /* a matrix */
   bad[n++].struct_size = 8;
   for (int k = 0; k < n; k++)
     for (int format = ATTN_PICTURE_TEXT; format <= ATTN_PICTURE_PNG; format++) {
