@@ -71,6 +71,11 @@ static attn_status explain(const attn_lesson *lesson, const struct explain_optio
                            attn_error *err) {
   const attn_sink sink = attn_cli_stdout();
   const struct lesson_picture picture = {lesson, &o->style};
+  for (int32_t n = 0; n < lesson->examples; n++) {
+    const attn_example *e = &lesson->example[n];
+    if (attn_cli_warn_of_glyphs(&o->pictures, (const char *const *)e->key_token, e->key_tokens))
+      break;
+  }
   if (attn_cli_has_pictures(&o->pictures))
     return attn_cli_write_pictures(&o->pictures, draw, &picture, err);
   if (o->cell) return attn_lesson_explain_cell(lesson, o->cell, &o->style, &sink, err);

@@ -2,8 +2,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "attn/model.h"
+#include "attn/train.h"
 #include "command.h"
 #include "console.h"
 #include "json_output.h"
@@ -49,6 +51,51 @@ static void print_training(const attn_model_info *f) {
          (long long)f->validation_step, (long long)f->validation_max_examples);
 }
 
+/* An argument of a shell, in quotes if necessary. */
+static void print_argument(const char *text) {
+  static const char plain[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+:,-";
+  char *copy = strdup(text);
+  const int is_quoted = !*text || text[strspn(text, plain)];
+  if (is_quoted) putchar('\'');
+  for (char *part = copy, *quote; part; part = quote) {
+    if ((quote = strchr(part, '\''))) *quote++ = 0;
+    attn_cli_print_text(part, stdout);
+    if (quote) fputs("'\\''", stdout);
+  }
+  if (is_quoted) putchar('\'');
+  free(copy);
+}
+
+/* "try         attn generate dates.safetensors '12 May 1991'" */
+static void print_command(const char *lead, const char *command, const char *path,
+                          const char *arguments, const char *text, const char *end) {
+  printf("%-12sattn %s ", lead, command);
+  print_argument(path);
+  printf(" %s%s%s\n", arguments, text, end);
+}
+
+/* Commands to try, with an example of the task that the model was trained on. A decoder reads pairs
+ * with a tab between them. */
+static void print_commands(const char *path, const attn_model_info *f) {
+  char source[256] = "TEXT", target[256], text[300];
+  if (f->task) attn_task_example(f->task, 0, 0, 1, source, target, NULL);
+  snprintf(text, sizeof text, f->task && !f->encoder_layers ? "$'%s\\t'" : "'%s'", source);
+  if (f->image_size) {
+    const char *images = f->task ? "--examples 3" : "PICTURE.png";
+    print_command("try", "caption", path, images, "", " --show");
+    return;
+  }
+  if (f->decoder_layers || f->has_training)
+    print_command("try", "generate", path, "", text, "");
+  else
+    print_command("try", "embed", path, "", text, " 'ANOTHER TEXT'");
+  print_command(
+      "", "show", path, "--input ", text,
+      f->encoder_layers ? " --html attention.html" : " --max-new-tokens 16 --html attention.html");
+  print_command("", "explain", path, "--input ", text, " --cell 'weights[0,0]'");
+}
+
 static void print_text(const char *path, const attn_model_info *f) {
   attn_cli_print_text(path, stdout);
   printf(": %s\n", f->kind);
@@ -58,6 +105,7 @@ static void print_text(const char *path, const attn_model_info *f) {
   printf("parameters  %lld, %.1f MiB as float32\n", (long long)f->parameter_count,
          (double)f->parameter_count * 4 / (1 << 20));
   print_training(f);
+  print_commands(path, f);
 }
 
 /* ---- JSON ---- */

@@ -12,12 +12,13 @@ struct attn_cli_attention_options {
   int64_t layer, head; /* from 1 */
   int64_t threads;
 };
-#define ATTN_CLI_ATTENTION_OPTIONS(a)                                                         \
-  {"--input", OPTION_TEXT, &(a)->input, NULL}, {"--target", OPTION_TEXT, &(a)->target, NULL}, \
-      {"--kind", OPTION_TEXT, &(a)->kind, NULL}, {"--layer", OPTION_INT, &(a)->layer, NULL},  \
-      {"--head", OPTION_INT, &(a)->head, NULL}, {                                             \
+#define ATTN_CLI_HEAD_OPTIONS(a)                                                              \
+  {"--target", OPTION_TEXT, &(a)->target, NULL}, {"--kind", OPTION_TEXT, &(a)->kind, NULL},   \
+      {"--layer", OPTION_INT, &(a)->layer, NULL}, {"--head", OPTION_INT, &(a)->head, NULL}, { \
     "--threads", OPTION_INT, &(a)->threads, NULL                                              \
   }
+#define ATTN_CLI_ATTENTION_OPTIONS(a) \
+  {"--input", OPTION_TEXT, &(a)->input, NULL}, ATTN_CLI_HEAD_OPTIONS(a)
 
 /* min_index: 1, or 0 if 0 selects all layers and heads. Returns 0, or -1 after a message. */
 int attn_cli_check_attention(const char *command, const struct attn_cli_attention_options *options,

@@ -107,8 +107,19 @@ static int refuse_unknown(const char *command, const char *name,
 
 /* ---- The table ---- */
 
+static int add_text(const char *command, const struct attn_cli_option *o, const char *value) {
+  struct attn_cli_texts *to = o->to;
+  if (to->count == ATTN_CLI_TEXTS_MAX)
+    return attn_cli_print_error(command, "%s is given more than %d times", o->name,
+                                ATTN_CLI_TEXTS_MAX),
+           -1;
+  to->text[to->count++] = value;
+  return 0;
+}
+
 static int store(const char *command, const struct attn_cli_option *o, const char *value) {
   int bad = 0;
+  if (o->kind == OPTION_TEXTS && add_text(command, o, value)) return -1;
   if (o->kind == OPTION_FLAG) *(int *)o->to = 1;
   if (o->kind == OPTION_TEXT || o->kind == OPTION_OPTIONAL_TEXT) *(const char **)o->to = value;
   if (o->kind == OPTION_INT) bad = attn_cli_parse_int(value, o->to);
@@ -120,12 +131,15 @@ static int store(const char *command, const struct attn_cli_option *o, const cha
   return bad;
 }
 
-/* Refuses a second value for one variable, also by another name (-o and --output). A flag may be
- * repeated. */
+static int may_repeat(enum attn_cli_option_kind kind) {
+  return kind == OPTION_FLAG || kind == OPTION_TEXTS;
+}
+
+/* Refuses a second value for one variable, also by another name (-o and --output). */
 static int refuse_twice(const char *command, const struct attn_cli_option *table, int k,
                         uint64_t *seen) {
   for (int n = 0; n < MAX_OPTIONS && *seen >> n; n++)
-    if ((*seen >> n & 1) && table[n].to == table[k].to && table[k].kind != OPTION_FLAG)
+    if ((*seen >> n & 1) && table[n].to == table[k].to && !may_repeat(table[k].kind))
       return attn_cli_print_error(command, "%s is given twice", table[k].name), -1;
   *seen |= (uint64_t)1 << k;
   return 0;

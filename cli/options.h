@@ -5,11 +5,19 @@
 #include <stdint.h>
 
 enum attn_cli_option_kind {
-  OPTION_FLAG,         /* to: int *, set to 1 */
-  OPTION_TEXT,         /* to: const char ** */
-  OPTION_INT,          /* to: int64_t * */
-  OPTION_DOUBLE,       /* to: double * */
-  OPTION_OPTIONAL_TEXT /* to: const char **; --verify stores "", --verify=64 stores "64" */
+  OPTION_FLAG,          /* to: int *, set to 1 */
+  OPTION_TEXT,          /* to: const char ** */
+  OPTION_INT,           /* to: int64_t * */
+  OPTION_DOUBLE,        /* to: double * */
+  OPTION_OPTIONAL_TEXT, /* to: const char **; --verify stores "", --verify=64 stores "64" */
+  OPTION_TEXTS          /* to: struct attn_cli_texts *; may be repeated */
+};
+
+enum { ATTN_CLI_TEXTS_MAX = 64 };
+
+struct attn_cli_texts {
+  const char *text[ATTN_CLI_TEXTS_MAX];
+  int count;
 };
 
 struct attn_cli_option {

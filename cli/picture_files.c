@@ -27,6 +27,21 @@ attn_sink attn_cli_buffer_sink(struct attn_cli_buffer *buffer) {
 
 int attn_cli_has_pictures(const struct attn_cli_pictures *p) { return p->svg || p->png || p->html; }
 
+int attn_cli_warn_of_glyphs(const struct attn_cli_pictures *p, const char *const *labels,
+                            int32_t count) {
+  for (int32_t n = 0; p->png && labels && n < count; n++) {
+    attn_error warning = {.status = ATTN_ERR_FORMAT, .offset = -1};
+    if (!labels[n] || attn_picture_has_glyphs(labels[n])) continue;
+    snprintf(warning.message, sizeof warning.message,
+             "the font of a PNG has no \"%.40s\"; such labels become numbers like #%d; --svg and "
+             "--html have all characters",
+             labels[n], (int)n);
+    attn_cli_report_warning(p->png, &warning);
+    return 1;
+  }
+  return 0;
+}
+
 attn_status attn_cli_write_pictures(const struct attn_cli_pictures *p,
                                     attn_status (*draw)(const void *data,
                                                         attn_picture_format format,

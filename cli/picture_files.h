@@ -16,6 +16,11 @@ struct attn_cli_pictures {
 
 int attn_cli_has_pictures(const struct attn_cli_pictures *pictures);
 
+/* If a PNG is requested, warns of the first label that its font lacks. Returns whether there is
+ * one. */
+int attn_cli_warn_of_glyphs(const struct attn_cli_pictures *pictures, const char *const *labels,
+                            int32_t count);
+
 /* Calls draw(data, format, sink, err) for each requested format. A file appears complete or not at
  * all; each is named on standard output. */
 attn_status attn_cli_write_pictures(const struct attn_cli_pictures *pictures,

@@ -7,6 +7,7 @@
  *     panels   -> a sink                         attn_panels_draw
  *     a lesson -> a panel per step -> a sink     attn_lesson_draw
  *     an image -> PNG -> a sink                  attn_image_write
+ *     the attention of a model -> a page -> a sink   attn_model_page_write
  *
  * ATTN_PICTURE_TEXT  for a terminal: shades and numbers; colours if style->color is set
  * ATTN_PICTURE_SVG   one standalone image in the style's language; follows the viewer's light or dark
@@ -26,6 +27,7 @@
 #define ATTN_PICTURE_H
 
 #include "attn/lesson.h"
+#include "attn/model.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -208,6 +210,77 @@ ATTN_API attn_status attn_lesson_draw(const attn_lesson *lesson, attn_picture_fo
  */
 ATTN_API attn_status attn_image_write(const attn_tensor *image, const attn_sink *sink,
                                       attn_error *err);
+
+/* ---- The attention of a model as a page ------------------------------------------ */
+
+/** One text that a model read, with its attention and what it generated. */
+typedef struct attn_model_page_input {
+  size_t struct_size;           /* sizeof(attn_model_page_input) */
+  const char *source, *target;  /* UTF-8; NULL: none. target: given to the decoder, not generated */
+  const attn_attention *heads;  /* head_count: all heads of all layers, as attn_model_visit_attention passes
+                                   them, with copies of what they point to */
+  int32_t head_count;           /* 1 or more */
+  int32_t result_count;         /* 0: nothing is generated */
+  const attn_generation_result *results; /* result_count, best first; those with text NULL are skipped. The
+                                   attention is that of the first */
+} attn_model_page_input;
+
+#ifdef __cplusplus
+#define ATTN_MODEL_PAGE_INPUT_INIT { sizeof(attn_model_page_input) }
+#else
+#define ATTN_MODEL_PAGE_INPUT_INIT { .struct_size = sizeof(attn_model_page_input) }
+#endif
+
+/** A page of a model. */
+typedef struct attn_model_page {
+  size_t struct_size;                  /* sizeof(attn_model_page) */
+  const char *name;                    /* of the model, UTF-8: the heading */
+  const attn_model_info *info;         /* of the model; NULL: the page has no description */
+  const attn_model_page_input *inputs; /* input_count; all of the same struct_size */
+  int32_t input_count;                 /* 1 to ATTN_MODEL_PAGE_INPUTS_MAX */
+  int32_t kind;                        /* 1 + the attn_attention_kind that is shown first; 0: cross-attention if
+                                          the inputs have it */
+  int32_t layer, head;                 /* those shown first, from 1; 0: the mean over all */
+} attn_model_page;
+
+#ifdef __cplusplus
+#define ATTN_MODEL_PAGE_INIT { sizeof(attn_model_page) }
+#else
+#define ATTN_MODEL_PAGE_INIT { .struct_size = sizeof(attn_model_page) }
+#endif
+
+#define ATTN_MODEL_PAGE_INPUTS_MAX 64
+
+/**
+ * Writes the attention of a model as one HTML page, in both languages, that needs no network: thumbnails of
+ * all layers and heads, a large map of the selected one, lines between queries and keys, the weights of a
+ * query as a sorted list, and all weights of a map as a table. Further maps are the mean and the largest
+ * weight over heads, and the attention rollout of self-attention of at most ATTN_MODEL_PAGE_ROLLOUT_MAX
+ * tokens: the product, over the layers so far, of (A + I) / 2 with A the mean over the heads.
+ *
+ *   page   in
+ *   style  in   the language that the page opens in; other members are ignored. NULL: English
+ *   sink   in   takes the bytes, in order
+ *
+ * Tokens are untrusted text, as in attn_panels_draw.
+ *
+ * Accuracy  weights are rounded to multiples of 1/65535; where those of an input would exceed 1.76 MB, of 1/4095,
+ *           1/255 or 1/127. The page states which. Weights that are not within 0..1 become 0 or 1. Rollout is
+ *           computed from the weights in double and rounded likewise; mean and maximum are computed from the rounded
+ *           weights. Entropies and the largest weights of a head are not rounded.
+ * Errors    ATTN_ERR_ARGUMENT: a NULL pointer, a count, struct_size; a kind, layer or head that the first
+ *           input lacks; ATTN_ERR_SHAPE: heads of a kind
+ *           differ in queries or keys, or have more than 2^28 weights; ATTN_ERR_MEMORY; ATTN_ERR_FILE: the sink has
+ *           stopped after part of the page.
+ * Cost      linear in the weights, and in n^3 per layer for the rollout of n tokens; memory of 4 bytes per weight of
+ *           an input.
+ * Threads   may be called concurrently. Equal arguments give equal bytes.
+ * Source    [Abnar20] arXiv 2005.00928 for rollout; [Vig19] arXiv 1906.05714 for the lines.
+ */
+ATTN_API attn_status attn_model_page_write(const attn_model_page *page, const attn_style *style,
+                                           const attn_sink *sink, attn_error *err);
+
+#define ATTN_MODEL_PAGE_ROLLOUT_MAX 1024
 
 #ifdef __cplusplus
 }

@@ -8,21 +8,30 @@
 #include "console.h"
 #include "json_output.h"
 #include "model_input.h"
+#include "model_info.h"
 #include "picture_files.h"
+#include "show_page.h"
 
 static const char help[] =
     "attn show - show the attention weights of a model on a text\n\n"
-    "usage: attn show MODEL --input TEXT [OPTION...]\n\n"
-    "  --input TEXT        what the model reads\n"
+    "usage: attn show MODEL --input TEXT [OPTION...]\n"
+    "       attn show MODEL            what the model is, and commands to try\n\n"
+    "  --input TEXT        what the model reads; with --html up to 64 times\n"
+    "  --input-file FILE   more texts, one per line; only with --html\n"
     "  --target TEXT       what the decoder generates [its own output]; without an encoder the\n"
     "                      model reads it after --input and generates nothing\n"
     "  --kind KIND         cross, encoder or decoder [cross if there is cross-attention; all in a\n"
     "                      picture]\n"
     "  --layer N, --head N   one layer or head, from 1 [the mean over all]\n"
     "  --all               the mean and every head\n"
-    "  --svg, --png, --html FILE\n"
-    "                      the mean and every head as a picture; html is one page in both\n"
-    "                      languages\n"
+    "  --html FILE         a page in both languages: every layer and head as a map, lines or a\n"
+    "                      table, their mean, largest weight and rollout; --kind, --layer and\n"
+    "                      --head select what it shows first\n"
+    "  --num-beams N       with --html: beam search, 0 to 4096, and the attention of the best\n"
+    "                      hypothesis; the page lists the best 16 [0: greedy]\n"
+    "  --max-new-tokens N  with --html: the most tokens to generate [0: the model's limit, of a\n"
+    "                      decoder 32]. A decoder generates only with one of these two\n"
+    "  --svg, --png FILE   the mean and every head as a picture\n"
     "  --json              one object per head: weights, query_tokens, key_tokens\n"
     "  --lang en|ja        language [LC_ALL, LC_MESSAGES or LANG]\n"
     "  --precision N       digits after the decimal point, 0 to 17 [2]\n"
@@ -35,7 +44,7 @@ static const char help[] =
     "attn explain MODEL --input TEXT --cell 'weights[0,1]'\n\n"
     "examples:\n"
     "  attn show dates.safetensors --input '平成三年五月十二日'\n"
-    "  attn show dates.safetensors --input '12 May 1991' --html attention.html\n"
+    "  attn show dates.safetensors --input '12 May 1991' --num-beams 4 --html attention.html\n"
     "  attn show dates.safetensors --input '12 May 1991' --layer 2 --head 1\n";
 
 enum { KINDS = 3, ALL = 0 };
@@ -44,6 +53,7 @@ struct show_options {
   attn_style style;
   struct attn_cli_pictures pictures;
   struct attn_cli_attention_options attention;
+  struct attn_cli_page_options page;
   int all, json, help;
 };
 
@@ -52,6 +62,7 @@ struct show_options {
 struct head_panel {
   attn_panel panel;
   char title[2][64], section[2][64]; /* in both languages */
+  char note[64];
   int kind, is_mean;
 };
 
@@ -185,6 +196,15 @@ static void divide_means(struct attention_view *v) {
   }
 }
 
+/* "max 0.43" is the scale of its colours. */
+static void make_thumbnail(struct head_panel *h) {
+  double largest = 0;
+  for (int64_t n = 0; n < (int64_t)h->panel.rows * h->panel.cols; n++)
+    if (h->panel.at[n] > largest) largest = h->panel.at[n];
+  SET(h->note, "max %.2g", largest);
+  h->panel.compact = 1, h->panel.note = (attn_bilingual_text){h->note, NULL};
+}
+
 /* Means first; cross-attention before self-attention. */
 static void order_panels(struct attention_view *v) {
   static const int order[KINDS] = {ATTN_ATTENTION_CROSS, ATTN_ATTENTION_ENCODER,
@@ -198,13 +218,15 @@ static void order_panels(struct attention_view *v) {
       if (h->is_mean != (pass < KINDS) || h->kind != order[pass % KINDS]) continue;
       h->panel.section = (attn_bilingual_text){h->section[0], h->section[1]};
       h->panel.title = (attn_bilingual_text){h->title[0], h->title[1]};
+      if (!h->is_mean && v->mean[h->kind] && attn_cli_has_pictures(&v->o->pictures))
+        make_thumbnail(h);
       v->panels[count++] = h->panel;
     }
 }
 
-/* Length of the longest prefix of at most 200 bytes that ends between characters. */
-static int title_length(const char *text) {
-  size_t length = strlen(text), max = 200;
+/* Length of the longest prefix of at most max bytes that ends between characters. */
+static int title_length(const char *text, size_t max) {
+  size_t length = strlen(text);
   if (length <= max) return (int)length;
   while (max && ((unsigned char)text[max] & 0xC0) == 0x80) max--;
   return (int)max;
@@ -215,9 +237,10 @@ static attn_status draw(const void *data, attn_picture_format format, const attn
   const struct attention_view *v = data;
   const char *input = v->o->attention.input ? v->o->attention.input : v->o->attention.target;
   const char *output = v->output ? v->output : "";
+  const size_t max = format == ATTN_PICTURE_TEXT ? 200 : 60; /* bytes */
   char title[512];
-  snprintf(title, sizeof title, "%.*s%s%.*s", title_length(input), input, v->output ? " → " : "",
-           title_length(output), output);
+  snprintf(title, sizeof title, "%.*s%s%.*s", title_length(input, max), input,
+           v->output ? " → " : "", title_length(output, max), output);
   const attn_bilingual_text words = {title, NULL};
   return attn_panels_draw(v->panels, v->count, &words, format, &v->o->style, sink, err);
 }
@@ -254,8 +277,18 @@ static void print_json(const struct attention_view *v, const attn_panel *p) {
   attn_cli_json_end_object(), attn_cli_json_end_line();
 }
 
+static void warn_of_glyphs(const struct attention_view *v) {
+  int warned = 0;
+  for (int32_t n = 0; n < v->count && !warned; n++) {
+    const attn_panel *p = &v->panels[n];
+    warned = attn_cli_warn_of_glyphs(&v->o->pictures, p->row_label, p->rows) ||
+             attn_cli_warn_of_glyphs(&v->o->pictures, p->col_label, p->cols);
+  }
+}
+
 static attn_status print_view(const struct attention_view *v, attn_error *err) {
   const attn_sink sink = attn_cli_stdout();
+  warn_of_glyphs(v);
   if (attn_cli_has_pictures(&v->o->pictures))
     return attn_cli_write_pictures(&v->o->pictures, draw, v, err);
   if (!v->o->json) return draw(v, ATTN_PICTURE_TEXT, &sink, err);
@@ -307,11 +340,31 @@ static int show(const struct show_options *o, const attn_model *model) {
 }
 
 static const char *conflict(const struct show_options *o, int operands) {
+  const struct attn_cli_page_options *p = &o->page;
+  const int others = o->json || o->all || o->pictures.svg || o->pictures.png;
   if (operands != 1) return "expected one model";
-  if (!o->attention.input && !o->attention.target) return "expected --input TEXT";
+  if (!p->inputs.count && !p->input_file && !o->attention.target) return "expected --input TEXT";
   if (o->json && attn_cli_has_pictures(&o->pictures))
     return "--json and pictures exclude each other";
+  if (!o->pictures.html &&
+      (p->inputs.count > 1 || p->input_file || p->num_beams || p->max_new_tokens))
+    return "several texts, --num-beams and --max-new-tokens require --html FILE";
+  if (o->attention.target && (p->inputs.count > 1 || p->input_file))
+    return "--target requires a single --input";
+  if (others && (p->inputs.count > 1 || p->input_file))
+    return "several texts require --html FILE alone";
   return NULL;
+}
+
+/* Everything but the page, then the page. */
+static int show_all(const struct show_options *o, const attn_model *model, const char *name) {
+  struct show_options rest = *o;
+  rest.pictures.html = NULL;
+  int result = EXIT_OK;
+  if (!o->pictures.html || attn_cli_has_pictures(&rest.pictures)) result = show(&rest, model);
+  if (o->pictures.html && result == EXIT_OK)
+    result = attn_cli_show_page(model, name, o->pictures.html, &o->page, &o->attention, &o->style);
+  return result;
 }
 
 int attn_cmd_show(int argc, char **argv) {
@@ -321,20 +374,30 @@ int attn_cmd_show(int argc, char **argv) {
   attn_model *model;
   attn_error err;
   const struct attn_cli_option table[] = {
-      {"--all", OPTION_FLAG, &o.all, NULL},  {"--json", OPTION_FLAG, &o.json, NULL},
-      ATTN_CLI_PICTURE_OPTIONS(&o.pictures), ATTN_CLI_ATTENTION_OPTIONS(&o.attention),
-      ATTN_CLI_STYLE_OPTIONS(&style),        ATTN_CLI_HELP_OPTIONS(&o.help)};
+      {"--all", OPTION_FLAG, &o.all, NULL},
+      {"--json", OPTION_FLAG, &o.json, NULL},
+      {"--input", OPTION_TEXTS, &o.page.inputs, NULL},
+      {"--input-file", OPTION_TEXT, &o.page.input_file, NULL},
+      {"--num-beams", OPTION_INT, &o.page.num_beams, NULL},
+      {"--max-new-tokens", OPTION_INT, &o.page.max_new_tokens, NULL},
+      ATTN_CLI_PICTURE_OPTIONS(&o.pictures),
+      ATTN_CLI_HEAD_OPTIONS(&o.attention),
+      ATTN_CLI_STYLE_OPTIONS(&style),
+      ATTN_CLI_HELP_OPTIONS(&o.help)};
   style.precision = 2;
   if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
   if (o.help) return fputs(help, stdout), EXIT_OK;
+  if (argc == 2 && operands == 1) return attn_info_print_model(argv[1], 0);
   const char *message = conflict(&o, operands);
   if (message) return attn_cli_print_usage_error("show", "%s", message);
+  o.attention.input = o.page.inputs.count ? o.page.inputs.text[0] : NULL;
   if (attn_cli_check_attention("show", &o.attention, 0) ||
+      attn_cli_check_range("show", "--num-beams", o.page.num_beams, 0, 4096) ||
       attn_cli_parse_style("show", &style, &o.style))
     return EXIT_TROUBLE;
   if (attn_model_open(argv[1], &model, &err)) return attn_cli_report_error("show", argv[1], &err);
-  int result = show(&o, model);
+  int result = show_all(&o, model, argv[1]);
   attn_model_free(model);
   return result;
 }
