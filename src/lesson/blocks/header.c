@@ -1,4 +1,5 @@
 /* header.c -- what the columns of a table are called. */
+#include <stdint.h>
 #include <string.h>
 
 #include "table.h"
@@ -6,11 +7,28 @@
 /* Between the words of a header are at least so many blanks, and between matrices side by side. */
 enum { HEADER_BYTES = 180, WORD_GAP = 2, PART_GAP = 3, LINES_ABOVE = 2 };
 
+/* 1, 2, .. or 0, 1, .. above the numbers. */
+static int header_counts(const struct attn_table *t) {
+  const attn_cell *first = &t->header.item[t->number[0]].cell;
+  for (int n = 0; n < t->numbers; n++) {
+    const attn_cell *cell = &t->header.item[t->number[n]].cell;
+    if (cell->decimals != 0 || cell->value != first->value + n) return 0;
+  }
+  return first->value == 0 || first->value == 1;
+}
+
 int attn_header_may_be_row(const struct attn_table *t) {
-  if (!t->header_is_ruled || t->header.items != t->cols) return 0;
+  if (!t->header_is_ruled || t->header.items != t->cols || !t->numbers) return 0;
   for (int n = 0; n < t->numbers; n++)
     if (!attn_item_is_number(&t->header.item[t->number[n]])) return 0;
-  return 1;
+  return t->labels < 0 || !header_counts(t); /* rows have labels, so columns do */
+}
+
+/* What a header's cell calls its column: also a token that a number cell would be blank for: "." */
+static int is_named(const struct attn_row *header, int item) {
+  const struct attn_row_item *i = &header->item[item];
+  return i->kind == ATTN_ITEM_TEXT ||
+         (i->kind == ATTN_ITEM_CELL && i->cell.kind == ATTN_CELL_BLANK && i->begin < i->end);
 }
 
 static char *header_words(struct attn_grouping *g, const struct attn_table *t) {
@@ -18,8 +36,7 @@ static char *header_words(struct attn_grouping *g, const struct attn_table *t) {
   size_t end = 0;
   if (!words) return attn_group_no_memory(g), NULL;
   for (int n = 0; n < t->header.items; n++) {
-    const char *word =
-        t->header.item[n].kind == ATTN_ITEM_TEXT ? attn_item_text(g, &t->header, n) : "";
+    const char *word = is_named(&t->header, n) ? attn_item_text(g, &t->header, n) : "";
     size_t bytes = word ? strlen(word) : 0;
     if (bytes == 0 || end + bytes + 1 > HEADER_BYTES) continue;
     if (end) words[end++] = ' ';
@@ -101,23 +118,15 @@ static void set_words(struct attn_grouping *g, struct attn_table *t, const struc
   if (g->aboves) g->aboves--;
 }
 
-/* Is the gap after number n of the row wider than all that are not between parts? */
-static size_t gap_after(const struct attn_row *row, int n) {
-  return row->item[n + 1].begin - row->item[n].end;
-}
-
-/* Where parts begin in this row: at its widest gaps. 0: they are not wider than the others. */
-static int row_parts(const struct attn_row *row, int parts, int *begin) {
-  int found = 0;
-  size_t widest = 0;
-  for (int n = 0; n + 1 < row->items; n++)
-    if (gap_after(row, n) > widest) widest = gap_after(row, n);
-  for (int n = 0; n + 1 < row->items; n++) {
-    if (2 * gap_after(row, n) <= widest || gap_after(row, n) < PART_GAP) continue;
-    if (++found == parts) return 0;
-    begin[found] = n + 1;
+/* The blanks after column n that all rows have. */
+static size_t gap_after(const struct attn_table *t, int n) {
+  size_t end = 0, begin = SIZE_MAX;
+  for (int r = 0; r < t->rows; r++) {
+    const struct attn_row_item *item = attn_table_item(t, r, n);
+    if (item->end > end) end = item->end;
+    if (item[1].begin < begin) begin = item[1].begin;
   }
-  return found == parts - 1;
+  return begin > end ? begin - end : 0;
 }
 
 static void set_parts(struct attn_grouping *g, struct attn_table *t, const struct attn_part *phrase,
@@ -134,19 +143,25 @@ static void set_parts(struct attn_grouping *g, struct attn_table *t, const struc
   if (g->aboves) g->aboves--;
 }
 
-/* "Q        K" above "1 0      2 1". */
+/* "Q        K" above "1 0      2 1": parts begin after the widest gaps between columns. */
 static void find_side_by_side(struct attn_grouping *g, struct attn_table *t,
                               const struct attn_part *phrase, int parts) {
-  int *begin = attn_pool_take(g->scan->pool, 2 * (size_t)parts * sizeof *begin);
+  int *begin = attn_pool_take(g->scan->pool, (size_t)parts * sizeof *begin);
+  size_t widest = 0, least = SIZE_MAX;
+  int found = 1;
   if (!begin) {
     attn_group_no_memory(g);
     return;
   }
-  for (int r = 0; r < t->rows; r++) {
-    if (!row_parts(&t->row[r], parts, r ? begin + parts : begin)) return;
-    if (r && memcmp(begin, begin + parts, (size_t)parts * sizeof *begin) != 0) return;
+  for (int n = 0; n + 1 < t->cols; n++)
+    if (gap_after(t, n) > widest) widest = gap_after(t, n);
+  for (int n = 0; n + 1 < t->cols; n++) {
+    if (4 * gap_after(t, n) <= 3 * widest) continue;
+    if (gap_after(t, n) < least) least = gap_after(t, n);
+    if (found == parts) return;
+    begin[found++] = n + 1;
   }
-  set_parts(g, t, phrase, parts, begin);
+  if (found == parts && least >= PART_GAP) set_parts(g, t, phrase, parts, begin);
 }
 
 static void find_words(struct attn_grouping *g, struct attn_table *t) {
@@ -178,7 +193,7 @@ static int find_spans(struct attn_grouping *g, struct attn_table *t,
   for (int n = t->skip; n < t->numbers; n++) {
     const struct attn_row_item *item = &header->item[t->number[n]];
     if (item->kind == ATTN_ITEM_CELL && item->cell.kind != ATTN_CELL_BLANK) return 0;
-    if (item->kind == ATTN_ITEM_TEXT) {
+    if (is_named(header, t->number[n])) {
       t->part[parts] = (struct attn_table_part){n, n, attn_item_text(g, header, t->number[n])};
       if (!t->part[parts++].name) return 0;
     }
@@ -205,6 +220,41 @@ static int find_stems(struct attn_grouping *g, struct attn_table *t) {
     last = label;
   }
   return several > 1 ? parts : 0;
+}
+
+/* Is there a column without numbers and without a name between these columns: blanks, arrows? */
+static int has_gap(const struct attn_table *t, int from, int to) {
+  for (int c = from + 1; c < to; c++)
+    if (t->header.item[c].begin == t->header.item[c].end) return 1;
+  return 0;
+}
+
+/* Do the columns begin .. end have the rows' labels? */
+static int has_row_labels(const struct attn_table *t, char *const *label, int begin, int end) {
+  if (end - begin != t->rows) return 0;
+  for (int r = 0; r < t->rows; r++)
+    if (strcmp(label[begin + r], t->row[r].label.text) != 0) return 0;
+  return 1;
+}
+
+/* "the cat the cat", "the cat, blank, 1 2": a part begins after a gap, where the first name recurs,
+ * and after the names of the rows. */
+static int find_repeats(struct attn_grouping *g, struct attn_table *t) {
+  char **label = attn_pool_take(g->scan->pool, (size_t)t->numbers * sizeof *label);
+  int parts = 0;
+  if (!label) return attn_group_no_memory(g);
+  if (t->header.items != t->cols || t->labels < 0 || t->rows < 2) return 0;
+  for (int n = t->skip; n < t->numbers; n++) {
+    struct attn_table_part *last = parts ? &t->part[parts - 1] : NULL;
+    label[n] = attn_item_text(g, &t->header, t->number[n]);
+    if (!label[n]) return 0;
+    if (!last || has_gap(t, t->number[n - 1], t->number[n]) ||
+        (*label[n] && strcmp(label[n], label[last->begin]) == 0) ||
+        has_row_labels(t, label, last->begin, n))
+      t->part[parts++] = (struct attn_table_part){n, n, ""};
+    t->part[parts - 1].end = n + 1;
+  }
+  return parts > 1 ? parts : 0;
 }
 
 /* ", 1, 2, 1, 2" below the names of parts: the numbers of their columns. */
@@ -241,4 +291,5 @@ void attn_header_find(struct attn_grouping *g, struct attn_table *t) {
   if (!t->parts) t->parts = find_spans(g, t, &t->header);
   if (t->parts && counts_columns(t)) drop_row(t);
   if (!t->parts) t->parts = find_stems(g, t);
+  if (!t->parts) t->parts = find_repeats(g, t);
 }

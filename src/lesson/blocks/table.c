@@ -294,6 +294,7 @@ static void add_parts(struct attn_grouping *g, const struct attn_table *t) {
     struct attn_block *b = rows_block(g, &only, 0, t->rows, 0, p->name);
     if (!b) return;
     if (only.numbers == 1 && t->rows > 1) add_scalar_shapes(b);
+    if (!*p->name) b->ordinal = n;
     attn_header_set(g, &only, b, 0);
     attn_block_end(g, b, t->last_line);
   }

@@ -215,7 +215,8 @@ static void merge_turns(struct attn_grouping *g, const struct turns *t) {
 /* ---- vectors of one line that share a name ---- */
 
 static int is_nameless(const struct attn_block *b, int line) {
-  return b->source == ATTN_BLOCK_VECTORS && !*b->name && b->line == line;
+  return (b->source == ATTN_BLOCK_VECTORS || b->source == ATTN_BLOCK_ROWS) && !*b->name &&
+         b->line == line;
 }
 
 static void count_siblings(struct attn_grouping *g) {
