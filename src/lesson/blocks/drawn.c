@@ -119,9 +119,56 @@ static void add_row(struct attn_grouping *g, const struct attn_scan_line *line, 
     add_ragged(g, d, cells, count);
 }
 
+/* ---- brackets of pipes: "Q = | 1  0 |   K = | 1  2 |" ---- */
+
+enum { PIPED_MAX = 8 };
+
+/* The name and the body of each matrix in a line of them only. 0: it is something else. */
+static int split_pipes(const char *text, size_t bytes, struct attn_part *name,
+                       struct attn_part *body) {
+  size_t at = 0;
+  int count = 0;
+  for (;;) {
+    size_t open = at + strcspn(text + at, "|"), close = open + 1;
+    if (open == bytes) break;
+    close += strcspn(text + close, "|");
+    if (close >= bytes || count == PIPED_MAX) return 0;
+    name[count] = (struct attn_part){at, open};
+    body[count++] = (struct attn_part){open + 1, close};
+    at = close + 1;
+  }
+  return count && at + strspn(text + at, " \t.,;") == bytes ? count : 0;
+}
+
+/* Columns of numbers between two pipes are a row of a matrix; one number is, between other rows. */
+static int is_body(struct attn_grouping *g, const char *text, struct attn_part body) {
+  static const char NUMBERS[] = "\\s*+(?:[-+]?[.\\d\\x{221E}\\x{2026}/]++\\s++)++$";
+  static const char SEVERAL[] = "\\s*+\\S++\\s++\\S";
+  return attn_match_at(g->scan->patterns, NUMBERS, text, body.end, body.begin, NULL) &&
+         (g->drawns || attn_match_at(g->scan->patterns, SEVERAL, text, body.end, body.begin, NULL));
+}
+
+static int pipes_line(struct attn_grouping *g, const struct attn_scan_line *line) {
+  struct attn_part name[PIPED_MAX], body[PIPED_MAX];
+  int count = split_pipes(line->text, line->bytes, name, body);
+  for (int n = 0; n < count; n++)
+    if (!is_body(g, line->text, body[n])) return 0;
+  if (count) attn_run_flush(g);
+  for (int n = 0; n < count; n++) add_row(g, line, n, name[n], body[n]);
+  return count > 0;
+}
+
+/* The upper corner of a bracket. */
+static int is_corner(const char *text, size_t at) {
+  return (unsigned char)text[at + 2] == 0x9B || (unsigned char)text[at + 2] == 0xA1;
+}
+
 int attn_drawn_line(struct attn_grouping *g, const struct attn_scan_line *line) {
   struct attn_part rest = {0, line->bytes};
   int found = 0;
+  size_t first = next_piece(line->text, rest, 0);
+  if (first == rest.end) return memchr(line->text, '|', line->bytes) && pipes_line(g, line);
+  if (g->drawns && is_corner(line->text, first)) attn_drawn_end(g, line->line - 1);
   for (;;) {
     struct attn_part name = rest, body = rest;
     name.end = next_piece(line->text, rest, 0);

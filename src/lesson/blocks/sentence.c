@@ -179,8 +179,12 @@ static void read_vectors(struct attn_grouping *g, const struct attn_scan_line *l
 }
 
 void attn_sentence(struct attn_grouping *g, const struct attn_scan_line *line) {
+  static const char STATEMENT[] =
+      "\\s*(?:for|while|if)\\s*\\([^\\n]*[;{})]\\s*$"; /* of a program */
   size_t bytes = line->bytes;
-  read_vectors(g, line);
-  if (g->status == ATTN_OK) attn_results(g, line);
+  if (!attn_match_at(g->scan->patterns, STATEMENT, line->text, bytes, 0, NULL)) {
+    read_vectors(g, line);
+    if (g->status == ATTN_OK) attn_results(g, line);
+  }
   attn_group_above(g, attn_group_text(g, line->text, (struct attn_part){0, bytes}));
 }

@@ -99,6 +99,7 @@ struct notation {
 #define TERMS                                                                            \
   "((?=[^{}]{0,80}(?:\\d\\s*(?:\\x{221A}|\\\\times|\\\\cdot|[-+*/])|[-+]\\s*\\x{221A}))" \
   "(?:[\\d\\s.+*/()\\x{221A}-]|\\\\times|\\\\cdot)++)"
+#define ROW_CELLS "(?:(?:-?[.\\d]++|-?inf|-\u221E|\u2026|\\.\\.\\.)[ \\t]++){1,40}"
 #define OPTION "(?:\\[[^\\]\\n]{0,80}\\])?"
 #define END "(?![a-zA-Z])" /* of a command */
 #define BLANKS "[\\s\\x01]*+"
@@ -121,6 +122,10 @@ enum {
 
 /* In this order: each is applied to what the ones above have left. */
 static const struct notation notations[] = {
+    /* matrices in brackets of "/", "|" and "\\": the first and the last row */
+    {"(?m)/([ \\t]++" ROW_CELLS ")\\\\(?=[ \\t]|$)", "\u239B$1\u239E", 0, "/"},
+    {"(?m)\\\\([ \\t]++" ROW_CELLS ")/(?=[ \\t]|$)", "\u239D$1\u23A0", 0, "/"},
+
     /* prompts */
     {"(?m)^[ \\t]*+\\.{3,}+:?(?=[ \\t\\n]|$)", "", PYTHON, "."},
     {"(?m)^[ \\t]*+(?:In|Out) ?\\[\\d+\\](?://\\w+)?+:?=?", "", PROMPTS, "["},

@@ -4,7 +4,8 @@
  *
  *   notebook.c           the cells of a Jupyter notebook -> text
  *   headings.c           the headings, and titles of examples
- *   text.c, character.c  bytes -> canonical text: characters one to one, then markup.c and typst.c
+ *   text.c, character.c  bytes -> canonical text: characters one to one, then leader.c (the signs
+ *                        of comments), constructor.c (calls), markup.c and typst.c
  *                        (tables -> rows between pipes) and notation.c, the table of notations;
  *                        each byte keeps the offset that it comes from
  *   misprint.c           a word among the numbers of a matrix; lists and fences that are not closed
@@ -72,8 +73,8 @@ struct attn_stray {
   attn_cell cell;
 };
 
-/* Arithmetic: 1·2 + 2·1 = 4; a sum of vectors without a result; a row that is shown with the working
- * of another; indices that do not count. */
+/* Arithmetic: 1·2 + 2·1 = 4; a sum of vectors without a result; a row that is shown with the
+ * working of another; indices that do not count. */
 struct attn_worked {
   char *name;            /* the words in front of it, never NULL */
   attn_cell first, last; /* its first number, and the last one */
@@ -159,7 +160,8 @@ attn_status attn_canonical_text(struct attn_scan *scan, const char *file,
 /* headings.c */
 attn_status attn_scan_headings(struct attn_scan *scan);
 
-/* misprint.c: finds the first word among the numbers of a matrix, list that is not closed, or fence.
+/* misprint.c: finds the first word among the numbers of a matrix, list that is not closed, or
+ * fence.
  */
 attn_status attn_scan_misprint(struct attn_scan *scan, const struct attn_canonical *text);
 /* Keeps a misprint of its message, unless there is an earlier one. */

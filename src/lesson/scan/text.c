@@ -181,12 +181,14 @@ attn_status attn_canonical_text(struct attn_scan *scan, const char *file,
   attn_text_end(&a, (uint32_t)scan->source.size);
   if (a.failed) return attn_scan_no_memory(scan);
   int kinds = find_kinds(&r, file);
+  attn_blank_leaders(&a.now);
   if (kinds & ATTN_NOTATION_HTML) {
     replace_entities(&r);
     join_table_rows(&r);
   }
   if (kinds & ATTN_NOTATION_TYPST) attn_typst_tables(&r);
   attn_markup_tables(&r, kinds);
+  attn_rewrite_calls(&r);
   attn_rewrite_notations(&r, kinds);
   attn_rewrite_commas(&r);
   if (a.failed || b.failed) return attn_scan_no_memory(scan);

@@ -30,6 +30,9 @@ struct attn_text {
   int failed; /* out of memory: everything that is added is lost */
 };
 
+/* leader.c: blanks the signs that comments of programs begin their lines with. */
+void attn_blank_leaders(struct attn_canonical *text);
+
 /* Adds bytes that all come from the same offset. */
 void attn_text_add(struct attn_text *t, const char *text, size_t bytes, uint32_t origin);
 /* Adds [begin, end) of another text with its origins. */
@@ -95,5 +98,8 @@ attn_status attn_notebook_text(struct attn_scan *scan, const char **text, size_t
 attn_status attn_scan_fail(struct attn_scan *scan, size_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 attn_status attn_scan_no_memory(struct attn_scan *scan);
+
+/* constructor.c: calls that make a matrix of a flat list. */
+void attn_rewrite_calls(struct attn_rewrite *r);
 
 #endif
