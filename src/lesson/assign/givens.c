@@ -6,6 +6,7 @@
 /* The constants of the score, in bits. */
 static const struct {
   double contrary;               /* of other words' bits where there is evidence for the role */
+  double maker;                  /* of the bits of what weights make */
   double own_name;               /* evidence does not make up for one */
   double disorder;               /* a given after what it should come before */
   double head, head_named;       /* a further head; where a head is mentioned */
@@ -20,6 +21,7 @@ static const struct {
   double called;                 /* all that should explain it is known by name */
 } PRICE = {
     .contrary = .3,
+    .maker = .8,
     .own_name = 5.9,
     .disorder = 3,
     .head = 4,
@@ -161,9 +163,18 @@ static double order_price(const struct attn_expansion *e, int head, int role) {
   return price;
 }
 
+/* "F (for the queries)": weights that are called by what they make. */
+static double maker_words(const struct attn_priors *p, int role) {
+  return role < ATTN_ROLE_W_Q || role > ATTN_ROLE_W_V
+             ? 0
+             : PRICE.maker * p->bits[ATTN_ROLE_Q + role - ATTN_ROLE_W_Q];
+}
+
 static double given_words(const struct attn_candidate *c, int role) {
   double evidence = c->evidence.bits[role];
   int called = c->priors->best >= PRICE.own_name;
+  if (evidence > 0 && c->priors->bits[role] <= 0 && maker_words(c->priors, role) > 0)
+    return evidence + maker_words(c->priors, role);
   return evidence + attn_word_bits(c->priors, role, evidence > 0 && !called ? PRICE.contrary : 1);
 }
 

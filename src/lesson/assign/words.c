@@ -59,28 +59,51 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_TANH, "(*UCP)(?i)tanh|\\bt_?\\d"},
 };
 
-/* Only in text with characters beyond ASCII. */
-static const struct word JAPANESE_WORDS[] = {
+/* German, French, Spanish, Portuguese, Italian. */
+static const struct word EUROPEAN_WORDS[] = {
+    {ATTN_ROLE_SCALED,
+     "(*UCP)(?i)\\bskalier|\\b(?:ge)?teilt|\\bdivis[ée]|\\bdividi|\\br?e?escalad"},
+    {ATTN_ROLE_ROW_SUM,
+     "(*UCP)(?i)\\b(?:summen?|sommes?|sumas?|somas?|somma|nenner|denominador)\\b"},
+    {ATTN_ROLE_SCORES,
+     "(*UCP)(?i)punktprodukt|skalarprodukt|ähnlichkeit|produits? scalaire|produc?tos? escalar|"
+     "prodott[oi] scalar|\\bpuntuaci|\\bpontua|\\bpunteggi|similitud|similarid"},
+    {ATTN_ROLE_WEIGHTS, "(*UCP)(?i)gewicht(?:e|ung)\\b|\\b(?:poids|pesos?|pesi)\\b"},
+    {ATTN_ROLE_OUTPUT,
+     "(*UCP)(?i)\\bausgabe|kontext|\\bergebnis|\\bsorties?\\b|\\bcontexte|\\bsalidas?\\b|"
+     "\\bsaídas?\\b|\\bcontexto|\\buscit[ae]\\b|\\bcontesto"},
+    {ATTN_ROLE_X,
+     "(*UCP)(?i)\\beingabe|\\beinbettung|\\bentrées?\\b|\\bplongement|\\bentradas?\\b"},
+    {ATTN_ROLE_Q, "(*UCP)(?i)\\ban?b?fragen?\\b|\\brequêtes?\\b|\\bconsultas?\\b|état du décodeur"},
+    {ATTN_ROLE_K,
+     "(*UCP)(?i)schlüssel|\\bcl[ée]f?s?\\b|\\bclaves?\\b|\\bchaves?\\b|\\bchiav[ei]\\b"},
+    {ATTN_ROLE_V, "(*UCP)(?i)\\bwerten?\\b|\\bvaleurs?\\b|\\bvalor(?:es|[ei])?\\b"},
+};
+
+/* Japanese, Chinese, Korean, Russian: only in text with characters beyond ASCII. */
+static const struct word OTHER_WORDS[] = {
     {ATTN_ROLE_W_Q, "クエリ(?:用)?の?(?:重み|射影)"},
     {ATTN_ROLE_W_K, "キー(?:用)?の?(?:重み|射影)"},
     {ATTN_ROLE_W_V, "バリュー(?:用)?の?(?:重み|射影)"},
     {ATTN_ROLE_W_O, "出力(?:の)?射影"},
-    {ATTN_ROLE_SCALED, "スケー|平方根|割"},
-    {ATTN_ROLE_MASKED, "マスク"},
-    {ATTN_ROLE_EXPONENTIALS, "指数"},
-    {ATTN_ROLE_ROW_SUM, "合計|分母"},
-    {ATTN_ROLE_SCORES, "内積|スコア"},
-    {ATTN_ROLE_WEIGHTS, "ソフトマックス|注意重み|重み(?!行列|を|に|付)|確率"},
-    {ATTN_ROLE_OUTPUT, "出力|文脈|コンテキスト|加重"},
-    {ATTN_ROLE_CONCAT, "連結"},
+    {ATTN_ROLE_SCALED, "スケー|平方根|割|缩放|除以|나눈|나누|스케일|дел(?:им|ени|ённ)|масштаб"},
+    {ATTN_ROLE_MASKED, "マスク|掩码|마스크|маск"},
+    {ATTN_ROLE_EXPONENTIALS, "指数|지수|экспонент"},
+    {ATTN_ROLE_ROW_SUM, "合計|分母|之和|합계|сумм"},
+    {ATTN_ROLE_SCORES, "内積|スコア|得分|分数|点积|内积|스코어|점수|내적|оценк|произведени"},
+    {ATTN_ROLE_WEIGHTS,
+     "ソフトマックス|注意重み|重み(?!行列|を|に|付)|確率|权重|소프트맥스|가중치|(?i)(?<!\\pL)вес(?:"
+     "а|ов)?(?!\\pL)"},
+    {ATTN_ROLE_OUTPUT, "出力|文脈|コンテキスト|加重|输出|上下文|출력|(?i)выход|контекст"},
+    {ATTN_ROLE_CONCAT, "連結|拼接"},
     {ATTN_ROLE_PROJECTED, "最終"},
     {ATTN_ROLE_POSITIONED, "足した"},
     {ATTN_ROLE_POSITION_TABLE, "位置"},
     {ATTN_ROLE_Y, "デコーダ"},
-    {ATTN_ROLE_X, "入力|埋め込み|語ベクトル|エンコーダ"},
-    {ATTN_ROLE_Q, "クエリ|デコーダの"},
-    {ATTN_ROLE_K, "キー|エンコーダの"},
-    {ATTN_ROLE_V, "バリュー|値(?!を)"},
+    {ATTN_ROLE_X, "入力|埋め込み|語ベクトル|エンコーダ|输入|嵌入|입력|임베딩|(?i)(?<!\\pL)вход"},
+    {ATTN_ROLE_Q, "クエリ|デコーダの|查询|쿼리|(?i)запрос"},
+    {ATTN_ROLE_K, "キー|エンコーダの|键|키|(?i)ключ"},
+    {ATTN_ROLE_V, "バリュー|値(?!を)|值|밸류|(?i)значени"},
     {ATTN_ROLE_V_A, "ベクトル v"},
     {ATTN_ROLE_TANH, "双曲"},
 };
@@ -136,8 +159,9 @@ static int is_ascii(const char *text, size_t bytes) {
 static void find_words(struct attn_patterns *p, const char *text, size_t bytes, struct hits *out) {
   struct hits all = {.count = 0};
   find_each(p, WORDS, sizeof WORDS / sizeof *WORDS, text, bytes, &all);
+  find_each(p, EUROPEAN_WORDS, sizeof EUROPEAN_WORDS / sizeof *EUROPEAN_WORDS, text, bytes, &all);
   if (!is_ascii(text, bytes))
-    find_each(p, JAPANESE_WORDS, sizeof JAPANESE_WORDS / sizeof *JAPANESE_WORDS, text, bytes, &all);
+    find_each(p, OTHER_WORDS, sizeof OTHER_WORDS / sizeof *OTHER_WORDS, text, bytes, &all);
   out->count = 0;
   for (int n = 0; n < all.count; n++)
     if (!is_hidden(&all, &all.hit[n])) out->hit[out->count++] = all.hit[n];

@@ -9,7 +9,8 @@
 
 static const char ROOT[] =
     "(*UCP)(?i)√|sqrt|\\broot|平方根|ルート|\\^\\(?(?:0?\\.5|1/2)|\\*\\* ?0?\\.5|d_?k";
-static const char SOFTMAX[] = "(?i)soft|ソフト|exp";
+static const char SOFTMAX[] = "(?i)soft|ソフト|소프트|софт|exp";
+static const char NORMALIZED[] = "(?i)normali[sz]|\\bsums?\\b|正規化|合計|和で割";
 static const char NOT_SCALED[] =
     "(?i)\\b(?:no|not|without|skip\\w*|omit\\w*|un|ignor\\w*|leave out|forget)\\W{0,3}(?:the |any "
     "|do |we )?(?:scal|divi)|"
@@ -181,10 +182,10 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
     case ATTN_CAUSE_SOFTMAX_OVER_COLUMNS:
       return attn_mentions_columns(scan) ? ATTN_EXCUSED : ATTN_ACCUSED;
     case ATTN_CAUSE_SOFTMAX_WITHOUT_EXP:
-      return attn_occurs(scan->patterns, SOFTMAX, scan->text) ||
-                     priors[p->block].bits[ATTN_ROLE_WEIGHTS] > 5
-                 ? ATTN_ACCUSED
-                 : ATTN_EXCUSED;
+      if (attn_occurs(scan->patterns, SOFTMAX, scan->text) ||
+          priors[p->block].bits[ATTN_ROLE_WEIGHTS] > 5)
+        return ATTN_ACCUSED;
+      return attn_occurs(scan->patterns, NORMALIZED, scan->text) ? ATTN_EXCUSED : ATTN_UNCERTAIN;
     case ATTN_CAUSE_SWAPPED_QK: /* K Q^T is right where queries are columns */
       if (p->role > ATTN_ROLE_V && attn_mentions_columns(scan)) return ATTN_EXCUSED;
       return p->role <= ATTN_ROLE_V && priors[p->block].bits[p->role] < 3 ? ATTN_UNCERTAIN

@@ -358,6 +358,9 @@ static const double CALLED = 5.9; /* bits of a name of its own: of another role,
 static int is_other_input(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_priors *named = &b->priors[p->block];
   if (named->best < CALLED || named->bits[p->role] > 0) return 0;
+  if (p->role >= ATTN_ROLE_W_Q && p->role <= ATTN_ROLE_W_V &&
+      named->bits[ATTN_ROLE_Q + p->role - ATTN_ROLE_W_Q] == named->best)
+    return 0; /* weights that are called by what they make */
   for (int r = ATTN_ROLE_X; r <= ATTN_ROLE_V; r++)
     if (named->bits[r] == named->best) return 1;
   return 0;
