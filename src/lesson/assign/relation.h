@@ -32,6 +32,7 @@ enum attn_role {
   ATTN_ROLE_SCORES,
   ATTN_ROLE_SCALED,
   ATTN_ROLE_MASKED,
+  ATTN_ROLE_SHIFTED, /* minus the largest of the row */
   ATTN_ROLE_EXPONENTIALS,
   ATTN_ROLE_ROW_SUM,
   ATTN_ROLE_WEIGHTS,

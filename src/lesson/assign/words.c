@@ -28,6 +28,9 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_W_O, "(*UCP)(?i)\\bW\\s*[_^]?\\s*\\(?O" END "|output projection|projection matrix"},
     {ATTN_ROLE_SCALED, "(*UCP)(?i)scal(?:ed|ing|e\\b)|√|sqrt|root|divid|/ ?(?:d_?k|\\d)"},
     {ATTN_ROLE_MASKED, "(*UCP)(?i)mask|-∞|\\+ ?M\\b"},
+    {ATTN_ROLE_SHIFTED,
+     "(*UCP)(?i)shifted|subtract\\w*|\\b(?:minus|less) (?:the |its |their )?(?:\\w+ "
+     ")?(?:max|larg|great|high)\\w*|that leaves|- ?max\\b"},
     {ATTN_ROLE_EXPONENTIALS, "(*UCP)(?i)exponen|\\bexp\\b|e\\^"},
     {ATTN_ROLE_ROW_SUM, "(*UCP)(?i)\\bsums?" END "|row_?sums?|denominator"},
     {ATTN_ROLE_SCORES,
@@ -74,9 +77,12 @@ static const struct word EUROPEAN_WORDS[] = {
      "\\bsaídas?\\b|\\bcontexto|\\buscit[ae]\\b|\\bcontesto"},
     {ATTN_ROLE_X,
      "(*UCP)(?i)\\beingabe|\\beinbettung|\\bentrées?\\b|\\bplongement|\\bentradas?\\b"},
-    {ATTN_ROLE_Q, "(*UCP)(?i)\\ban?b?fragen?\\b|\\brequêtes?\\b|\\bconsultas?\\b|état du décodeur"},
+    {ATTN_ROLE_Q,
+     "(*UCP)(?i)\\ban?b?fragen?\\b|\\brequêtes?\\b|\\bconsultas?\\b|décodeur|\\bdecodificador|"
+     "decoder-?zust"},
     {ATTN_ROLE_K,
-     "(*UCP)(?i)schlüssel|\\bcl[ée]f?s?\\b|\\bclaves?\\b|\\bchaves?\\b|\\bchiav[ei]\\b"},
+     "(*UCP)(?i)\\bencodeur|(?<!de)\\bcodificador|encoder-?zust|schlüssel|\\bcl[ée]f?s?\\b|"
+     "\\bclaves?\\b|\\bchaves?\\b|\\bchiav[ei]\\b"},
     {ATTN_ROLE_V, "(*UCP)(?i)\\bwerten?\\b|\\bvaleurs?\\b|\\bvalor(?:es|[ei])?\\b"},
 };
 
@@ -88,6 +94,7 @@ static const struct word OTHER_WORDS[] = {
     {ATTN_ROLE_W_O, "出力(?:の)?射影"},
     {ATTN_ROLE_SCALED, "スケー|平方根|割|缩放|除以|나눈|나누|스케일|дел(?:им|ени|ённ)|масштаб"},
     {ATTN_ROLE_MASKED, "マスク|掩码|마스크|маск"},
+    {ATTN_ROLE_SHIFTED, "最大値|最大值|최댓값"},
     {ATTN_ROLE_EXPONENTIALS, "指数|지수|экспонент"},
     {ATTN_ROLE_ROW_SUM, "合計|分母|之和|합계|сумм"},
     {ATTN_ROLE_SCORES, "内積|スコア|得分|分数|点积|内积|스코어|점수|내적|оценк|произведени"},

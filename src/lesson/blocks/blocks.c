@@ -269,6 +269,16 @@ static int begins_product(const struct attn_grouping *g, const struct attn_scan_
   return attn_match_at(g->scan->patterns, FACTOR, line->text, line->bytes, at, NULL);
 }
 
+/* A matrix, or in a line with matrices a vector that is called something: "W = [..], v = (1, 2)".
+ */
+static int is_matrix(struct attn_grouping *g, const struct attn_scan_line *line, int value,
+                     struct attn_part front, int found) {
+  static const char CALLED[] = "(*UCP)\\w\\s*=\\s*$";
+  if (!attn_group_is_value(g, value)) return 0;
+  return !g->lines->value[value].is_vector ||
+         (found && attn_part_ends_in(g, CALLED, line->text, front, ATTN_LABEL_CHARACTERS));
+}
+
 /* A line with matrices in brackets. 0: it has none. */
 static int read_matrices(struct attn_grouping *g, const struct attn_scan_line *line) {
   struct attn_part all = {0, line->bytes}, rest = all, front = all;
@@ -276,10 +286,10 @@ static int read_matrices(struct attn_grouping *g, const struct attn_scan_line *l
   int value, found = 0, factors = 0;
   while ((end = attn_next_value(line->text, rest, &at, &value)) != 0) {
     rest.begin = end;
-    if (!attn_group_is_value(g, value) || g->lines->value[value].is_vector) continue;
+    front.end = at;
+    if (!is_matrix(g, line, value, front, found)) continue;
     if (!found) attn_run_flush(g);
     found = 1;
-    front.end = at;
     if (begins_product(g, line, end)) factors = 2;
     add_matrix(g, line, value, factors ? (struct attn_part){at, at} : front, factors > 0);
     if (factors)

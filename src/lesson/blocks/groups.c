@@ -93,8 +93,7 @@ static int find_groups(const struct attn_results *r, struct attn_result_line *ou
   return 1;
 }
 
-/* a_12 and a_21 */
-static int same_symbol(struct attn_grouping *g, const char *a, const char *b) {
+int attn_same_symbol(struct attn_grouping *g, const char *a, const char *b) {
   struct attn_label x, y;
   const char *last_a = strrchr(a, ' '), *last_b = strrchr(b, ' ');
   struct attn_pool *pool = g->scan->pool;
@@ -110,7 +109,7 @@ static int same_symbol(struct attn_grouping *g, const char *a, const char *b) {
 static int same_group(struct attn_grouping *g, const struct attn_result_group *a,
                       const struct attn_result_group *b) {
   if (a->count != b->count || a->is_list != b->is_list) return 0;
-  if (a->kind != b->kind) return !a->is_list && same_symbol(g, a->name, b->name);
+  if (a->kind != b->kind) return !a->is_list && attn_same_symbol(g, a->name, b->name);
   return !a->is_list || a->kind != ATTN_RESULT_OTHER || attn_same_letters(a->name, b->name);
 }
 

@@ -104,10 +104,12 @@ static size_t rfind(const char *text, size_t begin, size_t end, char c) {
 }
 
 /* "a = 1 + 2 = 3": the name of 3 is a. */
-static struct attn_part result_name(const char *text, size_t sign) {
+static struct attn_part result_name(struct attn_grouping *g, const char *text, size_t sign) {
+  static const char INDEX[] = "(*UCP)[\\pL_]_?\\d+$";
   struct attn_part left = attn_part_chop(text, (struct attn_part){0, sign}, BLANKS);
   char last = left.end ? text[left.end - 1] : 0;
-  int is_formula = text[sign] == '=' && ((last >= '0' && last <= '9') || last == ')');
+  int is_formula = text[sign] == '=' && ((last >= '0' && last <= '9') || last == ')') &&
+                   !attn_part_ends_in(g, INDEX, text, left, ATTN_LABEL_CHARACTERS);
   if (!is_formula) return attn_name_before(text, sign);
   size_t first = attn_part_last(text, left, TERMS_CHARACTERS).begin;
   size_t equals = rfind(text, first, left.end, '=');
@@ -150,8 +152,11 @@ static void find_results(struct attn_grouping *g, const struct attn_scan_line *l
     from = m.group[0].end;
     signs += line->text[sign] == '=';
     if (!is_result(g, line->text, sign)) continue;
-    char *name = attn_group_text(g, line->text, result_name(line->text, sign));
+    char *name = attn_group_text(g, line->text, result_name(g, line->text, sign));
     int kind = name ? kind_of(g, name) : ATTN_RESULT_OTHER;
+    const struct attn_result *last = r->count ? &r->item[r->count - 1] : NULL;
+    if (name && last && kind == ATTN_RESULT_OTHER && attn_same_symbol(g, last->name, name))
+      kind = last->kind;
     if (add_result(g, r, line, number, name, kind)) from = add_list(g, r, line, from, name, kind);
   }
   if (signs == 0 && r->count < 2) r->count = 0; /* "Step 2: 0.5" */

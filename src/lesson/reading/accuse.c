@@ -10,7 +10,7 @@
 static const char ROOT[] =
     "(*UCP)(?i)√|sqrt|\\broot|平方根|ルート|\\^\\(?(?:0?\\.5|1/2)|\\*\\* ?0?\\.5|d_?k";
 static const char SOFTMAX[] = "(?i)soft|ソフト|소프트|софт|exp";
-static const char NORMALIZED[] = "(?i)normali[sz]|\\bsums?\\b|正規化|合計|和で割";
+static const char NORMALIZED[] = "(?i)normali[sz]|\\btotal|\\bsums?\\b|正規化|合計|和で割";
 static const char NOT_SCALED[] =
     "(?i)\\b(?:no|not|without|skip\\w*|omit\\w*|un|ignor\\w*|leave out|forget)\\W{0,3}(?:the |any "
     "|do |we )?(?:scal|divi)|"
