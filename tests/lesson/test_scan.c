@@ -323,8 +323,8 @@ static void test_shown_sums(void **state) {
   check(
       "- row 1: exp(1) + exp(0) = 2.72 + 1.00 = 3.72 → weights (0.73, 0.27)\n"
       "- row 2: exp(0) + exp(1) = 1.00 + 2.72 = 3.72 → weights (0.27, 0.73)\n",
-      "- row 1: exp(1) + exp(0) = 2.72 + 1.00 = 3.72 → weights 2x2: 0.73 0.27; 0.27 0.73\n"
-      "exp 2x2: 2.72 1; 1 2.72\n- row 1: exp(1) + exp(0) 1x2: 3.72 3.72\n");
+      "exp 2x2: 2.72 1; 1 2.72\n- row 1: exp(1) + exp(0) 1x2: 3.72 3.72\n"
+      "- row 1: exp(1) + exp(0) = 2.72 + 1.00 = 3.72 → weights 2x2: 0.73 0.27; 0.27 0.73\n");
   check("z = 0.5·(1, 0) + 0.5·(0, 1) = (0.5, 0.5)", "z = 1x2: 0.5 0.5\n");
   check("0.5·(1, 0) + 0.5·(0, 1) = (0.5, 0.5)", "1x2: 0.5 0.5\n");
 }
@@ -344,6 +344,66 @@ static void test_products_and_their_quotients(void **state) {
       "* q1·k2 = 2×1 + (-1)×0 = 2.00, divided by √2: 1.41\n",
       "* q1·k1 1x2: 8 2\ndivided by √2 1x2: 5.66 1.41\n");
   check("- 1 / √2 = 0.707、2 / √2 = 1.414\n", "- 1 / √2 1x2: 0.707 1.414\n");
+}
+
+static void test_comments_of_programs(void **state) {
+  (void)state;
+  check("# Q:\n#   1 2\n#   3 4\n#\n# done\n", "2x2: 1 2; 3 4\n");
+  check(" * Q:\n *   1 2\n *   3 4\n *\n", "2x2: 1 2; 3 4\n");
+  check("// Q:\n//   1 2\n//   3 4\n//\n", "2x2: 1 2; 3 4\n");
+}
+
+static void test_brackets_of_slashes_and_pipes(void **state) {
+  (void)state;
+  check("    / 1  2 \\\nQ = | 3  4 |\n    \\ 5  6 /\n", "Q = 3x2: 1 2; 3 4; 5 6\n");
+  check("    | 1  2 |       | 5 |\nQ = | 3  4 |   v = | 6 |\n",
+        "Q = 2x2: 1 2; 3 4\nv = 2x1: 5; 6\n");
+  check("    | 1  2 |       | 5  0 |\nQ = | 3  4 |   K = | 6  7 |\n",
+        "Q = 2x2: 1 2; 3 4\nK = 2x2: 5 0; 6 7\n");
+  check("| a | 1 0 |\n|---|---|\n| b | 2 1 |\n", "");
+}
+
+static void test_calls_that_make_matrices(void **state) {
+  (void)state;
+  check("> X <- matrix(c(1, 2, 3, 4, 5, 6), nrow = 3)\n", "> X <- 3x2: 1 4; 2 5; 3 6\n");
+  check("> X <- matrix(c(1, 2, 3,\n 4, 5, 6), ncol = 2, byrow = TRUE)\n",
+        "> X <- 3x2: 1 2; 3 4; 5 6\n");
+  check("> X <- matrix(c(1, 2, 3, 4), 2, 2)\n", "> X <- 2x2: 1 3; 2 4\n");
+  check("> X <- rbind(c(1, 2), c(3, 4))\n", "> X <- 2x2: 1 2; 3 4\n");
+  check("> X <- cbind(a = c(1, 2), b = c(-3, 4e-1))\n", "> X <- 2x2: 1 -3; 2 0.4\n");
+  check("X = reshape([1, 2, 3, 4, 5, 6], 2, 3)\n", "X = 2x3: 1 3 5; 2 4 6\n");
+  check("X = [1, 2, 3, 4, 5, 6].view(2, 3)\n", "X = 2x3: 1 2 3; 4 5 6\n");
+  check("> X <- matrix(c(1, 2, 3), nrow = 2)\n", "> X <-  ( 1x3: 1 2 3\n"); /* no matrix */
+}
+
+static void test_matrices_side_by_side(void **state) {
+  (void)state;
+  check(
+      "| | a | b | | a | b |\n|---|---|---|---|---|---|\n| a | 1 | 2 | → | 5 | 6 |\n"
+      "| b | 3 | 4 | → | 7 | 8 |\n",
+      "2x2: 1 2; 3 4\n2x2: 5 6; 7 8\n");
+  check(
+      "| | a | b | a | b |\n|---|---|---|---|---|\n| a | 1 | 2 | 5 | 6 |\n| b | 3 | 4 | 7 | 8 |\n",
+      "2x2: 1 2; 3 4\n2x2: 5 6; 7 8\n");
+  check(
+      "| | a | b | x | y |\n|---|---|---|---|---|\n| a | 1 | 2 | 5 | 6 |\n| b | 3 | 4 | 7 | 8 |\n",
+      "2x2: 1 2; 3 4\n2x2: 5 6; 7 8\n");
+  check("| | a | . |\n|---|---|---|\n| a | 1 | 2 |\n| . | 3 | 4 |\n", "2x2: 1 2; 3 4\n");
+  check("  S              T\n 0.1  -0.2      0.5  0.6\n 0.3   0.4     -0.7  0.8\n",
+        "S 2x2: 0.1 -0.2; 0.3 0.4\nT 2x2: 0.5 0.6; -0.7 0.8\n");
+}
+
+static void test_lists_of_a_paragraph(void **state) {
+  (void)state;
+  check(
+      "The scores are then 0.18, -0.15 and\n-0.93. Dividing all of them we obtain 0.127,\n"
+      "-0.106 and -0.658. The weights are 0.445 for cat,\n0.352 for sat and 0.203 for mat.\n",
+      "The scores are then 1x3: 0.18 -0.15 -0.93\n"
+      "Dividing all of them we obtain 1x3: 0.127 -0.106 -0.658\n"
+      "-0.658. The weights are 1x3: 0.445 0.352 0.203\n");
+  check("softmax gives α_1 = 0.2, α_2 = 0.3, α_3 = 0.5.", "softmax gives α_1 1x3: 0.2 0.3 0.5\n");
+  check("- The keys: (1, 0); (0, 1).\n- The values: (2, 0); (0, 3).\n",
+        "The keys 2x2: 1 0; 0 1\nThe values 2x2: 2 0; 0 3\n");
 }
 
 static void test_sentences_go_on_in_the_next_line(void **state) {
@@ -440,6 +500,11 @@ int main(void) {
       cmocka_unit_test(test_shown_sums),
       cmocka_unit_test(test_once_is_enough),
       cmocka_unit_test(test_products_and_their_quotients),
+      cmocka_unit_test(test_comments_of_programs),
+      cmocka_unit_test(test_brackets_of_slashes_and_pipes),
+      cmocka_unit_test(test_calls_that_make_matrices),
+      cmocka_unit_test(test_matrices_side_by_side),
+      cmocka_unit_test(test_lists_of_a_paragraph),
       cmocka_unit_test(test_sentences_go_on_in_the_next_line),
       cmocka_unit_test(test_places_of_cells),
       cmocka_unit_test(test_hostile_texts_take_no_long),

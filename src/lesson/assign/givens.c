@@ -6,8 +6,8 @@
 /* The constants of the score, in bits. */
 static const struct {
   double contrary;               /* of other words' bits where there is evidence for the role */
-  double maker;                  /* of the bits of what weights make */
   double own_name;               /* evidence does not make up for one */
+  double own_label;              /* next to the numbers, not above them */
   double disorder;               /* a given after what it should come before */
   double head, head_named;       /* a further head; where a head is mentioned */
   double head_below;             /* below a heading that mentions none */
@@ -21,8 +21,8 @@ static const struct {
   double called;                 /* all that should explain it is known by name */
 } PRICE = {
     .contrary = .3,
-    .maker = .8,
     .own_name = 5.9,
+    .own_label = 7,
     .disorder = 3,
     .head = 4,
     .head_named = 1,
@@ -163,18 +163,15 @@ static double order_price(const struct attn_expansion *e, int head, int role) {
   return price;
 }
 
-/* "F (for the queries)": weights that are called by what they make. */
-static double maker_words(const struct attn_priors *p, int role) {
-  return role < ATTN_ROLE_W_Q || role > ATTN_ROLE_W_V
-             ? 0
-             : PRICE.maker * p->bits[ATTN_ROLE_Q + role - ATTN_ROLE_W_Q];
+/* "F (for the queries)": weights that a caption calls by what they make. */
+static int is_maker(const struct attn_priors *p, int role) {
+  return role >= ATTN_ROLE_W_Q && role <= ATTN_ROLE_W_V &&
+         p->bits[ATTN_ROLE_Q + role - ATTN_ROLE_W_Q] > 0 && p->best < PRICE.own_label;
 }
 
 static double given_words(const struct attn_candidate *c, int role) {
   double evidence = c->evidence.bits[role];
-  int called = c->priors->best >= PRICE.own_name;
-  if (evidence > 0 && c->priors->bits[role] <= 0 && maker_words(c->priors, role) > 0)
-    return evidence + maker_words(c->priors, role);
+  int called = c->priors->best >= PRICE.own_name && !is_maker(c->priors, role);
   return evidence + attn_word_bits(c->priors, role, evidence > 0 && !called ? PRICE.contrary : 1);
 }
 

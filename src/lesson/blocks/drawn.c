@@ -140,22 +140,25 @@ static int split_pipes(const char *text, size_t bytes, struct attn_part *name,
   return count && at + strspn(text + at, " \t.,;") == bytes ? count : 0;
 }
 
-/* Columns of numbers between two pipes are a row of a matrix; one number is, between other rows. */
-static int is_body(struct attn_grouping *g, const char *text, struct attn_part body) {
-  static const char NUMBERS[] = "\\s*+(?:[-+]?[.\\d\\x{221E}\\x{2026}/]++\\s++)++$";
-  static const char SEVERAL[] = "\\s*+\\S++\\s++\\S";
-  return attn_match_at(g->scan->patterns, NUMBERS, text, body.end, body.begin, NULL) &&
-         (g->drawns || attn_match_at(g->scan->patterns, SEVERAL, text, body.end, body.begin, NULL));
+static int matches(struct attn_grouping *g, const char *pattern, const char *text,
+                   struct attn_part p) {
+  return attn_match_at(g->scan->patterns, pattern, text, p.end, p.begin, NULL);
 }
 
+/* Columns of numbers between two pipes are a row of a matrix. One number is, next to such a row. */
 static int pipes_line(struct attn_grouping *g, const struct attn_scan_line *line) {
+  static const char NUMBERS[] = "\\s*+(?:[-+]?[.\\d\\x{221E}\\x{2026}/]++\\s++)++$";
+  static const char SEVERAL[] = "\\s*+\\S++\\s++\\S";
   struct attn_part name[PIPED_MAX], body[PIPED_MAX];
-  int count = split_pipes(line->text, line->bytes, name, body);
-  for (int n = 0; n < count; n++)
-    if (!is_body(g, line->text, body[n])) return 0;
-  if (count) attn_run_flush(g);
+  int count = split_pipes(line->text, line->bytes, name, body), several = g->drawns > 0;
+  for (int n = 0; n < count; n++) {
+    if (!matches(g, NUMBERS, line->text, body[n])) return 0;
+    several |= matches(g, SEVERAL, line->text, body[n]);
+  }
+  if (!count || !several) return 0;
+  attn_run_flush(g);
   for (int n = 0; n < count; n++) add_row(g, line, n, name[n], body[n]);
-  return count > 0;
+  return 1;
 }
 
 /* The upper corner of a bracket. */

@@ -16,6 +16,16 @@ int attn_same_letters(const char *a, const char *b) {
   }
 }
 
+/* Lists of different names in different sentences. */
+static void part_lists(struct attn_grouping *g, const char *text, struct attn_results *r) {
+  static const char END[] = "[.!?]\\s|\\x{3002}";
+  for (int n = 1; n < r->count; n++) {
+    struct attn_result *b = &r->item[n], *a = b - 1;
+    b->is_apart = a->is_list && b->is_list && !attn_same_letters(a->name, b->name) &&
+                  attn_find(g->scan->patterns, END, text, b->at, a->end, NULL);
+  }
+}
+
 static int in_order(const void *a, const void *b) {
   const struct attn_result *x = a, *y = b;
   if (x->at != y->at) return x->at < y->at ? -1 : 1;
@@ -83,7 +93,7 @@ static int find_groups(const struct attn_results *r, struct attn_result_line *ou
   out->groups = 0;
   for (int n = 0; n < r->count; n++) {
     const struct attn_result *item = &r->item[n];
-    if (n == 0 || item->kind != item[-1].kind) {
+    if (n == 0 || item->kind != item[-1].kind || item->is_apart) {
       if (out->groups == ATTN_RESULT_GROUPS) return 0;
       out->group[out->groups++] = (struct attn_result_group){
           .kind = item->kind, .is_list = item->is_list, .name = item->name};
@@ -144,6 +154,7 @@ static void add_groups(struct attn_grouping *g, int line, struct attn_results *r
 void attn_results_group(struct attn_grouping *g, const struct attn_scan_line *line,
                         struct attn_results *r) {
   sort_results(r);
+  part_lists(g, line->text, r);
   drop_vectors(g, line, r);
   add_groups(g, line->line, r);
 }

@@ -126,8 +126,18 @@ int attn_labels_are_letters(char *const *label, int labels) {
   return 1;
 }
 
+/* Without an article: "The keys". */
+static const char *skip_article(const char *label) {
+  static const char *const articles[] = {"The ",   "the ",   "Its ", "its ",
+                                         "Their ", "their ", "Our "};
+  for (size_t n = 0; n < sizeof articles / sizeof *articles; n++)
+    if (strncmp(label, articles[n], strlen(articles[n])) == 0) return label + strlen(articles[n]);
+  return label;
+}
+
 int attn_label_step(const char *label) {
   char name[STEP_BYTES_MAX];
+  label = skip_article(label);
   size_t bytes = strcspn(label, "=(:");
   if (bytes >= sizeof name) return -1;
   memcpy(name, label, bytes);

@@ -6,8 +6,9 @@
  * (d_k = 2), numbering (step 3), indices (q1, W_2, k_1,2, S(1, 2), x[0], [,1]), shapes (4x2) and
  * terms of sums that are worked out. */
 
-/* "3. We divide", "(2) We divide", "- 4) We divide" */
-static const char NUMBERING[] = "\\s*(?:[>*-]\\s+)*\\(?\\d{1,3}[.)]\\s";
+/* "3. We divide", "(2) We divide", "9.3 Attention", "- 4) We divide" */
+static const char NUMBERING[] =
+    "(*UCP)\\s*(?:[>*-]\\s+)*\\(?\\d{1,3}[.)]\\s|\\s*\\d{1,2}(?:\\.\\d{1,2}){1,3}\\s+\\p{Lu}\\p{L}";
 /* 4x2, 4 by 2, a date, 1.2.3, 12:30, 2nd */
 static const char NO_NUMBER[] =
     "\\d+\\s?(?:x|\\x{D7}|\\*|by)\\s?\\d+(?![.\\d^])|\\d{4}-\\d\\d-\\d\\d|\\d+(?:\\.\\d+){2,9}|"

@@ -5,17 +5,12 @@
 
 #define ITEM "(?:" ATTN_VALUE "|-?" ATTN_NUMBER ")"
 
-/* How a line ends and the next one begins. */
-static const struct {
-  const char *end, *begin;
-} breaks[] = {
-    {"[A-Za-z\\d]\\s*=\\s*$", "\\s*" ITEM "\\s*(?:[,.]\\s|and\\b)"},
-    {"[\\d\\x{25A3}]\\s*,?\\s*$", "\\s*(?:and|or)\\s+" ITEM "(?![A-Za-z])"},
-    {"[\\d\\x{25A3}]\\s+(?:and|or)\\s*$", "\\s*" ITEM "\\s*[,.;]"},
-    {"[\\d\\x{25A3}],\\s*$", "\\s*" ITEM "(?:\\s*,\\s*" ITEM ")*+\\s*,?\\s+and\\s"},
-};
+/* The next line continues a sentence: it begins with a number, but is no item of a list. */
+static const char CONTINUES[] =
+    "\\s*+(?:(?:and|or|und|oder|et|ou|y|e)\\s+)?(?!\\d{1,2}[.)]\\s+[A-Za-z])" ITEM;
+static const char ENDED[] = "[.:!?;|](?:\\s*[\"')])?\\s*$";
 /* Both lines are prose: words next to each other. */
-static const char WORDS[] = "[A-Za-z]{2,}\\s+[A-Za-z]{2,}";
+static const char WORDS[] = "(*UCP)\\pL{2,}[,;]?\\s+\\pL{2,}";
 enum { JOINED_BYTES = 4000, END_CHARACTERS = 24 };
 
 static int is_prose(struct attn_grouping *g, const char *text) {
@@ -46,21 +41,21 @@ static int is_product(struct attn_grouping *g, const char *text, struct attn_par
   return 0;
 }
 
+/* "[1, 0] and", "[1, 0],": whatever follows. */
+static int is_open(struct attn_grouping *g, const char *text, struct attn_part all) {
+  static const char OPEN[] = "[\\d\\x{25A3}]\\s*(?:,|,?\\s(?:and|or|und|et|y))\\s*$";
+  return attn_part_ends_in(g, OPEN, text, all, END_CHARACTERS);
+}
+
 int attn_paragraph_goes_on(struct attn_grouping *g, const struct attn_scan_line *line,
                            const struct attn_scan_line *next) {
   struct attn_part all = {0, line->bytes};
-  struct attn_match m;
   if (all.end == 0 || all.end > JOINED_BYTES || next->bytes > JOINED_BYTES) return 0;
-  char last = line->text[all.end - 1];
-  if (!strchr("=,0123456789 dr", last) && !attn_next_value(line->text, all, &(size_t){0}, NULL))
-    return 0;
-  if (last != '=' && is_product(g, line->text, all, next)) return 1;
-  for (size_t n = 0; n < sizeof breaks / sizeof *breaks; n++)
-    if (attn_match_at(g->scan->patterns, breaks[n].begin, next->text, next->bytes, 0, &m) &&
-        attn_part_ends_in(g, breaks[n].end, line->text, all, END_CHARACTERS))
-      return is_prose(g, line->text) && is_prose(g, next->text) &&
-             !begins_with_matrix(g, next->text);
-  return 0;
+  if (line->text[all.end - 1] != '=' && is_product(g, line->text, all, next)) return 1;
+  return attn_match_at(g->scan->patterns, CONTINUES, next->text, next->bytes, 0, NULL) &&
+         !attn_part_ends_in(g, ENDED, line->text, all, END_CHARACTERS) && is_prose(g, line->text) &&
+         (is_prose(g, next->text) || is_open(g, line->text, all)) &&
+         !begins_with_matrix(g, next->text);
 }
 
 int attn_paragraph_join(struct attn_grouping *g, struct attn_scan_line *line,

@@ -17,8 +17,10 @@ static const char SIZE[] =
     "(?:\\x{221A}\\s*\\w*|sqrt\\W*\\w*\\W*)|\\bn|\\bh|\\bm|"
     "\\bT|dim|axis|size|precision|seed|version|pos)\\s*\\)?$";
 /* Between the numbers of a list, and the next one. */
-#define SEPARATOR \
-  "(?:\\s*+,\\s*+(?:(?:and|or|und)\\s++)?|\\s++(?:and|or|und)\\s++|\\s*+\\x{3068}\\s*+)"
+#define SEPARATOR                                                                                \
+  "(?:\\s++(?:for|on|to|at|f\\x{FC}r|pour|para)\\s++[^\\s\\d,;.]{1,24}(?=\\s*+,|\\s++(?:and|or|" \
+  "und|et|y)\\s))?"                                                                              \
+  "(?:\\s*+[,;]\\s*+(?:(?:and|or|und)\\s++)?|\\s++(?:and|or|und)\\s++|\\s*+\\x{3068}\\s*+)"
 #define AFTER_NUMBER "(?![\\w\\x{221A}/(\\x{25A3}^]|\\s*[\\x{D7}\\x{B7}*/+=]|\\.\\d)"
 static const char NEXT[] =
     "(*UCP)" SEPARATOR "(-?" ATTN_NUMBER ")" AFTER_NUMBER
@@ -43,7 +45,8 @@ static const char ONLY_AND[] = "(?:^|,)\\s*(?:and|or|und)$";
 static const char SENTENCE_END[] = "(?:[.!?]|\\x{3002})\\s*$";
 /* "sum 6.14", "a total of 6.14" */
 static const char SUM[] =
-    "(?i)(?:\\b(?:sum|total)(?:\\s+(?:is|of|to)\\b)?|\\x{5408}\\x{8A08}|\\x{7DCF}?\\x{548C})"
+    "(?i)(?:\\b(?:(?:sum|total)(?:\\s+(?:is|of|to)\\b)?|adds?\\s+up\\s+to)|\\x{5408}\\x{8A08}|\\x{"
+    "7DCF}?\\x{548C})"
     "(?:\\x{306F}|\\x{304C})?\\s*[:=]?\\s*(-?" ATTN_NUMBER ")(?![\\w(/])";
 /* "'it' has 0.5, 'they' has 0.3": a quoted word, the same words after each, a number */
 static const char QUOTED[] =
@@ -92,7 +95,8 @@ static int add_result(struct attn_grouping *g, struct attn_results *r,
     return 0;
   if (attn_pool_grow(g->scan->pool, (void **)&r->item, (size_t)r->count, sizeof *r->item))
     return attn_group_no_memory(g);
-  r->item[r->count++] = (struct attn_result){cell, number.begin, number.end, name, kind, 0};
+  r->item[r->count++] = (struct attn_result){
+      .cell = cell, .at = number.begin, .end = number.end, .name = name, .kind = kind};
   return 1;
 }
 

@@ -361,15 +361,17 @@ static int is_one_number(const struct attn_table *t) {
   return t->rows == 1 && t->style == ATTN_ROW_SPACES && t->cols < 2;
 }
 
-/* Is each row called another step? */
+/* Are rows called steps, and two of them another one each? */
 static int are_steps(const struct attn_table *t) {
-  int first = t->rows > 1 ? attn_label_step(t->row[0].label.text) : -1, differ = 0;
+  int first = -1, differ = 0, known = 0;
   for (int r = 0; r < t->rows; r++) {
     int step = attn_label_step(t->row[r].label.text);
-    if (step < 0 || first < 0 || t->row[r].label.stem) return 0;
+    if (t->row[r].label.stem) return 0;
+    if (step < 0) continue;
+    if (!known++) first = step;
     differ |= step != first;
   }
-  return differ;
+  return differ && 2 * known >= t->rows;
 }
 
 static struct attn_label_place place_of_item(const struct attn_row *row, int item) {

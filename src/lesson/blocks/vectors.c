@@ -91,9 +91,21 @@ static void add_value_column(struct attn_grouping *g, const struct attn_table *t
   }
 }
 
+/* "keys: [1, 0]; [0, 1]": all vectors of a row. */
+static void add_step(struct attn_grouping *g, const struct attn_table *t, int row) {
+  const struct attn_row *r = &t->row[row];
+  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_VECTORS, r->line->line, r->label.text);
+  for (int c = 0; b && c < t->cols; c++)
+    if (value_at(g, t, row, c) && !add_value(g, t, b, row, c)) return;
+  if (b) attn_block_end(g, b, r->line->line);
+}
+
 int attn_table_vectors(struct attn_grouping *g, const struct attn_table *t) {
   int columns = 0, ordinal = 0;
   for (int c = 0; c < t->cols; c++) columns += t->kind[c] == COLUMN_VALUES;
+  for (int r = 0; t->steps && columns == t->cols && r < t->rows && g->status == ATTN_OK; r++)
+    add_step(g, t, r);
+  if (t->steps && columns == t->cols) return 1;
   for (int c = 0; c < t->cols && g->status == ATTN_OK; c++)
     if (t->kind[c] == COLUMN_VALUES) add_value_column(g, t, c, columns, ordinal++);
   return columns > 0;

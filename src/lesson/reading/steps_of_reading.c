@@ -416,6 +416,19 @@ static int has_relations(const struct attn_builder *b, int index) {
   return related || in_sentence;
 }
 
+/* One product of matrices that nothing calls by their roles may be of anything. */
+static int may_be_anything(const struct attn_builder *b, int index) {
+  int computed = 0;
+  for (int n = 0; n < b->reading->placements; n++) {
+    const struct attn_placement *p = b->reading->placement[n];
+    if (p->example != index || !p->node) continue;
+    if (b->priors[p->block].bits[p->role] > 0) return 0;
+    computed += p->relation != NULL;
+    if (p->relation && p->role > ATTN_ROLE_SCORES) return 0;
+  }
+  return computed == 1;
+}
+
 /* q_0, x0 */
 static int counts_from_zero(const struct attn_block *block) {
   for (int n = 0; n < block->labels; n++) {
@@ -446,7 +459,7 @@ static attn_status build_example(struct attn_builder *b, int index) {
   int is_shown = attn_is_computed(&ex);
   if (!b->status && (is_shown || named)) attn_complete_example(b);
   attn_name_listed_tokens(b);
-  if (b->status || !attn_is_computed(&ex)) return b->status;
+  if (b->status || !attn_is_computed(&ex) || may_be_anything(b, index)) return b->status;
   const attn_example *last =
       b->lesson->examples ? &b->lesson->example[b->lesson->examples - 1] : NULL;
   int after = last && !last->from_python ? last->line : 0;

@@ -30,7 +30,7 @@ static const struct call {
     {"\\brbind\\s*\\(\\s*(" LIST "(?:\\s*,\\s*" LIST ")*+)\\s*\\)", "rbind", LISTS},
     {"\\bcbind\\s*\\(\\s*(" LIST "(?:\\s*,\\s*" LIST ")*+)\\s*\\)", "cbind", LISTS_OF_COLUMNS},
     {"\\[" FLAT "\\]\\s*\\)?\\s*\\.(?:reshape|view)\\s*\\(\\s*\\(?" SIZE "," SIZE "\\)?\\s*\\)",
-     ").", ROW_BY_ROW},
+     "]", ROW_BY_ROW},
     {"\\breshape\\s*\\(\\s*\\[" FLAT "\\]\\s*,\\s*\\(?" SIZE "," SIZE "\\)?\\s*\\)", "reshape",
      COLUMN_BY_COLUMN},
     {"(?<![\\w.])c\\(" FLAT "\\)", "c(", ROW_BY_ROW},
@@ -79,8 +79,8 @@ static void read_arguments(struct attn_patterns *p, const char *text, size_t beg
                            struct flat *f) {
   f->rows = argument(p, text, begin, end, "nrow\\s*=\\s*(\\d+)");
   f->cols = argument(p, text, begin, end, "ncol\\s*=\\s*(\\d+)");
-  if (f->rows < 0) f->rows = argument(p, text, begin, end, "\\A\\s*,\\s*(\\d+)");
-  if (f->cols < 0) f->cols = argument(p, text, begin, end, "\\A\\s*,\\s*\\d+\\s*,\\s*(\\d+)");
+  if (f->rows < 0) f->rows = argument(p, text, begin, end, "\\G\\s*,\\s*(\\d+)");
+  if (f->cols < 0) f->cols = argument(p, text, begin, end, "\\G\\s*,\\s*\\d+\\s*,\\s*(\\d+)");
   f->by_columns = !attn_find(p, "byrow\\s*=\\s*T", text, end, begin, NULL);
 }
 
