@@ -16,12 +16,34 @@ int attn_same_letters(const char *a, const char *b) {
   }
 }
 
+/* How many words of b there are, and how many of them are in a. */
+static int count_words(struct attn_grouping *g, const char *a, const char *b, int *shared) {
+  static const char WORD[] = "(*UCP)\\w+";
+  struct attn_match m;
+  int words = 0;
+  size_t bytes = strlen(b), size = strlen(a);
+  *shared = 0;
+  for (size_t at = 0; attn_find(g->scan->patterns, WORD, b, bytes, at, &m); at = m.group[0].end) {
+    size_t length = m.group[0].end - m.group[0].begin, n = 0;
+    while (n + length <= size && memcmp(a + n, b + m.group[0].begin, length) != 0) n++;
+    *shared += n + length <= size;
+    words++;
+  }
+  return words;
+}
+
+/* "Bread's scores become", "The scores of eggs become": half of the words of one. */
+static int share_words(struct attn_grouping *g, const char *a, const char *b) {
+  int shared, back, words = count_words(g, a, b, &shared), others = count_words(g, b, a, &back);
+  return 2 * shared >= (words < others ? words : others);
+}
+
 /* Lists of different names in different sentences. */
 static void part_lists(struct attn_grouping *g, const char *text, struct attn_results *r) {
   static const char END[] = "[.!?]\\s|\\x{3002}";
   for (int n = 1; n < r->count; n++) {
     struct attn_result *b = &r->item[n], *a = b - 1;
-    b->is_apart = a->is_list && b->is_list && !attn_same_letters(a->name, b->name) &&
+    b->is_apart = a->is_list && b->is_list && !share_words(g, a->name, b->name) &&
                   attn_find(g->scan->patterns, END, text, b->at, a->end, NULL);
   }
 }

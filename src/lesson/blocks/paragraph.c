@@ -8,6 +8,9 @@
 /* The next line continues a sentence: it begins with a number, but is no item of a list. */
 static const char CONTINUES[] =
     "\\s*+(?:(?:and|or|und|oder|et|ou|y|e)\\s+)?(?!\\d{1,2}[.)]\\s+[A-Za-z])" ITEM;
+/* After "[1, 0] and": "that of eggs is [1, 1]". */
+static const char AND[] = "[\\d\\x{25A3}],?\\s(?:and|or|und|oder|et|ou|y)\\s*$";
+static const char ITEM_SOON[] = "[^.:;=|]{0,40}?" ITEM;
 static const char ENDED[] = "[.:!?;|](?:\\s*[\"')])?\\s*$";
 /* Both lines are prose: words next to each other. */
 static const char WORDS[] = "(*UCP)\\pL{2,}[,;]?\\s+\\pL{2,}";
@@ -52,7 +55,9 @@ int attn_paragraph_goes_on(struct attn_grouping *g, const struct attn_scan_line 
   struct attn_part all = {0, line->bytes};
   if (all.end == 0 || all.end > JOINED_BYTES || next->bytes > JOINED_BYTES) return 0;
   if (line->text[all.end - 1] != '=' && is_product(g, line->text, all, next)) return 1;
-  return attn_match_at(g->scan->patterns, CONTINUES, next->text, next->bytes, 0, NULL) &&
+  const char *begin =
+      attn_part_ends_in(g, AND, line->text, all, END_CHARACTERS) ? ITEM_SOON : CONTINUES;
+  return attn_match_at(g->scan->patterns, begin, next->text, next->bytes, 0, NULL) &&
          !attn_part_ends_in(g, ENDED, line->text, all, END_CHARACTERS) && is_prose(g, line->text) &&
          (is_prose(g, next->text) || is_open(g, line->text, all)) &&
          !begins_with_matrix(g, next->text);
