@@ -55,6 +55,24 @@ void *attn_pool_take(struct attn_pool *pool, size_t bytes) {
   return memory;
 }
 
+struct attn_pool_mark attn_pool_mark(const struct attn_pool *pool) {
+  struct chunk *c = pool->chunks;
+  return (struct attn_pool_mark){c, c ? c->used : 0};
+}
+
+/* Without effect where another chunk was begun since. */
+void *attn_pool_rewind(struct attn_pool *pool, struct attn_pool_mark mark, void *last,
+                       size_t bytes) {
+  struct chunk *c = pool->chunks;
+  if (!last || !c || mark.chunk != c) return last;
+  char *memory = (char *)c + round_up(sizeof(struct chunk)) + mark.used;
+  size_t kept = round_up(bytes ? bytes : 1), taken = c->used - mark.used;
+  memmove(memory, last, bytes);
+  memset(memory + bytes, 0, taken - bytes);
+  c->used = mark.used + kept;
+  return memory;
+}
+
 char *attn_pool_text(struct attn_pool *pool, const char *text, size_t bytes) {
   char *copy = attn_pool_take(pool, bytes + 1);
   if (copy && bytes) memcpy(copy, text, bytes);

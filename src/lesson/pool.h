@@ -13,6 +13,15 @@ void *attn_pool_take(struct attn_pool *pool,
 char *attn_pool_text(struct attn_pool *pool, const char *text,
                      size_t bytes); /* a copy that ends in 0 */
 
+/* Frees what was taken since the mark, but for the last of it, which may move: its new place. */
+struct attn_pool_mark {
+  void *chunk;
+  size_t used;
+};
+struct attn_pool_mark attn_pool_mark(const struct attn_pool *pool);
+void *attn_pool_rewind(struct attn_pool *pool, struct attn_pool_mark mark, void *last,
+                       size_t bytes);
+
 /* Grows an array that the pool owns: *array holds count items of size; adds capacity for one more.
  * Capacity is the next power of two, so no extra field is needed. Returns 0, or -1: no memory. */
 int attn_pool_grow(struct attn_pool *pool, void **array, size_t count, size_t size);

@@ -179,14 +179,19 @@ static size_t chain_key(const struct attn_relation *x, uint64_t *key) {
   for (int k = 0; k < x->operands; k++) key[n++] = (uint64_t)x->operand[k]->id;
   for (int i = 0; i < x->uses; i++) {
     const struct attn_use *u = &x->use[i];
-    key[n++] = (uint64_t)u->op;
-    key[n++] = (uint64_t)u->axis;
+    int constant = u->constant.rows > 0;
+    key[n++] = (uint64_t)u->op | (uint64_t)u->axis << 8 | (uint64_t)u->operands << 16 |
+               (uint64_t)constant << 24;
     memcpy(&key[n++], &u->scalar, sizeof u->scalar);
-    key[n++] = (uint64_t)(uintptr_t)u->constant.at; /* one for each content */
-    key[n++] = (uint64_t)u->constant.rows;
-    key[n++] = (uint64_t)u->constant.cols;
-    key[n++] = (uint64_t)u->operands;
-    for (int k = 0; k < u->operands; k++) key[n++] = (uint64_t)(int64_t)u->operand[k];
+    if (constant) {
+      key[n++] = (uint64_t)(uintptr_t)u->constant.at; /* one for each content */
+      key[n++] = (uint64_t)u->constant.rows << 32 | (uint64_t)u->constant.cols;
+    }
+    for (int k = 0; k < u->operands; k += 8) { /* eight in a word */
+      uint64_t word = 0;
+      for (int j = k; j < k + 8 && j < u->operands; j++) word = word << 8 | (uint8_t)u->operand[j];
+      key[n++] = word;
+    }
   }
   return n * sizeof *key;
 }
@@ -252,6 +257,20 @@ static attn_status evaluate(struct attn_relations *r, const struct attn_relation
   return attn_interval_step(&step, operand, 0, r->pool, &result[n], NULL);
 }
 
+/* A copy of the last result; those before it are freed. 0: no memory. */
+static int keep_last(struct attn_relations *r, const struct attn_interval_matrix *last,
+                     struct attn_pool_mark mark, struct attn_interval_matrix *out) {
+  size_t cells = (size_t)last->lo.rows * (size_t)last->lo.cols, bytes = 2 * cells * sizeof(double);
+  double *at = attn_pool_take(r->pool, bytes);
+  if (!at) return r->failed = 1, 0;
+  memcpy(at, last->lo.at, cells * sizeof *at);
+  memcpy(at + cells, last->hi.at, cells * sizeof *at);
+  at = attn_pool_rewind(r->pool, mark, at, bytes);
+  *out = (struct attn_interval_matrix){{last->lo.rows, last->lo.cols, at},
+                                       {last->lo.rows, last->lo.cols, at + cells}};
+  return 1;
+}
+
 /* A query that sees nothing: documents print zeros, equal parts or anything. */
 static void free_empty_lines(struct attn_interval_matrix *m, int axis) {
   int lines = axis ? m->lo.rows : m->lo.cols, length = axis ? m->lo.cols : m->lo.rows;
@@ -271,12 +290,13 @@ const struct attn_interval_matrix *attn_chain_value(struct attn_relations *r,
   struct attn_chain *chain = r->chain_of[x->id - 1];
   if (chain->evaluated) return &chain->value;
   if (!attn_relations_afford(r, chain->work)) return NULL;
+  struct attn_pool_mark mark = attn_pool_mark(r->pool);
   for (int n = 0; n < x->uses; n++) {
     attn_status status = evaluate(r, x, n, result);
     if (status == ATTN_ERR_MEMORY) r->failed = 1;
     if (status) return NULL;
   }
-  chain->value = result[x->uses - 1];
+  if (!keep_last(r, &result[x->uses - 1], mark, &chain->value)) return NULL;
   const struct attn_use *last = &x->use[x->uses - 1];
   if (last->op == ATTN_OP_SOFTMAX) free_empty_lines(&chain->value, last->axis);
   chain->evaluated = 1;

@@ -13,6 +13,7 @@ static uint64_t hash_of(const unsigned char *key, size_t bytes) {
   return hash ^ hash >> 32;
 }
 
+/* Buckets: a power of two. */
 static int grow(struct attn_pool *pool, struct attn_memo *memo) {
   size_t buckets = memo->buckets ? memo->buckets * 2 : 256;
   struct attn_memo_entry **bucket = attn_pool_take(pool, buckets * sizeof *bucket);
@@ -20,8 +21,8 @@ static int grow(struct attn_pool *pool, struct attn_memo *memo) {
   for (size_t n = 0; n < memo->buckets; n++)
     for (struct attn_memo_entry *e = memo->bucket[n], *next; e; e = next) {
       next = e->next;
-      e->next = bucket[e->hash % buckets];
-      bucket[e->hash % buckets] = e;
+      e->next = bucket[e->hash & (buckets - 1)];
+      bucket[e->hash & (buckets - 1)] = e;
     }
   memo->bucket = bucket;
   memo->buckets = buckets;
@@ -32,7 +33,7 @@ struct attn_memo_entry *attn_memo_at(struct attn_pool *pool, struct attn_memo *m
                                      const void *key, size_t bytes) {
   if (memo->used == memo->buckets && !grow(pool, memo)) return NULL;
   uint64_t hash = hash_of(key, bytes);
-  struct attn_memo_entry **bucket = &memo->bucket[hash % memo->buckets];
+  struct attn_memo_entry **bucket = &memo->bucket[hash & (memo->buckets - 1)];
   for (struct attn_memo_entry *e = *bucket; e; e = e->next)
     if (e->hash == hash && e->bytes == bytes && !memcmp(e->key, key, bytes)) return e;
   struct attn_memo_entry *e = attn_pool_take(pool, sizeof *e + bytes);

@@ -253,6 +253,21 @@ static int has_operand(const struct attn_listing *l) {
   return !reads && !ways[l->role].of_heads;
 }
 
+/* Once there are scores, only the widths of what they were made of count: for divisors. */
+static int counts_by_width(const struct attn_listing *l, int role) {
+  if (!((SIZES) >> role & 1)) return 0;
+  if (l->role == ATTN_ROLE_SCALED) return attn_listing_node(l, ATTN_ROLE_SCORES) != NULL;
+  return (l->role == ATTN_ROLE_EXPONENTIALS || l->role == ATTN_ROLE_WEIGHTS) &&
+         attn_listing_node(l, ATTN_ROLE_LOGITS) != NULL;
+}
+
+/* What the list depends on of a role; 0: it is not known. */
+static int key_of(const struct attn_listing *l, int role) {
+  const struct attn_node *node = node_at(l->state, l->head, role);
+  if (!node) return 0;
+  return counts_by_width(l, role) ? -node->grid->cols : node->id;
+}
+
 /* All that a list depends on. The text of a block does not change. */
 static size_t list_key(const struct attn_listing *l, int *key) {
   const struct attn_state *s = l->state;
@@ -263,8 +278,7 @@ static size_t list_key(const struct attn_listing *l, int *key) {
                        l->hints->causal, s->heads,   l->hints->causal_here, s->head[l->head].row};
   for (; n < sizeof first / sizeof *first; n++) key[n] = first[n];
   for (int role = 0; role < ATTN_ROLES; role++)
-    if (ways[l->role].reads >> role & 1)
-      node = node_at(s, l->head, role), key[n++] = node ? node->id : 0;
+    if (ways[l->role].reads >> role & 1) key[n++] = key_of(l, role);
   for (int head = 0; ways[l->role].of_heads && head < s->heads; head++)
     node = s->head[head].at[ATTN_ROLE_OUTPUT], key[n++] = node ? node->id : 0;
   return n * sizeof *key;
