@@ -144,6 +144,8 @@ static void test_softmax_without_exponentials(void **state) {
               ATTN_ROLE_WEIGHTS, "accused: softmax_without_exp");
   expect_slip(GIVEN "S = " SCORES SCALED "Divide by the total:\n\n" WEIGHTS_WITHOUT_EXP,
               ATTN_ROLE_WEIGHTS, "excused: softmax_without_exp");
+  expect_slip(GIVEN "S = " SCORES SCALED "Then:\n\n" WEIGHTS_WITHOUT_EXP, ATTN_ROLE_WEIGHTS,
+              "uncertain: softmax_without_exp");
 }
 
 /* ---- masks ---- */
