@@ -393,6 +393,14 @@ static void test_matrices_side_by_side(void **state) {
         "S 2x2: 0.1 -0.2; 0.3 0.4\nT 2x2: 0.5 0.6; -0.7 0.8\n");
 }
 
+static void test_lines_of_a_chat(void **state) {
+  (void)state;
+  check(
+      "[10:05] Ben: dot products: 0.18, -0.15\n[10:06] Ana: / 2: 0.090, -0.075\n"
+      "[10:07] Ben: weights 0.541, 0.459\n",
+      "dot products 1x2: 0.18 -0.15\n/ 2 1x2: 0.09 -0.075\n1x2: 0.541 0.459\n");
+}
+
 static void test_lists_of_a_paragraph(void **state) {
   (void)state;
   check(
@@ -504,6 +512,7 @@ int main(void) {
       cmocka_unit_test(test_brackets_of_slashes_and_pipes),
       cmocka_unit_test(test_calls_that_make_matrices),
       cmocka_unit_test(test_matrices_side_by_side),
+      cmocka_unit_test(test_lines_of_a_chat),
       cmocka_unit_test(test_lists_of_a_paragraph),
       cmocka_unit_test(test_sentences_go_on_in_the_next_line),
       cmocka_unit_test(test_places_of_cells),

@@ -149,11 +149,14 @@ static int is_two_assignments(struct attn_grouping *g, const char *text, struct 
   return 1;
 }
 
+/* "weights 0.25, 0.75": a label and numbers, no fields. */
+static const char LABELLED[] = "\\s*[A-Za-z]+\\s+-?\\d*\\.\\d+\\s*,";
+
 static int has_commas_only(struct attn_grouping *g, const char *text, struct attn_part p) {
   return attn_part_has(text, p, ",") && !attn_part_has(text, p, FULL_STOP) &&
          !is_two_assignments(g, text, p) && !find_in(g, ENUMERATION, text, p) &&
          !attn_part_has(text, p, ATTN_MARK_VALUE) && !attn_part_has(text, p, "[") &&
-         !attn_part_has(text, p, ":") &&
+         !attn_part_has(text, p, ":") && !match_in(g, LABELLED, text, p, NULL) &&
          (attn_part_has(text, p, ",,") || !find_in(g, WORDS, text, p));
 }
 

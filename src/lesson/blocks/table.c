@@ -361,7 +361,27 @@ static int is_one_number(const struct attn_table *t) {
   return t->rows == 1 && t->style == ATTN_ROW_SPACES && t->cols < 2;
 }
 
-/* Are rows called steps, and two of them another one each? */
+/* The decimals that all numbers of a row have. 0: they differ, or have none. */
+static int row_decimals(const struct attn_table *t, int row) {
+  int decimals = attn_table_item(t, row, 0)->cell.decimals;
+  for (int c = 0; c < t->cols; c++) {
+    const struct attn_row_item *item = attn_table_item(t, row, c);
+    if (!attn_item_is_number(item) || item->cell.decimals != decimals) return 0;
+  }
+  return decimals;
+}
+
+/* Are rows printed with several numbers of decimals? */
+static int differ_in_decimals(const struct attn_table *t) {
+  int differ = 0;
+  for (int r = 0; r < t->rows; r++) {
+    if (row_decimals(t, r) <= 0) return 0;
+    differ |= row_decimals(t, r) != row_decimals(t, 0);
+  }
+  return differ;
+}
+
+/* Are rows called steps, and two of them another one each, or printed as such? */
 static int are_steps(const struct attn_table *t) {
   int first = -1, differ = 0, known = 0;
   for (int r = 0; r < t->rows; r++) {
@@ -371,7 +391,7 @@ static int are_steps(const struct attn_table *t) {
     if (!known++) first = step;
     differ |= step != first;
   }
-  return differ && 2 * known >= t->rows;
+  return (differ && 2 * known >= t->rows) || (known && differ_in_decimals(t));
 }
 
 static struct attn_label_place place_of_item(const struct attn_row *row, int item) {
