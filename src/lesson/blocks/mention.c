@@ -12,7 +12,7 @@ static const char NUMBERING[] =
 /* 4x2, 4 by 2, a date, 1.2.3, 12:30, 2nd */
 static const char NO_NUMBER[] =
     "\\d+\\s?(?:x|\\x{D7}|\\*|by)\\s?\\d+(?![.\\d^])|\\d{4}-\\d\\d-\\d\\d|\\d+(?:\\.\\d+){2,9}|"
-    "\\d+:\\d+|\\d+(?:st|nd|rd|th)\\b";
+    "\\d+:\\d+|\\d+(?:st|nd|rd|th)\\b|\\d+(?:/\\d+){2}";
 /* 0.5, -2, 1/2, 50%, 50 % */
 static const char NUMBER[] = "[-+]?(?>" ATTN_NUMBER ")(?:/\\d+)?(?:\\s?%)?(?![A-Za-z0-9_])";
 /* After an opening parenthesis or bracket of a name: "1, 2)". */
@@ -160,10 +160,18 @@ static int has_unit(struct attn_grouping *g, const char *text, size_t at, size_t
   static const char UNIT[] =
       "\\s?(?:points?|hours?|h|min(?:utes?)?|s|ms|sec(?:onds?)?|days?|weeks?|years?|[KMGT]i?B|k?m|"
       "cm|mm|kg|Hz|"
-      "GHz|pages?|epochs?|million|billion)\\b|\\s?[\\x{70B9}\\x{7BC0}\\x{7AE0}\\x{6642}\\x{5206}"
+      "GHz|pages?|epochs?|million|billion|k|px|pixels?|euros?|dollars?|pounds?|cents?|yen|EUR|USD|"
+      "GBP|JPY)\\b|\\s?[\\x{20AC}$\\x{A3}\\x{A5}]|\\s?[\\x{70B9}\\x{7BC0}\\x{7AE0}\\x{6642}\\x{5206}"
       "\\x{79D2}"
       "\\x{5E74}\\x{6708}\\x{65E5}\\x{4EBA}\\x{5186}\\x{6B73}\\x{9031}\\x{56DE}\\x{9801}]";
   return attn_match_at(g->scan->patterns, UNIT, text, end, at, NULL);
+}
+
+/* "v1.2", "$ 8.99": the number of something else. */
+static int is_identifier(struct attn_grouping *g, const char *text, size_t at) {
+  static const char BEFORE[] =
+      "(?i)(?:version|\\bv|[\\x{20AC}$\\x{A3}\\x{A5}])\\W{0,2}$";
+  return attn_part_ends_in(g, BEFORE, text, (struct attn_part){0, at}, WIDTH_CHARACTERS);
 }
 
 /* After a sign of equality: 1; of a size: -1; else 0. */
@@ -191,7 +199,7 @@ static void add_number(struct attn_grouping *g, const struct attn_scan_line *lin
   if (is_operand(text, p, end)) return;
   if (is_numbered(text, p.begin, cell.decimals == 0)) return;
   if (cell.decimals == 0 && assigned < 0) return;
-  if (assigned <= 0 && has_unit(g, text, p.end, end)) return;
+  if (assigned <= 0 && (has_unit(g, text, p.end, end) || is_identifier(g, text, p.begin))) return;
   int is_result = assigned > 0 || (cell.decimals > 0 && is_divisor(g, text, p, end));
   attn_stray_cell(g, name, &cell, is_result);
 }

@@ -143,11 +143,20 @@ static int has_expressions(const attn_printing *p) {
   return 1;
 }
 
+/* The last step that a block is called by, as scores for x_1 are. */
+static int called_step(const struct account *a, int block) {
+  static const double OWN_NAME = 8; /* bits */
+  for (int role = ATTN_ROLES - 1; role >= 0; role--)
+    if (a->priors[block].bits[role] >= OWN_NAME) return attn_step_of_role(role);
+  return ANY_STEP;
+}
+
 /* Counts, indices and the like are prose. */
 static int is_prose(const struct account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   const attn_printing *p = &b->reading[0];
   int named = a->priors[block].best > 0, decimals = has_decimals(p);
+  if (p->rows * p->cols == 1 && !decimals && called_step(a, block) == ANY_STEP) return 1;
   if (!named && !decimals && (p->rows == 1 || p->rows * p->cols < 3)) return 1;
   return p->rows * p->cols < 3 && !decimals && !named;
 }
@@ -246,14 +255,6 @@ static int has_printing_of(struct account *a, const attn_printing *q, int step) 
             has_rows_of(&l->example[i].step[s].printing[p], q))
           return 1;
   return 0;
-}
-
-/* The last step that a block is called by, as scores for x_1 are. */
-static int called_step(const struct account *a, int block) {
-  static const double OWN_NAME = 8; /* bits */
-  for (int role = ATTN_ROLES - 1; role >= 0; role--)
-    if (a->priors[block].bits[role] >= OWN_NAME) return attn_step_of_role(role);
-  return ANY_STEP;
 }
 
 static int is_mention(struct account *a, int block) {

@@ -136,6 +136,9 @@ static const struct notation notations[] = {
 
     /* comments */
     {"(?m)^[ \\t]*%[^\\n]*$", " ", TEX, "%"},
+    {"\\\\(?:documentclass|usepackage|usetheme|geometry|setlength|vspace|hspace)\\b\\*?" OPTION
+     "(?:\\{[^{}\\n]*+\\})*+",
+     " ", TEX, "\\"},
     {"(?m)(?<=[\\s\\]\\d;])%[^\\n%]*$", " ", OCTAVE, "%"},
 
     /* LaTeX: matrices */
@@ -160,6 +163,8 @@ static const struct notation notations[] = {
     {"\\\\q?quad" END, " ", 0, "\\"},
     {"\\\\" FONTS "\\*?\\s*+" BRACED, "$1", 0, "\\"},
     {"\\\\(?:mathsf|mathrm)" END, " ", 0, "\\"},
+    {"(?<=[&\\s\u00A6\u23CE])\\\\(?!sqrt)[a-zA-Z]++(?:<[^<>\\n]{0,20}>)?\\{([-+]?[.\\d]++)\\}(?=\\s*+[&\u00A6\u23CE])",
+     "$1", TEX, "\\"},
     {"\\\\sqrt\\s*+" BRACED, "\u221A$1", 0, "\\"},
     {"\\\\[dt]?frac\\s*+\\{" TERMS "\\}\\s*+\\{" TERMS "\\}", "($1)/($2)", 0, "\\"},
     {"\\\\[dt]?frac\\s*+\\{" TERMS "\\}\\s*+" BRACED, "($1)/$2", 0, "\\"},
@@ -214,6 +219,10 @@ static const struct notation notations[] = {
     {"~(\\w{1,20}+)~", "$1", ASCIIDOC, "~"},
     {"\\^(\\w{1,20}+)\\^", "^$1", ASCIIDOC, "^"},
 
+    /* identifiers of other works; results of Org's code blocks */
+    {"(?i)\\b(arxiv|doi|isbn|issn)\\b:?\\s?\\d[\\d.]++[\\w./-]*+", "$1", 0, ":"},
+    {"(?m)^: (?=[ \\t]*+[\\[\\d-])", "  ", 0, ":"},
+
     /* programs and their output */
     {"(?i)\\b(?:np|numpy|torch|jnp|tf|mx)?\\.?(?:array|tensor|matrix|constant|asarray)\\s*+\\(",
      " (", 0, "("},
@@ -246,12 +255,13 @@ static int count_matches(struct attn_rewrite *r, const char *pattern) {
   return count;
 }
 
-/* 0,67: at least two numbers below one with two decimals or more, no decimal point, and fewer lists
- * of digits without a space. */
+/* 0{,}67 of LaTeX; or 0,67: at least two numbers below one with two decimals or more, no decimal
+ * point, and fewer lists of digits without a space. */
 static int has_decimal_commas(struct attn_rewrite *r) {
   if (r->scan->japanese || r->text->failed) return 0;
   if (!memchr(r->text->now.text, ',', r->text->now.bytes)) return 0;
-  if (count_matches(r, "[0-9]\\.[0-9]")) return 0;
+  if (count_matches(r, "(?<![.\\d])\\d++\\.\\d++(?!\\.\\d)")) return 0; /* not 02.11.2023 */
+  if (count_matches(r, "\\d\\{,\\}\\d") > 1) return 1;
   int numbers = count_matches(r, "(?<![\\w.]|\\d,)0,\\d\\d++(?!\\w|,\\d)");
   return numbers >= 2 && numbers > count_matches(r, "\\d,\\d++(?:,\\d++)++");
 }
@@ -259,11 +269,12 @@ static int has_decimal_commas(struct attn_rewrite *r) {
 #define THOUSANDS "[ \\t]{0,40}+[-+]?[1-9]\\d{0,2}"
 
 void attn_rewrite_commas(struct attn_rewrite *r) {
+  int decimal = has_decimal_commas(r);
   attn_rewrite_all(r, "(\\d)\\{,\\}(?=\\d)", "$1.", "{");
-  if (has_decimal_commas(r)) {
+  if (decimal) {
     attn_rewrite_all(r, "(?<![\\d.]|\\d,)(\\d++),(\\d++)(?!,\\d)", "$1.$2", ",");
-    if (!count_matches(r, "\\[[^\\]\\n;]{0,200}?\\d[ \\t]++[-+]?\\d"))
-      attn_rewrite_all(r, "(?<=\\d)[ \\t]*+;[ \\t]*+(?=[-+]?\\d)", ", ", ";");
+    if (!count_matches(r, "[\\[(][^\\])\\n;]{0,200}?\\d[ \\t]++[-+]?\\d"))
+      attn_rewrite_all(r, "(?<=[\\d)])[ \\t]*+;[ \\t]*+(?=[-+(]{0,2}\\d)", ", ", ";");
     return;
   }
   /* 1,234.5: a cell of its own, or the result of an equation */
