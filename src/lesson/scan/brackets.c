@@ -207,6 +207,17 @@ static int is_cell_end(const struct bracket *b, uint32_t c) {
   return c == CELL || c == ',' || (c == '&' && b->is_matrix) || (is_space(c) && !b->has_ampersands);
 }
 
+/* "1·2 + 3·4": a blank beside the + or - of products does not end their cell. */
+static int is_in_sum(const struct attn_value_reader *p, const struct bracket *b) {
+  static const char SUM[] = "(?:[^\\s,;&]*[\\d)]\\s?[\u00B7\u00D7*]\\s?[(\\d][^,;&\\n]*)";
+  const char *text = p->text->text;
+  size_t at = b->at;
+  while (is_space((unsigned char)text[at]) && text[at] != '\n') at++;
+  int before = b->at > b->cell && strchr("+-", text[b->at - 1]) != NULL;
+  int after = (text[at] == '+' || text[at] == '-') && is_space((unsigned char)text[at + 1]);
+  return (before || after) && attn_match_at(p->scan->patterns, SUM, text, b->at, b->cell, NULL);
+}
+
 /* The row of a matrix, which may be left to the reader in part: [[1, …], [?, 2]]. */
 static int is_row_of(const struct bracket *b) { return b->is_matrix || b->depth > 1; }
 
@@ -240,7 +251,7 @@ static enum progress step(struct attn_value_reader *p, struct bracket *b) {
   }
   if (is_row_end(p, b, c)) {
     if (!end_cell(p, b, b->separator == '&' ? '&' : c) || !end_row(p, b, c == '\n')) return WORDS;
-  } else if (is_cell_end(b, c)) {
+  } else if (is_cell_end(b, c) && !(is_space(c) && is_in_sum(p, b))) {
     if (!end_cell(p, b, c)) return WORDS;
   } else {
     b->at = next;
