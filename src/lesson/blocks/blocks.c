@@ -382,6 +382,7 @@ attn_status attn_scan_blocks(struct attn_scan *scan, struct attn_scan_lines *lin
   if (g.status == ATTN_OK) attn_run_flush(&g);
   if (g.status == ATTN_OK) attn_drawn_end(&g, last);
   if (g.status == ATTN_OK) attn_shown_rows_merge(&g);
+  if (g.status == ATTN_OK) attn_stacks_merge(&g);
   if (g.status == ATTN_OK) attn_turns_merge(&g);
   if (g.status == ATTN_OK) attn_stray_finish(&g);
   if (attn_patterns_failed(scan->patterns)) attn_group_no_memory(&g);

@@ -217,6 +217,11 @@ void attn_worked_labels(struct attn_grouping *g, const struct attn_label_place *
 
 /* shown_rows.c: results that are shown row by row -> one matrix. */
 void attn_shown_rows_merge(struct attn_grouping *g);
+/* The number of the row that a text begins with: "row 2"; 0: none. */
+int attn_ordinal_in(struct attn_grouping *g, const char *text);
+
+/* stacks.c: lists that are rows of one matrix. */
+void attn_stacks_merge(struct attn_grouping *g);
 
 /* turn.c: parts of one matrix -> the matrix; blocks that recur with a period -> matrices. */
 void attn_turns_merge(struct attn_grouping *g);

@@ -19,6 +19,7 @@
  *   paragraph.c, sentence.c  sentences: the lines of one, its vectors
  *   results.c, groups.c  the numbers of a sentence, by kind -> blocks
  *   shown_rows.c         results that are shown row by row -> matrices
+ *   stacks.c             lists that are rows of one matrix
  *   turn.c               rows that recur token by token -> matrices
  *   mention.c, stray.c   the numbers that are in no block
  *   worked.c             arithmetic in a line: do its sides agree?

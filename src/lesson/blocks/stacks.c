@@ -1,0 +1,109 @@
+/* stacks.c -- rows of a matrix that are lists of their own: "Row 1" above a number a line, or
+ * "cat: 1 2" for each token. */
+#include <string.h>
+
+#include "blocks.h"
+
+static const char *last_caption(const struct attn_block *b) {
+  return b->captions ? b->caption[b->captions - 1] : "";
+}
+
+/* ---- a list for each row ---- */
+
+static int is_list(const struct attn_block *b) {
+  return b->source == ATTN_BLOCK_ROWS && b->reading[0].cols == 1 && b->reading[0].rows > 1 &&
+         b->labels == b->reading[0].rows;
+}
+
+/* Is b the list below the label of row `row`: its number, or the token of that column? */
+static int is_list_of_row(struct attn_grouping *g, const struct attn_block *b, int row) {
+  const char *label = last_caption(b);
+  if (!is_list(b) || !*label) return 0;
+  if (attn_ordinal_in(g, label) == row + 1) return 1;
+  return row < b->labels && strcmp(label, b->label[row]) == 0;
+}
+
+/* How many lists from block n on are the rows of one matrix; 0: none. */
+static int count_lists(struct attn_grouping *g, int n) {
+  const struct attn_block *first = g->block[n];
+  int count = 0;
+  while (n + count < g->blocks && is_list_of_row(g, g->block[n + count], count) &&
+         g->block[n + count]->reading[0].rows == first->reading[0].rows)
+    count++;
+  return count > 1 ? count : 0;
+}
+
+static void stack_lists(struct attn_grouping *g, int n, int count) {
+  struct attn_block *all = attn_pool_take(g->scan->pool, sizeof *all);
+  if (!all) {
+    attn_group_no_memory(g);
+    return;
+  }
+  const struct attn_block *first = g->block[n];
+  *all = *first;
+  all->captions--; /* the label of its first row */
+  all->reading[0] =
+      (attn_printing){.line = first->reading[0].line, .column = first->reading[0].column};
+  all->column_label = first->label, all->column_labels = first->labels;
+  all->label = NULL, all->labels = 0, all->readings = 1;
+  for (int r = 0; r < count; r++) {
+    const struct attn_block *b = g->block[n + r];
+    if (!attn_block_copy_row(g, all, b->reading[0].cells, b->reading[0].rows, last_caption(b)))
+      return;
+    all->end = b->end;
+  }
+  g->block[n] = all;
+}
+
+/* ---- a line for each token ---- */
+
+static int is_line(const struct attn_block *b) {
+  return b->source == ATTN_BLOCK_ROWS && b->reading[0].rows == 1 && b->reading[0].cols > 1 &&
+         b->labels == 1;
+}
+
+/* Does the label name a row of an earlier block? */
+static int is_known_label(const struct attn_grouping *g, int before, const char *label) {
+  for (int n = 0; n < before; n++)
+    for (int r = 0; g->block[n]->labels > 1 && r < g->block[n]->labels; r++)
+      if (strcmp(g->block[n]->label[r], label) == 0) return 1;
+  return 0;
+}
+
+static int count_lines(const struct attn_grouping *g, int n) {
+  const struct attn_block *first = g->block[n];
+  int count = 0;
+  if (!is_line(first) || !is_known_label(g, n, first->label[0])) return 0;
+  for (const struct attn_block *b = first; n + count < g->blocks; count++) {
+    const struct attn_block *next = g->block[n + count];
+    if (!is_line(next) || next->reading[0].cols != b->reading[0].cols ||
+        strcmp(last_caption(next), last_caption(first)) != 0 || next->line - b->end > 1 ||
+        !is_known_label(g, n, next->label[0]))
+      break;
+    b = next;
+  }
+  return count > 1 ? count : 0;
+}
+
+static void stack_lines(struct attn_grouping *g, int n, int count) {
+  struct attn_block *all = g->block[n];
+  all->name = "";
+  all->readings = 1;
+  for (int r = 1; r < count; r++) {
+    const struct attn_block *b = g->block[n + r];
+    if (!attn_block_copy_row(g, all, b->reading[0].cells, b->reading[0].cols, b->label[0])) return;
+    all->end = b->end;
+  }
+}
+
+void attn_stacks_merge(struct attn_grouping *g) {
+  int kept = 0;
+  for (int n = 0; n < g->blocks && g->status == ATTN_OK; kept++) {
+    int lists = count_lists(g, n), lines = lists ? 0 : count_lines(g, n);
+    if (lists) stack_lists(g, n, lists);
+    if (lines) stack_lines(g, n, lines);
+    g->block[kept] = g->block[n];
+    n += lists ? lists : lines ? lines : 1;
+  }
+  g->blocks = kept;
+}
