@@ -238,18 +238,21 @@ static const struct attn_grid *whole_table(const struct attn_candidate *c) {
   return most;
 }
 
+static const double UNNAMED = 4; /* bits: a block that no role's words are near */
+
 static int set_candidates(struct searched_document *d, int columns, int transposed) {
   for (int i = 0; i < d->blocks; i++) {
     if (set_grids(d, &d->candidate[i], columns, transposed)) return -1;
     d->grid[i] = d->candidate[i].grid[0];
   }
   attn_find_evidence(d->grid, d->blocks, d->evidence);
-  const struct attn_grid *mask = NULL;
+  const struct attn_grid *mask = NULL, *bias = NULL;
   for (int i = 0; i < d->blocks; i++) {
     struct attn_candidate *c = &d->candidate[i];
     c->evidence = d->evidence[i];
-    if (i > 0 && c->section != c[-1].section) mask = NULL;
-    c->hints.mask = mask;
+    if (i > 0 && c->section != c[-1].section) mask = bias = NULL;
+    c->hints.mask = mask, c->hints.bias = bias;
+    if (c->names_bias || c->priors->best < UNNAMED) bias = c->scores[0];
     if (attn_is_mask_table(c)) mask = whole_table(c);
   }
   return 0;
@@ -401,6 +404,7 @@ static int set_document(struct searched_document *d, const struct attn_priors *p
   d->by_columns = attn_mentions_columns(d->scan);
   int section = 0;
   int padding = attn_mentions_padding(d->scan);
+  double temperature = attn_stated_temperature(d->scan, d->scan->text);
   for (int i = 0; i < n; i++) {
     struct attn_candidate *c = &d->candidate[i];
     c->block = i;
@@ -410,6 +414,7 @@ static int set_document(struct searched_document *d, const struct attn_priors *p
     c->all_priors = priors;
     c->hints.causal = causal;
     c->hints.padding = padding;
+    c->hints.temperature = temperature;
     if (attn_read_hints(d->scan, &d->scan->block[i], c)) return -1;
   }
   return 0;

@@ -15,6 +15,10 @@ static const char BY_ROWS[] =
     "(?i)each row|every row|per row|row-?wise|rows? sums? "
     "(?:to|are|is|each)\\b|行ごと|各行|行方向|axis ?= ?-?1|dim ?= "
     "?-?1";
+static const char BIAS[] = "(*UCP)(?i)\\bbias|\\balibi\\b|バイアス";
+static const char TEMPERATURE[] =
+    "(*UCP)(?i)(?:temperature?|temperatura|temperatur|温度|τ)\\W{0,4}(?:\\w{1,3}\\W{1,3})?([0-9]++"
+    "(?:\\.[0-9]++)?)";
 static const char HEAD[] = "(?i)head|ヘッド";
 static const char EXAMPLE[] = "(?i)example|problem|例\\s*\\d|問\\s*\\d|part|sentence|その";
 
@@ -28,6 +32,15 @@ int attn_mentions_causal(struct attn_scan *scan, const char *text) {
 int attn_mentions_columns(struct attn_scan *scan) {
   return attn_occurs(scan->patterns, BY_COLUMNS, scan->text) &&
          !attn_occurs(scan->patterns, BY_ROWS, scan->text);
+}
+
+double attn_stated_temperature(struct attn_scan *scan, const char *text) {
+  struct attn_match m;
+  attn_cell cell;
+  if (!attn_find(scan->patterns, TEMPERATURE, text, strlen(text), 0, &m)) return 1;
+  int found =
+      attn_scan_number(scan, text + m.group[1].begin, m.group[1].end - m.group[1].begin, &cell);
+  return found && cell.value > 0 ? cell.value : 1;
 }
 
 int attn_mentions_padding(struct attn_scan *scan) {
@@ -89,6 +102,9 @@ int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
                            !attn_occurs(scan->patterns, NO_MASK, out->hints.text);
   out->names_head =
       captions_mention(scan, block, HEAD) || attn_occurs(scan->patterns, HEAD, end_of(block->name));
+  out->names_bias = attn_occurs(scan->patterns, BIAS, end_of(block->name)) ||
+                    (block->captions && attn_occurs(scan->patterns, BIAS,
+                                                    end_of(block->caption[block->captions - 1])));
   out->names_example = captions_mention(scan, block, EXAMPLE);
   out->new_heading = is_first(scan, block);
   out->is_factor = block->is_factor;

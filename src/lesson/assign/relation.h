@@ -153,6 +153,8 @@ struct attn_hints {
   int transposed_weights;       /* 1: weights are printed transposed (Q = W X) */
   const struct attn_grid *mask; /* the last table of a mask before the block, in the layout of
                                    scores; NULL: none */
+  const struct attn_grid *bias; /* the last block that is called a bias, or nothing; NULL: none */
+  double temperature;           /* stated: softmax is taken of the scores divided by it; or 1 */
 };
 
 struct attn_relations; /* the memo of grids, nodes and relations of one document */

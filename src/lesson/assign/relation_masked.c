@@ -149,6 +149,18 @@ static void list_masked(struct attn_listing *l, const struct attn_node *from,
   attn_list(l, &x);
 }
 
+/* A bias of the scores, as of their distances. */
+static void list_biased(struct attn_listing *l, const struct attn_node *from) {
+  const struct attn_grid *bias = l->hints->bias;
+  if (!bias || bias->rows != l->grid->rows || bias->cols != l->grid->cols) return;
+  attn_matrix all = attn_relations_constant(l->memo, bias->rows, bias->cols, bias->value);
+  if (!all.at) return;
+  struct attn_relation x = attn_relation_over(l, from, NULL, ATTN_CAUSE_NONE, 1);
+  int ref = attn_relation_constant(&x, ATTN_STEP_MASK, all);
+  attn_relation_use(&x, ATTN_OP_ADD, ATTN_STEP_MASKED, 0, 0, ref);
+  attn_list(l, &x);
+}
+
 /* The cells that look hidden; any: whether there are some. */
 static unsigned char *hidden_cells(const struct attn_listing *l, int *any) {
   unsigned char *hidden = attn_pool_take(l->memo->pool, cells_of(l->grid));
@@ -198,6 +210,7 @@ void attn_list_masked(struct attn_listing *l) {
   if (!from) from = attn_listing_node(l, ATTN_ROLE_SCORES);
   const unsigned char *hidden = from ? hidden_cells(l, &any) : NULL;
   if (!hidden) return;
+  list_biased(l, from);
   attn_masks_of(l, hidden, &masks);
   if (!any) {
     for (int n = 0; n < masks.count; n++)

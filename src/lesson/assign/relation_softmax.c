@@ -90,6 +90,16 @@ static void list_quotient(struct attn_listing *l, const struct source *s) {
   attn_list(l, &x);
 }
 
+/* softmax(scores / temperature) */
+static void list_tempered(struct attn_listing *l, const struct attn_node *from) {
+  if (l->hints->temperature == 1) return;
+  struct attn_relation x = attn_relation_over(l, from, NULL, ATTN_CAUSE_NONE, 1);
+  int ref = attn_relation_use(&x, ATTN_OP_DIVIDE, ATTN_STEP_OTHER, 0, 0, 0);
+  x.use[x.uses - 1].scalar = l->hints->temperature;
+  attn_relation_use(&x, ATTN_OP_SOFTMAX, ATTN_STEP_WEIGHTS, 1, ref, 0);
+  attn_list(l, &x);
+}
+
 static void list_down_columns(struct weights *w, const struct source *s) {
   struct attn_listing *l = w->l;
   if (l->grid->rows < 2) return;
@@ -198,7 +208,7 @@ void attn_list_weights(struct attn_listing *l) {
   if (zero && (w.any_zero || l->hints->mask) && !masked && (plain.from || d_k))
     attn_masks_of(l, zero, &w.masks);
   if (!plain.from && d_k) list_at_once(&w, d_k);
-  if (plain.from) list_source(&w, &plain);
+  if (plain.from) list_source(&w, &plain), list_tempered(l, plain.from);
   if (scores && d_k && !masked && !attn_listing_node(l, ATTN_ROLE_SCALED))
     list_scaled_sources(&w, scores, d_k);
   list_passed_sources(&w, d_k);

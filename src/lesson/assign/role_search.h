@@ -29,6 +29,7 @@ struct attn_candidate {
   struct attn_evidence evidence;
   struct attn_hints hints;
   int names_head, names_example; /* the text mentions a head; an example or a problem */
+  int names_bias;                /* a bias that is added to scores */
   int new_heading;               /* it is the first below its heading */
   int is_factor;                 /* of a product: no result */
   int stated_row;                /* the row that it is shown as; 0: none */
@@ -40,6 +41,7 @@ struct attn_candidate {
 int attn_mentions_causal(struct attn_scan *scan, const char *text);
 int attn_mentions_columns(struct attn_scan *scan);      /* softmax is taken down the columns */
 int attn_is_mask_table(const struct attn_candidate *c); /* a table of 1 and 0 called a mask */
+double attn_stated_temperature(struct attn_scan *scan, const char *text); /* 1: none */
 int attn_is_section(struct attn_scan *scan, const struct attn_block *block);
 int attn_mentions_padding(struct attn_scan *scan); /* and no causal mask */
 int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,

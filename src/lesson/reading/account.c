@@ -213,10 +213,17 @@ static int has_rows_of(const attn_printing *shown, const attn_printing *p) {
   return 1;
 }
 
-/* Does a table of 0 and 1, or of 0 and minus infinity, show the mask of a step? */
+static int is_equal(const attn_matrix *m, const attn_printing *table) {
+  for (int32_t n = 0; n < table->rows * table->cols; n++)
+    if (table->cells[n].kind == ATTN_CELL_BLANK || table->cells[n].value != m->at[n]) return 0;
+  return 1;
+}
+
+/* Does a table show the mask of a step: a bias, 0 and 1, or 0 and minus infinity? */
 static int shows_mask(const attn_matrix *mask, const attn_printing *table) {
   int32_t additive = 0, differ = 0;
   if (mask->rows != table->rows || mask->cols != table->cols) return 0;
+  if (is_equal(mask, table)) return 1;
   for (int32_t n = 0; n < table->rows * table->cols; n++)
     additive |= table->cells[n].kind != ATTN_CELL_BLANK && table->cells[n].value < -1e3;
   for (int32_t n = 0; n < table->rows * table->cols; n++) {
