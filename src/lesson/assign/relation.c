@@ -98,8 +98,12 @@ static const struct {
 
 /* ---- operands ---- */
 
+/* Query heads may share the keys and values of a head before. */
 static const struct attn_node *node_at(const struct attn_state *s, int head, int role) {
-  return attn_role_is_shared(role) ? s->shared.at[role] : s->head[head].at[role];
+  if (attn_role_is_shared(role)) return s->shared.at[role];
+  int grouped = (role == ATTN_ROLE_K || role == ATTN_ROLE_V) && s->head[head].at[ATTN_ROLE_Q];
+  while (grouped && head > 0 && !s->head[head].at[role]) head--;
+  return s->head[head].at[role];
 }
 
 /* The first of two roles that there is. */
