@@ -57,6 +57,15 @@ static int is_count(struct attn_grouping *g, const char *label) {
   return attn_occurs(g->scan->patterns, COUNT_LABEL, label);
 }
 
+/* "n_heads: 2" of a configuration */
+static int is_setting(struct attn_grouping *g, const struct attn_row *row) {
+  const char *label = row->label.text;
+  static const char IDENTIFIER[] = "[-\\s*]*[a-z]{1,12}(?:_[a-z0-9]{1,12}){1,4}$";
+  return is_number(&row->item[0]) && row->item[0].cell.decimals == 0 &&
+         attn_label_step(label) < 0 &&
+         attn_match_at(g->scan->patterns, IDENTIFIER, label, strlen(label), 0, NULL);
+}
+
 /* "We get 0.5", "d_k = 2" */
 static int is_prose(struct attn_grouping *g, const struct attn_row *row) {
   const char *label = row->label.text;
@@ -66,6 +75,7 @@ static int is_prose(struct attn_grouping *g, const struct attn_row *row) {
   if (row->style != ATTN_ROW_VALUES &&
       attn_match_at(g->scan->patterns, SETTING_LABEL, label, strlen(label), 0, NULL))
     return 1;
+  if (is_setting(g, row)) return 1;
   if (row->style == ATTN_ROW_SPACES)
     return *label && !attn_match_at(g->scan->patterns, SHORT_LABEL, label, strlen(label), 0, NULL);
   if (row->style == ATTN_ROW_VALUES) return is_longer(label, VALUE_LABEL_MAX);
