@@ -33,7 +33,7 @@ static const struct {
     {"scores", "scores",
      "e s score scores scoree scorese scoress rawscores attentionscore attentionscores "
      "rawattentionscores unscaledscores alignment alignments alignmentscores dotproducts energy "
-     "energies logits qkt qktop qktranspose スコア アテンションスコア 注意スコア アライメント "
+     "energies logits qk qkt qktop qktranspose スコア アテンションスコア 注意スコア アライメント "
      "アライメントスコア 内積 類似度"},
     {"scaled", "scaled",
      "fracqktsqrtdk qktsqrtdk scaled scalede scaleds escaled sscaled scaledscore scaledscores "

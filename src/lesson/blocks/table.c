@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "steps.h"
 #include "table.h"
 #include "cell.h"
 #include "error.h"
@@ -302,7 +303,7 @@ static void add_parts(struct attn_grouping *g, const struct attn_table *t) {
 
 /* "q1: 1 0", "q2: 0 1", "k1: 1 1": a block for each stem. */
 static int add_groups(struct attn_grouping *g, const struct attn_table *t) {
-  if (t->rows < 2 || !(is_assigned(t->style) || t->style == ATTN_ROW_SPACES)) return 0;
+  if (t->rows < 2 || !(t->steps || is_assigned(t->style) || t->style == ATTN_ROW_SPACES)) return 0;
   if (attn_table_group_end(t, 0) == t->rows) return 0;
   for (int r = 0; r < t->rows && !t->steps; r++)
     if (!t->row[r].label.stem) return 0;
@@ -381,13 +382,33 @@ static int differ_in_decimals(const struct attn_table *t) {
   return differ;
 }
 
-/* Are rows called steps, and two of them another one each, or printed as such? */
-static int are_steps(const struct attn_table *t) {
+/* The step that a row is called, also in words: "divided by √2"; -1: none. */
+static int step_of_row(struct attn_grouping *g, const struct attn_row *row) {
+  static const struct {
+    int step;
+    const char *words;
+  } called[] = {{ATTN_STEP_WEIGHTS, "(?i)softmax"},
+                {ATTN_STEP_EXPONENTIALS, "(?i)\\bexp|^e\\^"},
+                {ATTN_STEP_SCALED, "(?i)√|sqrt|\\bdivi|\\bscal|\\bskal|escala|割"}};
+  const char *label = row->label.text;
+  int step = row->label.stem ? -1 : attn_label_step(label);
+  for (size_t n = 0; n < sizeof called / sizeof *called && step < 0; n++)
+    if (!row->label.stem && attn_occurs(g->scan->patterns, called[n].words, label))
+      step = called[n].step;
+  return step;
+}
+
+/* Are rows of a list called steps, and two of them another one each, or printed as such? Is each row
+ * of a table? */
+static int are_steps(struct attn_grouping *g, const struct attn_table *t) {
+  uint32_t seen = 0;
   int first = -1, differ = 0, known = 0;
   for (int r = 0; r < t->rows; r++) {
-    int step = attn_label_step(t->row[r].label.text);
+    int step = step_of_row(g, &t->row[r]);
     if (t->row[r].label.stem) return 0;
+    if (is_delimited(t->style) && (step < 0 || seen >> step & 1)) return 0;
     if (step < 0) continue;
+    seen |= (uint32_t)1 << step;
     if (!known++) first = step;
     differ |= step != first;
   }
@@ -432,7 +453,7 @@ static struct attn_table take_run(struct attn_grouping *g) {
     t.style = t.row[0].style;
     t.line = t.row[0].line->line;
     t.last_line = t.row[t.rows - 1].line->line;
-    t.steps = !is_delimited(t.style) && are_steps(&t);
+    t.steps = !is_delimited(t.style) && are_steps(g, &t);
   }
   g->rows = 0;
   g->row = NULL;
@@ -455,7 +476,9 @@ void attn_run_flush(struct attn_grouping *g) {
     add_text(g, t.row[0].line);
     return;
   }
-  if (read_columns(g, &t) && read_labels(g, &t) && !attn_table_vectors(g, &t)) add_numbers(g, &t);
+  int is_read = read_columns(g, &t) && read_labels(g, &t);
+  if (is_read && is_delimited(t.style)) t.steps = are_steps(g, &t);
+  if (is_read && !attn_table_vectors(g, &t)) add_numbers(g, &t);
   if (g->status == ATTN_OK) check_labels(g, &t);
   if (g->status == ATTN_OK) add_strays(g, &t);
   if (g->blocks > blocks) g->aboves = 0;
