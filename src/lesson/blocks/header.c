@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "steps.h"
 #include "table.h"
 
 /* Between the words of a header are at least so many blanks, and between matrices side by side. */
@@ -257,6 +258,29 @@ static int find_repeats(struct attn_grouping *g, struct attn_table *t) {
   return parts > 1 ? parts : 0;
 }
 
+int attn_header_has_steps(struct attn_grouping *g, const struct attn_table *t) {
+  uint32_t seen = 0;
+  if (t->header.items != t->cols || t->rows < 2) return 0;
+  for (int n = t->skip; n < t->numbers; n++) {
+    char *text = attn_item_text(g, &t->header, t->number[n]);
+    int step = text && *text ? attn_step_of_text(g, text) : -1;
+    if (step < ATTN_STEP_SCORES || seen >> step & 1) return 0;
+    seen |= (uint32_t)1 << step;
+  }
+  return t->numbers - t->skip > 1;
+}
+
+/* "score", "scaled", "weight": the steps of one query, a key in each row. */
+static int find_steps(struct attn_grouping *g, struct attn_table *t) {
+  if (!attn_header_has_steps(g, t)) return 0;
+  for (int n = t->skip; n < t->numbers; n++) {
+    struct attn_table_part *p = &t->part[n - t->skip];
+    *p = (struct attn_table_part){n, n + 1, attn_item_text(g, &t->header, t->number[n])};
+    if (!p->name) return 0;
+  }
+  return t->numbers - t->skip;
+}
+
 /* ", 1, 2, 1, 2" below the names of parts: the numbers of their columns. */
 static int counts_columns(const struct attn_table *t) {
   const struct attn_row *row = &t->row[0];
@@ -291,5 +315,6 @@ void attn_header_find(struct attn_grouping *g, struct attn_table *t) {
   if (!t->parts) t->parts = find_spans(g, t, &t->header);
   if (t->parts && counts_columns(t)) drop_row(t);
   if (!t->parts) t->parts = find_stems(g, t);
+  if (!t->parts) t->parts = find_steps(g, t);
   if (!t->parts) t->parts = find_repeats(g, t);
 }

@@ -161,7 +161,8 @@ static int has_unit(struct attn_grouping *g, const char *text, size_t at, size_t
       "\\s?(?:points?|hours?|h|min(?:utes?)?|s|ms|sec(?:onds?)?|days?|weeks?|years?|[KMGT]i?B|k?m|"
       "cm|mm|kg|Hz|"
       "GHz|pages?|epochs?|million|billion|k|px|pixels?|euros?|dollars?|pounds?|cents?|yen|EUR|USD|"
-      "GBP|JPY)\\b|\\s?[\\x{20AC}$\\x{A3}\\x{A5}]|\\s?[\\x{70B9}\\x{7BC0}\\x{7AE0}\\x{6642}\\x{5206}"
+      "GBP|JPY)\\b|\\s?[\\x{20AC}$\\x{A3}\\x{A5}]|\\s?[\\x{70B9}\\x{7BC0}\\x{7AE0}\\x{6642}\\x{"
+      "5206}"
       "\\x{79D2}"
       "\\x{5E74}\\x{6708}\\x{65E5}\\x{4EBA}\\x{5186}\\x{6B73}\\x{9031}\\x{56DE}\\x{9801}]";
   return attn_match_at(g->scan->patterns, UNIT, text, end, at, NULL);
@@ -169,8 +170,7 @@ static int has_unit(struct attn_grouping *g, const char *text, size_t at, size_t
 
 /* "v1.2", "$ 8.99": the number of something else. */
 static int is_identifier(struct attn_grouping *g, const char *text, size_t at) {
-  static const char BEFORE[] =
-      "(?i)(?:version|\\bv|[\\x{20AC}$\\x{A3}\\x{A5}])\\W{0,2}$";
+  static const char BEFORE[] = "(?i)(?:version|\\bv|[\\x{20AC}$\\x{A3}\\x{A5}])\\W{0,2}$";
   return attn_part_ends_in(g, BEFORE, text, (struct attn_part){0, at}, WIDTH_CHARACTERS);
 }
 

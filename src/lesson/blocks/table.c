@@ -382,20 +382,21 @@ static int differ_in_decimals(const struct attn_table *t) {
   return differ;
 }
 
-/* The step that a row is called, also in words: "divided by √2"; -1: none. */
-static int step_of_row(struct attn_grouping *g, const struct attn_row *row) {
+int attn_step_of_text(struct attn_grouping *g, const char *text) {
   static const struct {
     int step;
     const char *words;
   } called[] = {{ATTN_STEP_WEIGHTS, "(?i)softmax"},
                 {ATTN_STEP_EXPONENTIALS, "(?i)\\bexp|^e\\^"},
                 {ATTN_STEP_SCALED, "(?i)√|sqrt|\\bdivi|\\bscal|\\bskal|escala|割"}};
-  const char *label = row->label.text;
-  int step = row->label.stem ? -1 : attn_label_step(label);
+  int step = attn_label_step(text);
   for (size_t n = 0; n < sizeof called / sizeof *called && step < 0; n++)
-    if (!row->label.stem && attn_occurs(g->scan->patterns, called[n].words, label))
-      step = called[n].step;
+    if (attn_occurs(g->scan->patterns, called[n].words, text)) step = called[n].step;
   return step;
+}
+
+static int step_of_row(struct attn_grouping *g, const struct attn_row *row) {
+  return row->label.stem ? -1 : attn_step_of_text(g, row->label.text);
 }
 
 /* Are rows of a list called steps, and two of them another one each, or printed as such? Is each row
@@ -478,7 +479,9 @@ void attn_run_flush(struct attn_grouping *g) {
   }
   int is_read = read_columns(g, &t) && read_labels(g, &t);
   if (is_read && is_delimited(t.style)) t.steps = are_steps(g, &t);
-  if (is_read && !attn_table_vectors(g, &t)) add_numbers(g, &t);
+  int are_both = is_read && t.numbers > 1 && attn_header_has_steps(g, &t); /* numbers and vectors */
+  if (are_both) add_numbers(g, &t);
+  if (is_read && !attn_table_vectors(g, &t) && !are_both) add_numbers(g, &t);
   if (g->status == ATTN_OK) check_labels(g, &t);
   if (g->status == ATTN_OK) add_strays(g, &t);
   if (g->blocks > blocks) g->aboves = 0;

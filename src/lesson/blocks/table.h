@@ -32,6 +32,8 @@ struct attn_row_item *attn_table_item(const struct attn_table *t, int row, int c
 char *attn_item_text(struct attn_grouping *g, const struct attn_row *row, int item);
 int attn_item_is_number(const struct attn_row_item *item);
 int attn_table_count(const struct attn_table *t, int col, int kind); /* column_kind's items */
+/* The step that a row or column is called, also in words: "divided by √2"; -1: none. */
+int attn_step_of_text(struct attn_grouping *g, const char *text);
 /* The rows from begin on whose labels have one stem end here. */
 int attn_table_group_end(const struct attn_table *t, int begin);
 
@@ -46,6 +48,8 @@ void attn_header_set(struct attn_grouping *g, const struct attn_table *t, struct
                      int skip);
 /* A header of numbers with a rule below may be the first row. */
 int attn_header_may_be_row(const struct attn_table *t);
+/* Is each column of numbers called another step? */
+int attn_header_has_steps(struct attn_grouping *g, const struct attn_table *t);
 /* Words above columns that blanks separate are their header; a header may name parts. */
 void attn_header_find(struct attn_grouping *g, struct attn_table *t);
 
