@@ -15,12 +15,22 @@ static int is_list(const struct attn_block *b) {
          b->labels == b->reading[0].rows;
 }
 
+/* s21, s22, .. of row 2 */
+static int is_indexed_row(struct attn_grouping *g, const struct attn_block *b, int row) {
+  struct attn_label label;
+  for (int n = 0; n < b->labels; n++) {
+    if (!attn_label_read(g->scan->pool, b->label[n], &label)) return attn_group_no_memory(g);
+    if (!label.stem || label.index != 10 * (row + 1) + n + 1) return 0;
+  }
+  return 1;
+}
+
 /* Is b the list below the label of row `row`: its number, or the token of that column? */
 static int is_list_of_row(struct attn_grouping *g, const struct attn_block *b, int row) {
   const char *label = last_caption(b);
-  if (!is_list(b) || !*label) return 0;
-  if (attn_ordinal_in(g, label) == row + 1) return 1;
-  return row < b->labels && strcmp(label, b->label[row]) == 0;
+  if (!is_list(b)) return 0;
+  if (attn_ordinal_in(g, label) == row + 1 || is_indexed_row(g, b, row)) return 1;
+  return *label && row < b->labels && strcmp(label, b->label[row]) == 0;
 }
 
 /* How many lists from block n on are the rows of one matrix; 0: none. */
@@ -41,7 +51,7 @@ static void stack_lists(struct attn_grouping *g, int n, int count) {
   }
   const struct attn_block *first = g->block[n];
   *all = *first;
-  all->captions--; /* the label of its first row */
+  if (!is_indexed_row(g, first, 0)) all->captions--; /* the label of its first row */
   all->reading[0] =
       (attn_printing){.line = first->reading[0].line, .column = first->reading[0].column};
   all->column_label = first->label, all->column_labels = first->labels;

@@ -16,6 +16,7 @@ struct account {
   int64_t work; /* steps that were compared so far */
 };
 
+static const double ABOUT_1 = 0.0101;
 enum { ANY_STEP = -1, WORK_MAX = 2000000 }; /* then what is a mention or a mask is listed, too */
 
 static uint64_t place_of(int32_t line, int32_t column) {
@@ -310,6 +311,7 @@ static int is_explained(const struct account *a, const struct attn_known *known,
                         const struct attn_stray *s) {
   if (s->is_size) return attn_is_known_size(known, s->cell.value);
   if (!s->is_result && !attn_has_decimals(known, s->cell.decimals)) return 1;
+  if (!s->is_result && fabs(s->cell.value - 1) <= ABOUT_1) return 1; /* a sum of weights */
   return is_placed(a, &s->cell) || (!s->is_idle && is_worked_out(a->scan, &s->cell)) ||
          attn_is_known(known, &s->cell);
 }

@@ -118,6 +118,7 @@ enum {
   PROMPTS = ATTN_NOTATION_PROMPTS,
   WIKI = ATTN_NOTATION_WIKI,
   ASCIIDOC = ATTN_NOTATION_ASCIIDOC,
+  QUOTED = ATTN_NOTATION_QUOTED,
 };
 
 /* In this order: each is applied to what the ones above have left. */
@@ -133,6 +134,21 @@ static const struct notation notations[] = {
 
     /* "[10:02] Ana: " of a chat */
     {"(?m)^\\[?\\d{1,2}:\\d\\d(?::\\d\\d)?\\]?[ \\t]++<?[A-Z]\\w{1,20}>?:[ \\t]", "", 0, ":"},
+    /* what surrounds the lines of logs, trees, exams, slides and exported tables */
+    {"(?m)^\\[?\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d(?::[\\d.,]++)?Z?\\]?(?:[ "
+     "\\t]++(?:[A-Z]{4,8}|\\[\\w-]{1,20}"
+     "\\]):?)*+",
+     "", 0, ":"},
+    {"(?m)^\\[?\\d\\d:\\d\\d:\\d\\d(?:[.,]\\d++)?\\]?(?=[ \\t])", "", 0, ":"},
+    {"(?m)^[\u2502| \\t\u00A0]*+[\u251C\u2514][\u2500 ]++", "", 0, "\xE2"},
+    {"(?m)[ \\t]{3,}\\[?(?:\\d{1,3}(?:[.,]5)? ?(?:P|pts?|points?|Punkte?|\u70B9)|\\d{1,3} ?/ "
+     "?\\d{1,3})\\.?\\]?"
+     "[ \\t]*+$",
+     "", 0, "P]ps/t\xE7"},
+    {"(?m)^;++$", "", QUOTED, ";"},
+    {"\"([^\"\\n]*+)\"", "$1", QUOTED, "\""},
+    {";", "|", QUOTED, ";"},
+    {"\\bNumberForm\\[([^\\n]*?), ?(?:\\d|\\{\\d, ?\\d\\})\\]", "$1", 0, "["},
 
     /* comments */
     {"(?m)^[ \\t]*%[^\\n]*$", " ", TEX, "%"},
@@ -163,7 +179,8 @@ static const struct notation notations[] = {
     {"\\\\q?quad" END, " ", 0, "\\"},
     {"\\\\" FONTS "\\*?\\s*+" BRACED, "$1", 0, "\\"},
     {"\\\\(?:mathsf|mathrm)" END, " ", 0, "\\"},
-    {"(?<=[&\\s\u00A6\u23CE])\\\\(?!sqrt)[a-zA-Z]++(?:<[^<>\\n]{0,20}>)?\\{([-+]?[.\\d]++)\\}(?=\\s*+[&\u00A6\u23CE])",
+    {"(?<=[&\\s\u00A6\u23CE])\\\\(?!sqrt)[a-zA-Z]++(?:<[^<>\\n]{0,20}>)?\\{([-+]?[.\\d]++)\\}(?="
+     "\\s*+[&\u00A6\u23CE])",
      "$1", TEX, "\\"},
     {"\\\\sqrt\\s*+" BRACED, "\u221A$1", 0, "\\"},
     {"\\\\[dt]?frac\\s*+\\{" TERMS "\\}\\s*+\\{" TERMS "\\}", "($1)/($2)", 0, "\\"},

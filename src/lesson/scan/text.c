@@ -170,6 +170,7 @@ static int find_kinds(struct attn_rewrite *r, const char *file) {
   if (occurs(r, "(?m)^[ \\t]*+In ?\\[\\d+\\]:", "[")) kinds |= ATTN_NOTATION_PROMPTS;
   if (occurs(r, "(?m)^[ \\t]*+\\{\\|", "{")) kinds |= ATTN_NOTATION_WIKI;
   if (strstr(text, "|===") && occurs(r, "(?m)^\\|={3}", "|")) kinds |= ATTN_NOTATION_ASCIIDOC;
+  if (occurs(r, "(?m)^(?:\"[^\"\\n]*+\";){2}", "\"")) kinds |= ATTN_NOTATION_QUOTED;
   return kinds;
 }
 

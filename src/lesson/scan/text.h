@@ -21,6 +21,7 @@ enum attn_notation_kind {
   ATTN_NOTATION_PROMPTS = 32, /* In[1]:= */
   ATTN_NOTATION_WIKI = 64,
   ATTN_NOTATION_ASCIIDOC = 128,
+  ATTN_NOTATION_QUOTED = 256, /* "0,5";"1,2" */
 };
 
 struct attn_text {
