@@ -31,7 +31,14 @@ static size_t skip_one(const char *text, size_t at, size_t end, const char *set)
   return at < end && text[at] && strchr(set, text[at]) ? at + 1 : at;
 }
 
-/* q1, W_Q2, k_12,3, alpha 1: the stem is the letters: q, WQ. Returns its bytes in stem, or 0. */
+/* Where "[12]" at `at` ends, or `at`. */
+static size_t skip_subscript(const char *text, size_t at, size_t end) {
+  size_t next = at < end && text[at] == '[' ? skip_digits(text, at + 1, end) : at;
+  return next > at + 1 && next < end && text[next] == ']' ? next + 1 : at;
+}
+
+/* q1, W_Q2, k_12,3, alpha 1, query[0]: the stem is the letters: q, WQ. Returns its bytes in stem,
+ * or 0. */
 static size_t indexed_name(const char *text, struct attn_part p, char *stem) {
   size_t at = p.begin, next, bytes;
   while ((next = name_letter(text, at, p.end)) != at || (at < p.end && text[at] == '~'))
@@ -43,6 +50,8 @@ static size_t indexed_name(const char *text, struct attn_part p, char *stem) {
   next = skip_letters(text, at, p.end);
   memcpy(stem + bytes, text + at, next - at);
   bytes += next - at;
+  size_t last = skip_subscript(text, next, p.end);
+  if (last > next && last == p.end) return bytes;
   at = skip_one(text, next, p.end, "_ ");
   next = skip_digits(text, at, p.end);
   if (next == at) return 0;
@@ -50,9 +59,10 @@ static size_t indexed_name(const char *text, struct attn_part p, char *stem) {
   return at == p.end ? bytes : 0;
 }
 
-/* q_cat, Q(cat): the stem is the letter. */
+/* q_cat, Q(cat), query(cat): the stem is the letter, or the word. */
 static size_t worded_name(const char *text, struct attn_part p, char *stem) {
-  size_t at = name_letter(text, p.begin, p.end);
+  size_t at = name_letter(text, p.begin, p.end), word = skip_letters(text, p.begin, p.end);
+  if (word < p.end && text[word] == '(') at = word;
   size_t bytes = at - p.begin;
   if (bytes == 0 || p.end - at < 2 || !is_letter(text[at + 1])) return 0;
   int is_argument = text[at] == '(' && text[p.end - 1] == ')';
@@ -63,10 +73,12 @@ static size_t worded_name(const char *text, struct attn_part p, char *stem) {
   return bytes;
 }
 
-/* Is it a letter, or letters with a number: "x", "q_1"? */
+/* Is it a letter, or letters with a number: "x", "q_1", "attn_weights[0]"? */
 static int is_short_name(const char *text, struct attn_part p) {
   size_t at = skip_letters(text, p.begin, p.end);
   if (at == p.begin) return 0;
+  size_t name = skip_letters(text, skip_one(text, at, p.end, "_"), p.end);
+  if (name < p.end && skip_subscript(text, name, p.end) == p.end) return 1;
   if (at == p.end) return at - p.begin == 1;
   at = skip_one(text, at, p.end, "_^");
   return at < p.end && skip_digits(text, at, p.end) == p.end;

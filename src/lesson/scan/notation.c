@@ -240,6 +240,11 @@ static const struct notation notations[] = {
     {"(?i)\\b(arxiv|doi|isbn|issn)\\b:?\\s?\\d[\\d.]++[\\w./-]*+", "$1", 0, ":"},
     {"(?m)^: (?=[ \\t]*+[\\[\\d-])", "  ", 0, ":"},
 
+    /* q1 = (1, 0)   q2 = (0, 1): a comma between */
+    {"(*UCP)([\\])])[ \\t]{1,20}+(?=[^\\W\\d]\\w{0,12}+(?:\\([^()=\\n]{1,20}\\))?[ \\t]?=[ "
+     "\\t]?[\\[(])",
+     "$1, ", 0, "="},
+
     /* programs and their output */
     {"(?i)\\b(?:np|numpy|torch|jnp|tf|mx)?\\.?(?:array|tensor|matrix|constant|asarray)\\s*+\\(",
      " (", 0, "("},
