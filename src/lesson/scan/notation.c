@@ -240,6 +240,8 @@ static const struct notation notations[] = {
     {"(?i)\\b(arxiv|doi|isbn|issn)\\b:?\\s?\\d[\\d.]++[\\w./-]*+", "$1", 0, ":"},
     {"(?m)^: (?=[ \\t]*+[\\[\\d-])", "  ", 0, ":"},
 
+    {"([\\x{3B1}-\\x{3C9}])(?=\\d)", "$1_", 0, "\xCE\xCF"}, /* an index of a Greek letter */
+
     /* q1 = (1, 0)   q2 = (0, 1): a comma between */
     {"(*UCP)([\\])])[ \\t]{1,20}+(?=[^\\W\\d]\\w{0,12}+(?:\\([^()=\\n]{1,20}\\))?[ \\t]?=[ "
      "\\t]?[\\[(])",
