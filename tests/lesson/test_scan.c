@@ -208,7 +208,7 @@ static void test_a_row_for_each_pair(void **state) {
   check(
       "| from | to | score | weight |\n|--|--|--|--|\n| a | a | 2 | 0.7 |\n| a | b | 1 | 0.3 |\n"
       "| b | c | 0 | 0.4 |\n| b | a | 5 | 0.6 |\n",
-      "4x2: 2 0.7; 1 0.3; 0 0.4; 5 0.6\n");
+      "score 4x1: 2; 1; 0; 5\nweight 4x1: 0.7; 0.3; 0.4; 0.6\n");
 }
 
 static void test_latex_tables_with_words(void **state) {
