@@ -289,7 +289,8 @@ typedef struct attn_sdpa {
  *   err   out, may be NULL
  *
  * All four have the same rank: 4, 3 (heads, length, width) or 2 (length, width). Types:
- * float32; bfloat16 and float16, computed in float32 and rounded once (lse is float32);
+ * float32; bfloat16 and float16, computed in float32 and rounded once (lse is float32), bfloat16
+ * on AVX512-BF16 by dot products with rounded weights (attn_sdpa_plan names the kernel);
  * float64 (computed by the reference equations, slowly). Any strides; a contiguous last dimension
  * is fastest. Any dimension may be 0; with S = 0 every row is empty.
  *
@@ -299,7 +300,8 @@ typedef struct attn_sdpa {
  *           ceil(log2 S) + 1 and tau = min(n, 96) + min(n, ceil(S / 96)) - 2 for n visible keys;
  *           a float mask, ALiBi, softcap and additive increase E + 1, softcap increases 34 by 8.
  *           Weights below 2^(2c - 126) may be 0. 16-bit types: the same and one rounding to the
- *           type. A NaN in q_i reaches row i; in k_j the rows that see j; in v_j that column of
+ *           type. On AVX512-BF16 bfloat16 has 2^-7 more in b_j: weights are rounded to bfloat16
+ *           and divided by their rounded sum; lse has float32's bound. A NaN in q_i reaches row i; in k_j the rows that see j; in v_j that column of
  *           these rows.
  * Cost      2 B Hq L S (E + Ev) operations, about half with CAUSAL; memory O(L). Additive scores:
  *           B Hq L S E evaluations of tanh.
@@ -767,7 +769,8 @@ ATTN_API attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *
 typedef enum attn_isa {
   ATTN_ISA_SCALAR = 0,
   ATTN_ISA_AVX2 = 10,   /* AVX2, FMA and F16C */
-  ATTN_ISA_AVX512 = 20, /* AVX-512 F, BW, DQ, VL */
+  ATTN_ISA_AVX512 = 20,      /* AVX-512 F, BW, DQ, VL */
+  ATTN_ISA_AVX512_BF16 = 25, /* and AVX512-BF16 */
 } attn_isa;
 
 /** The CPU and how the library uses it. */

@@ -11,22 +11,23 @@ static int has_f16c(void) {
   return __get_cpuid(1, &a, &b, &c, &d) && c >> 29 & 1u;
 }
 
+static int has_bf16(void) {
+  unsigned a, b, c, d; /* clang 14's __builtin_cpu_supports does not know avx512bf16 */
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 5 & 1u;
+}
+
 /* __builtin_cpu_supports also checks XGETBV: the system must save the registers. */
 int32_t attn_cpu_isa(void) {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    return ATTN_ISA_AVX512;
+    return has_bf16() ? ATTN_ISA_AVX512_BF16 : ATTN_ISA_AVX512;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
     return ATTN_ISA_AVX2;
   return ATTN_ISA_SCALAR;
 }
 
-int attn_cpu_has_bf16(void) {
-  unsigned a, b, c, d; /* clang 14's __builtin_cpu_supports does not know avx512bf16 */
-  if (attn_cpu_isa() < ATTN_ISA_AVX512 || !__get_cpuid_count(7, 1, &a, &b, &c, &d)) return 0;
-  return a >> 5 & 1u;
-}
+int attn_cpu_has_bf16(void) { return attn_cpu_isa() >= ATTN_ISA_AVX512_BF16; }
 
 static void brand(char *name, size_t bytes) {
   unsigned words[12] = {0};

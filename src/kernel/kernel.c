@@ -8,6 +8,7 @@ static const struct attn_kernel *const table[] = {
 #if defined(__x86_64__)
     &attn_kernel_avx2,
     &attn_kernel_avx512,
+    &attn_kernel_avx512_bf16,
 #endif
 };
 
@@ -41,7 +42,7 @@ struct attn_sdpa_layout attn_sdpa_lay_out(int64_t width, int64_t value_width, in
   l.q = place(&l.end, width * ATTN_ROW_BLOCK);
   l.p = place(&l.end, SCORES);
   l.tile = place(&l.end, SCORES);
-  l.o = place(&l.end, value_width * ATTN_ROW_BLOCK);
+  l.o = place(&l.end, (value_width + 1) * ATTN_ROW_BLOCK); /* and a column of sums */
   l.k_copy = place(&l.end, width * ATTN_KEY_BLOCK);
   l.v_copy = place(&l.end, value_width * ATTN_KEY_BLOCK);
   l.a = place(&l.end, has_additive ? width * ATTN_ROW_BLOCK : 0);

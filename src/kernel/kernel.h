@@ -54,9 +54,9 @@ struct attn_sdpa_task {
   int64_t lo[ATTN_ROW_BLOCK],
       hi[ATTN_ROW_BLOCK];        /* the row sees keys lo <= j < hi that the mask allows */
   int32_t empty[ATTN_ROW_BLOCK]; /* out: 1 where the row saw no key (o 0, weights 0, lse -inf) */
-  /* Partial results instead of all outputs: Ev sums of p v, then m and l (see sdpa_f32.inc), to be
-   * merged with those of the row's other keys; m is -inf if it sees none. [0] NULL: not computed.
-   */
+  /* Partial results instead of all outputs: Ev sums of p v, then m and l (see sdpa_f32.inc) and the
+   * sum of the weights as rounded for p v, to be merged with those of the row's other keys; m is
+   * -inf if it sees none. [0] NULL: not computed. */
   float *partial[ATTN_ROW_BLOCK];
   const char *k, *v;
   int64_t q_col, o_col, weights_col, mask_col, k_row, k_col, v_row, v_col;
@@ -125,6 +125,9 @@ struct attn_kernel {
   void (*backward_add_rows)(struct attn_backward_task *tasks, int32_t blocks);
   void (*backward_store_keys)(struct attn_backward_task *task);
   void (*tanh_f32)(const float *x, float *y, int64_t count); /* for tests */
+  /* sdpa_f32 by bf16 dot products, with weights rounded to bf16; NULL: none. For q, k, v in bf16, E
+   * and Ev above 0, a scale in float32's range, and no additive scores, dropout and weights. */
+  void (*sdpa_bf16)(struct attn_sdpa_task *task);
 };
 
 /* Runs independent dot products of bf16 with AVX512_BF16, which the CPU must have. Returns the
@@ -170,7 +173,8 @@ const struct attn_kernel *attn_kernel_for(int32_t isa);
 
 extern const struct attn_kernel attn_kernel_scalar;
 #if defined(__x86_64__)
-extern const struct attn_kernel attn_kernel_avx2, attn_kernel_avx512;
+extern const struct attn_kernel attn_kernel_avx2, attn_kernel_avx512, attn_kernel_avx512_bf16;
+void attn_sdpa_bf16_avx512(struct attn_sdpa_task *task);
 #endif
 
 #endif

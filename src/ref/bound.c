@@ -5,6 +5,7 @@
 
 static const double U = 0x1p-24;
 static const double DOUBLES = 1.0001; /* factor for the roundings in double */
+static const double LEAST = 0x1p-126; /* bf16 dot products flush what is smaller */
 
 enum {
   BLOCK = 96,     /* keys per partial sum */
@@ -37,7 +38,9 @@ static double excess(const struct attn_ref_row *row, double logit, double b) {
 /* ---- Scores ---- */
 
 static double sum_error(const struct attn_ref_row *row, double roundings, double size, double key) {
-  return row->exact_scores ? 0 : DOUBLES * expm1(U * roundings) * size + 0x1p-150 * key;
+  if (row->exact_scores) return 0;
+  if (row->has_dots) return DOUBLES * (expm1(U * (roundings + 1)) * size + LEAST * key) + 0x1p-150;
+  return DOUBLES * expm1(U * roundings) * size + 0x1p-150 * key;
 }
 
 double attn_ref_dot_error(const struct attn_ref_row *row, int64_t width, double size, double key) {
@@ -69,9 +72,10 @@ void attn_ref_complete_budgets(struct attn_ref_row *row) {
   row->spread = log1p(more);
 }
 
-/* b_j */
+/* b_j. A rounded weight is divided by the sum of rounded weights. */
 static double weight_budget(const struct attn_ref_row *row, int64_t j) {
-  return row->budget[j] + row->spread + U * (2 * summed(row) + 4);
+  double rounded = row->has_dots ? 0x1p-7 : 0;
+  return row->budget[j] + row->spread + U * (2 * summed(row) + 4) + rounded;
 }
 
 /* The largest computed sum of the weights of a row. */
@@ -96,7 +100,8 @@ double attn_ref_bound_lse(const struct attn_ref_row *row) {
 }
 
 double attn_ref_bound_output(const struct attn_ref_row *row, int64_t e) {
-  double subnormal = (double)row->visible * exp2(2 * headroom(row) - 149);
+  double n = (double)row->visible, c = headroom(row);
+  double subnormal = row->has_dots ? (n + 1) * exp2(2 * c) * LEAST : n * exp2(2 * c - 149);
   double convex = row->absolute[e] + row->largest[e] * exp(U * (2 * summed(row) + 4));
   return fmin(row->error[e], convex) + row->flushed[e] + subnormal;
 }

@@ -117,7 +117,8 @@ static double scale_of(const struct ref_query *ask) {
 }
 
 /* The parts of a score: scale q . k_j after the softcap, and the sums of the magnitudes of the
- * terms of scale q . k_j, of the addend and of k_j. */
+ * terms of scale q . k_j, of the addend and of k_j; key: with bf16 dot products |scale| times the
+ * magnitudes that subnormal factors and sums are multiplied by. */
 struct score_sizes {
   double capped, dot, added, key;
 };
@@ -128,6 +129,7 @@ static double score(const struct ref_query *ask, const struct attn_ref_row *row,
                     struct score_sizes *size) {
   int64_t width = ask->q->shape[3];
   double scale = scale_of(ask), more = added(ask, row, j, &size->added), sum = 0, absolute = 0;
+  double query = 0;
   size->key = 0;
   for (int64_t e = 0; e < width; e++) {
     double k = element(ask->k, row->b, ask->head, j, e);
@@ -139,9 +141,10 @@ static double score(const struct ref_query *ask, const struct attn_ref_row *row,
     }
     sum += term;
     absolute += fabs(term);
-    size->key += fabs(k);
+    size->key += fabs(k), query += fabs(q);
   }
   size->dot = fabs(scale) * absolute;
+  if (row->has_dots) size->key = fabs(scale) * (size->key + query + (double)width);
   sum *= scale;
   if (ask->desc && (ask->desc->flags & ATTN_SDPA_SOFTCAP))
     sum = ask->desc->softcap * tanh(sum / ask->desc->softcap);

@@ -185,7 +185,7 @@ static struct row_softmax sum_of_lse(double lse, double sink) {
 /* Recomputes the sums of the task's rows as the forward did. */
 static void recompute_sums(const struct backward_call *r, struct attn_sdpa_task *t,
                            struct row_softmax *const *sums) {
-  float partial[ATTN_ROW_BLOCK][2];
+  float partial[ATTN_ROW_BLOCK][3];
   if (!t->rows) return;
   for (int n = 0; n < t->rows; n++) t->partial[n] = partial[n], t->weights[n] = NULL;
   t->value_width = 0, t->drop_below = 0;

@@ -47,6 +47,13 @@ static void write_empty(const struct attn_problem *p, int64_t b, int64_t h, int6
 
 /* ---- float32 ------------------------------------------------------------------ */
 
+static void run_task(const struct attn_problem *p, struct attn_sdpa_task *t) {
+  if (p->has_dots)
+    p->kernel->sdpa_bf16(t);
+  else
+    p->kernel->sdpa_f32(t);
+}
+
 static float *partial_of(const struct forward_call *run, int64_t b, int64_t h, int64_t i) {
   const struct attn_problem *p = run->p;
   int64_t row = (b * p->heads_q + h) * p->rows + i;
@@ -107,7 +114,7 @@ static void run_split(struct forward_call *run, struct attn_sdpa_task *t, int64_
   if (split >= count) return;
   for (int r = 0; r < t->rows; r++)
     point_split(run, t, r, split, keys, partial_of(run, b, h + r / p->rows, r % p->rows));
-  p->kernel->sdpa_f32(t);
+  run_task(p, t);
   attn_progress_report(&run->progress, &run->p->desc, 0);
 }
 
@@ -115,7 +122,7 @@ static void run_whole(struct forward_call *run, struct attn_sdpa_task *t, int64_
                       int64_t first) {
   const struct attn_problem *p = run->p;
   int64_t b = kv / p->heads, h = kv % p->heads * run->parts.group + unit;
-  p->kernel->sdpa_f32(t);
+  run_task(p, t);
   for (int r = 0; r < t->rows && p->desc.empty_row != ATTN_EMPTY_ZERO; r++)
     if (t->empty[r]) write_empty(p, b, h + (first + r) / p->rows, (first + r) % p->rows);
   attn_progress_report(&run->progress, &run->p->desc, t->rows);

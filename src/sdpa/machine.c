@@ -26,6 +26,8 @@ const char *attn_isa_name(int32_t isa) {
       return "avx2";
     case ATTN_ISA_AVX512:
       return "avx512";
+    case ATTN_ISA_AVX512_BF16:
+      return "avx512_bf16";
   }
   return "unknown";
 }
@@ -34,9 +36,10 @@ const struct attn_kernel *attn_kernel_choose(attn_error *err) {
   int32_t best = attn_cpu_isa(), requested = attn_isa_requested();
   if (requested == -1) return attn_kernel_for(best);
   if (requested >= 0 && requested <= best) return attn_kernel_for(requested);
-  attn_fail(err, ATTN_ERR_CPU, "ATTN_ISA", "ATTN_ISA is \"%.32s\"; this CPU supports scalar%s%s",
+  attn_fail(err, ATTN_ERR_CPU, "ATTN_ISA", "ATTN_ISA is \"%.32s\"; this CPU supports scalar%s%s%s",
             getenv("ATTN_ISA"), best >= ATTN_ISA_AVX2 ? ", avx2" : "",
-            best >= ATTN_ISA_AVX512 ? ", avx512" : "");
+            best >= ATTN_ISA_AVX512 ? ", avx512" : "",
+            best >= ATTN_ISA_AVX512_BF16 ? ", avx512_bf16" : "");
   return NULL;
 }
 
@@ -64,6 +67,8 @@ const char *attn_kernel_describe(int32_t index) {
     case 2:
       return "f32 avx512: AVX-512 F BW DQ VL, 16 lanes, 6 x 4 accumulators";
     case 3:
+      return "bf16 avx512_bf16: AVX512-BF16, dot products of pairs, 6 x 4 accumulators";
+    case 4:
       return "reference f64: the equations in double precision, any CPU";
 #else
     case 1:
@@ -121,7 +126,6 @@ attn_status attn_machine_measure(double *gflops, double *gbytes) {
 attn_status attn_machine_measure_bf16(double *gflops) {
   const struct attn_kernel *kernel = attn_kernel_choose(NULL);
   if (!kernel) return ATTN_ERR_CPU;
-  int has_bf16 = kernel->isa >= ATTN_ISA_AVX512 && attn_cpu_has_bf16();
-  *gflops = has_bf16 ? measure_rate(attn_dot_bf16) : 0;
+  *gflops = kernel->isa >= ATTN_ISA_AVX512_BF16 ? measure_rate(attn_dot_bf16) : 0;
   return ATTN_OK;
 }

@@ -38,15 +38,21 @@ static void explain(const struct attn_problem *p, attn_plan *plan) {
              "float64 runs the reference equations in double precision, row by row");
     return;
   }
-  const char *isa = attn_isa_name(p->kernel->isa);
+  int32_t set = p->kernel->isa;
+  if (set == ATTN_ISA_AVX512_BF16 && !p->has_dots) set = ATTN_ISA_AVX512;
+  const char *isa = attn_isa_name(set);
   int strided = p->k.strides[3] != 1 || p->v.strides[3] != 1;
-  snprintf(plan->kernel, sizeof plan->kernel, "%s", p->kernel->name);
+  snprintf(plan->kernel, sizeof plan->kernel, "%s",
+           p->has_dots ? "bf16 avx512_bf16" : p->kernel->name);
   char split[64] = "";
   if (attn_split_max(p) > 1)
     snprintf(split, sizeof split, "; %d splits of the keys", (int)attn_split_max(p));
   snprintf(
       plan->reason, sizeof plan->reason, "%s on %s: %s%s%s%s%s%s%s",
-      p->q.dtype == ATTN_F32 ? "float32" : "16-bit in float32", isa,
+      p->has_dots              ? "dot products of bf16"
+      : p->q.dtype == ATTN_F32 ? "float32"
+                               : "16-bit in float32",
+      isa,
       attn_isa_requested() >= 0 ? "selected by ATTN_ISA" : "the best instruction set of this CPU",
       p->rows < ATTN_ROW_BLOCK && p->heads_q > p->heads
           ? "; few queries: heads that share keys share a block"

@@ -41,13 +41,13 @@ int64_t attn_split_keys(int64_t keys, int64_t count) {
   return (blocks + count - 1) / count * ATTN_KEY_BLOCK;
 }
 
-int64_t attn_split_floats(const struct attn_problem *p) { return p->value_width + 2; }
+int64_t attn_split_floats(const struct attn_problem *p) { return p->value_width + 3; }
 
 /* The partial results of all splits, scaled to the largest m. */
 struct merged_splits {
   const float *partial;
   int64_t count, floats;
-  double m, l;
+  double m, l, rounded;       /* rounded: l of the weights as rounded for p v */
   double factor[SPLIT_LIMIT]; /* 0 for a split in which the row sees no key */
 };
 
@@ -62,6 +62,7 @@ static struct merged_splits gather_splits(const struct attn_problem *p, const fl
     int sees = m[n * all.floats] >= -FLT_MAX;
     all.factor[n] = sees ? exp2((double)m[n * all.floats] - all.m) : 0;
     all.l += (double)l[n * all.floats] * all.factor[n];
+    all.rounded += (double)l[n * all.floats + 1] * all.factor[n];
   }
   return all;
 }
@@ -77,12 +78,13 @@ int attn_split_merge(const struct attn_problem *p, const float *partial, int64_t
                      int64_t h, int64_t i) {
   struct merged_splits all = gather_splits(p, partial, count);
   int empty = all.m == -(double)INFINITY;
-  struct attn_softmax_sum total =
-      attn_softmax_finish(all.m, all.l, attn_problem_sink(p, h) * ATTN_LOG2E);
+  const double sink = attn_problem_sink(p, h) * ATTN_LOG2E;
+  double log2_sum = attn_softmax_finish(all.m, all.l, sink).log2_sum;
+  double share = attn_softmax_finish(all.m, all.rounded, sink).share;
   for (int64_t e = 0; e < p->value_width; e++)
     attn_store_real(p->o.dtype, attn_tensor_at(&p->o, b, h, i, e),
-                    empty ? 0 : column(&all, e) * total.share);
+                    empty ? 0 : column(&all, e) * share);
   if (p->desc.lse)
-    attn_store_real(p->lse.dtype, attn_tensor_at(&p->lse, b, h, i, 0), total.log2_sum * ATTN_LN2);
+    attn_store_real(p->lse.dtype, attn_tensor_at(&p->lse, b, h, i, 0), log2_sum * ATTN_LN2);
   return empty;
 }

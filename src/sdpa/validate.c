@@ -259,11 +259,21 @@ static attn_status add_split_bytes(struct attn_problem *p, attn_error *err) {
   return ATTN_OK;
 }
 
+/* Whether the kernel's sdpa_bf16 runs the forward: a function of the shape, types and features. */
+static int has_dots(const struct attn_problem *p) {
+  const attn_sdpa *d = &p->desc;
+  const double scale = fabs(p->scale * ATTN_LOG2E); /* of scores, in float32 */
+  return p->kernel && p->kernel->sdpa_bf16 && p->q.dtype == ATTN_BF16 && p->k.dtype == ATTN_BF16 &&
+         p->width && p->value_width && !d->additive && !d->weights &&
+         !(d->flags & ATTN_SDPA_DROPOUT) && scale >= (double)FLT_MIN && scale <= (double)FLT_MAX;
+}
+
 /* Reads the environment once per call: it may change between two reads. */
 static attn_status choose(struct attn_problem *p, const struct attn_problem *whole,
                           attn_error *err) {
   p->workers = whole ? whole->workers : attn_threads_workers(p->desc.executor, p->desc.threads);
   p->kernel = whole ? whole->kernel : p->q.dtype == ATTN_F64 ? NULL : attn_kernel_choose(err);
+  p->has_dots = has_dots(p);
   return p->kernel || p->q.dtype == ATTN_F64 ? ATTN_OK : ATTN_ERR_CPU;
 }
 

@@ -164,7 +164,8 @@ static void check_row(struct verify_call *c, int64_t index, int32_t worker,
                              .absolute = ev + p->value_width,
                              .flushed = ev + 2 * p->value_width,
                              .error = ev + 3 * p->value_width,
-                             .largest = ev + 4 * p->value_width};
+                             .largest = ev + 4 * p->value_width,
+                             .has_dots = p->has_dots};
   /* The caller's mask: the reference broadcasts it itself. */
   attn_ref_sdpa_row(&p->desc, &p->q, &p->k, &p->v, &row);
   compare_row(c, &row, report);

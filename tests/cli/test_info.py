@@ -70,7 +70,7 @@ def test_the_machine_as_json(attn):
     assert any("scalar" in kernel for kernel in machine["kernels"])
     assert machine["gflops"] > 0 and machine["gbytes"] > 0 and machine["bf16_gflops"] == 0
     best = json.loads(attn("info", "--json", "--measure").stdout)
-    has_bf16 = "avx512_bf16" in best["features"] and best["isa"] == "avx512"
+    has_bf16 = "avx512_bf16" in best["features"] and best["isa"] == "avx512_bf16"
     assert best["gflops"] < best["bf16_gflops"] < 3 * best["gflops"] if has_bf16 else best["bf16_gflops"] == 0
     assert json.loads(attn("info", "--json", env={"ATTN_ISA": "none"}).stdout)["isa_invalid"] is True
     out = attn("info", env={"ATTN_THREADS": "3", "ATTN_ISA": "scalar"}).stdout

@@ -11,3 +11,24 @@
 #define KERNEL_ISA ATTN_ISA_AVX512
 #define KERNEL_NAME "f32 avx512 (software model)"
 #include "sdpa_f32.inc"
+
+/* With bf16 dot products: model_bf16.c. */
+void attn_sdpa_bf16_model(struct attn_sdpa_task *task);
+
+static void sdpa_by_dots(struct attn_sdpa_task *t) {
+  if (is_decode(t))
+    sdpa(t);
+  else
+    attn_sdpa_bf16_model(t);
+}
+
+const struct attn_kernel attn_kernel_bf16_model = {ATTN_ISA_AVX512_BF16,
+                                                   "avx512_bf16 (software model)",
+                                                   sdpa,
+                                                   exp2_array,
+                                                   fma_rounds,
+                                                   backward_load_keys,
+                                                   backward_add_rows,
+                                                   backward_store_keys,
+                                                   tanh_array,
+                                                   sdpa_by_dots};

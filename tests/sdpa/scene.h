@@ -182,6 +182,13 @@ static void clear_oracle(const struct scene *c) {
   memset(r->d_sinks_own, 0, (size_t)((char *)(r + 1) - (char *)r->d_sinks_own));
 }
 
+/* Whether the forward runs on bf16 dot products. */
+static int has_dots(const struct tensors *t) {
+  attn_plan plan = {.struct_size = sizeof plan};
+  return !attn_sdpa_plan(&t->desc, &t->q, &t->k, &t->v, NULL, &plan, NULL) &&
+         !strncmp(plan.kernel, "bf16", 4);
+}
+
 static void ask_oracle(const struct scene *c, const struct tensors *t) {
   struct oracle *r = &oracle;
   clear_oracle(c);
@@ -199,7 +206,8 @@ static void ask_oracle(const struct scene *c, const struct tensors *t) {
                                .flushed = flushed,
                                .error = owned,
                                .largest = largest,
-                               .exact_scores = c->exact_scores};
+                               .exact_scores = c->exact_scores,
+                               .has_dots = has_dots(t)};
     int64_t kv = row.b * c->h + row.h / (c->hq / c->h);
     int64_t ke = kv * c->s * c->e, kev = kv * c->s * c->ev, qe = n * c->e;
     int64_t a = c->additive_rank == 2 ? row.h * c->e : 0;

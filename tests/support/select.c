@@ -8,7 +8,7 @@
 /* The linker redirects the library's calls of attn_kernel_choose here (--wrap). */
 const struct attn_kernel *__real_attn_kernel_choose(attn_error *err);
 const struct attn_kernel *__wrap_attn_kernel_choose(attn_error *err);
-extern const struct attn_kernel attn_kernel_avx512_model;
+extern const struct attn_kernel attn_kernel_bf16_model;
 
 static int model;
 
@@ -20,7 +20,7 @@ enum { RACES_ONLY = 0 };
 #endif
 
 const struct attn_kernel *__wrap_attn_kernel_choose(attn_error *err) {
-  return model ? &attn_kernel_avx512_model : __real_attn_kernel_choose(err);
+  return model ? &attn_kernel_bf16_model : __real_attn_kernel_choose(err);
 }
 
 static int runs_here(const char *isa) {
@@ -31,10 +31,10 @@ static int runs_here(const char *isa) {
 }
 
 const char *select_kernel(int n) {
-  static const char *const isas[] = {"scalar", "avx2", "avx512"};
+  static const char *const isas[] = {"scalar", "avx2", "avx512", "avx512_bf16"};
   static int said;
   select_default();
-  for (int isa = 0; isa < 3; isa++) {
+  for (int isa = 0; isa < 4; isa++) {
     if (runs_here(isas[isa])) {
       if (n-- == 0) return isas[isa];
     } else if (!(said >> isa & 1)) {
@@ -44,7 +44,7 @@ const char *select_kernel(int n) {
   }
   select_default();
   model = n == 0 && !RACES_ONLY;
-  return model ? attn_kernel_avx512_model.name : NULL;
+  return model ? attn_kernel_bf16_model.name : NULL;
 }
 
 void select_default(void) {

@@ -202,6 +202,7 @@ attn_status attn_paged_check(const attn_sdpa *desc, const attn_tensor *q, const 
                        "key_lengths must be NULL: use pages->lengths");
   if (status) return status;
   p->k = attn_tensor_rank4(paged->k), p->v = attn_tensor_rank4(paged->v), p->paging = g;
+  p->has_dots = p->has_dots && p->k.dtype == ATTN_BF16; /* the dense view had the type of q */
   return check_overlap(p, paged, err);
 }
 

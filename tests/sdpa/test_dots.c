@@ -1,0 +1,174 @@
+/* bf16 calls by dot products: AVX512-BF16 gives the bits of its software model, on any number of
+ * threads, and both are within the bound of rounded weights; weights sum to 1 as rounded; what dot products do not compute runs
+ * in float32. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "attn/attn.h"
+#include "cpu.h"
+#include "element.h"
+#include "random.h"
+#include "select.h"
+
+enum { B = 2, HQ = 4, L = 150, S = 330, E = 72, MOST = B * HQ * S * (E + 1) };
+
+static uint16_t q[MOST], k[MOST], v[MOST], o[2][MOST];
+static float lse[2][B * HQ * L], mask[L * S], slopes[HQ], sinks[HQ];
+
+struct call {
+  attn_sdpa desc;
+  attn_tensor q, k, v, mask, slopes, sinks;
+};
+
+/* Now and then subnormal, the smallest normal or, if last is 6, the largest value. */
+static uint16_t draw_bf16(float gain, int last) {
+  static const uint16_t special[] = {0x0001, 0x8040, 0x007F, 0x0080, 0x3F80, 0x7F7F};
+  return chance(500) ? special[below(last)] : attn_to_bf16(uniform() * gain);
+}
+
+/* Dense, or with a NaN after each row. */
+static attn_tensor tensor(uint16_t *data, int64_t heads, int64_t rows, int64_t width, int gap) {
+  attn_tensor t = attn_tensor_dense(ATTN_BF16, data, B, heads, rows, width + gap);
+  t.shape[3] = width;
+  for (int64_t n = 0; gap && n < B * heads * rows; n++) data[n * (width + 1) + width] = 0x7FC0;
+  return t;
+}
+
+static void draw(struct call *c) {
+  static const int64_t widths[] = {1, 2, 7, 16, 33, 64, 72}, rows[] = {17, 40, 64, 65, 150};
+  static const int64_t all_keys[] = {1, 2, 5, 41, 95, 96, 97, 191, 330};
+  int64_t heads = chance(2) ? HQ : 2, l = rows[below(5)], s = all_keys[below(9)];
+  int64_t e = widths[below(7)], ev = widths[below(7)];
+  float gain = chance(4) ? 30.0f : 1.0f; /* rows restart */
+  for (int n = 0; n < MOST; n++)
+    q[n] = draw_bf16(gain, 5), k[n] = draw_bf16(1, 5), v[n] = draw_bf16(1, 6);
+  for (int n = 0; n < L * S; n++) mask[n] = chance(3) ? -INFINITY : uniform();
+  for (int n = 0; n < HQ; n++) slopes[n] = uniform(), sinks[n] = uniform();
+  c->q = tensor(q, HQ, l, e, (int)below(2)), c->k = tensor(k, heads, s, e, (int)below(2));
+  c->v = tensor(v, heads, s, ev, (int)below(2));
+  c->mask = attn_tensor_dense(ATTN_F32, mask, 1, 1, l, s);
+  c->slopes = (attn_tensor){slopes, ATTN_F32, 1, {HQ}, {1}};
+  c->sinks = (attn_tensor){sinks, ATTN_F32, 1, {HQ}, {1}};
+  c->desc = (attn_sdpa)ATTN_SDPA_INIT;
+  if (chance(2)) c->desc.flags |= ATTN_SDPA_CAUSAL, c->desc.align = ATTN_ALIGN_BOTTOM_RIGHT;
+  if (chance(3)) c->desc.flags |= ATTN_SDPA_WINDOW, c->desc.window_left = below(120);
+  if (c->desc.flags & ATTN_SDPA_WINDOW) c->desc.window_right = below(120);
+  if (chance(4)) c->desc.flags |= ATTN_SDPA_SOFTCAP, c->desc.softcap = 5;
+  if (chance(4)) c->desc.flags |= ATTN_SDPA_SCALE, c->desc.scale = (double)uniform();
+  if (chance(4)) c->desc.mask = &c->mask;
+  if (chance(4)) c->desc.alibi = &c->slopes;
+  if (chance(4)) c->desc.sinks = &c->sinks;
+}
+
+/* Runs a call into o[n] and lse[n] and compares it with the equations. */
+static void run(struct call *c, int n, const char *name) {
+  attn_error err;
+  attn_sdpa_report report = {.struct_size = sizeof report};
+  const int64_t l = c->q.shape[2];
+  attn_tensor out = attn_tensor_dense(ATTN_BF16, o[n], B, HQ, l, c->v.shape[3]);
+  attn_tensor sums = {lse[n], ATTN_F32, 3, {B, HQ, l}, {HQ * l, l, 1}};
+  c->desc.lse = &sums, c->desc.threads = n + 1; /* which change no bit */
+  memset(o[n], 0xFF, sizeof o[n]), memset(lse[n], 0xFF, sizeof lse[n]);
+  if (attn_sdpa_forward(&c->desc, &c->q, &c->k, &c->v, &out, &err) ||
+      attn_sdpa_verify(&c->desc, &c->q, &c->k, &c->v, &out, 24, 1, &report, &err))
+    fail_msg("%s: %s", name, err.message);
+  if (report.outside || !report.elements)
+    fail_msg("%s: L %d S %d E %d Ev %d flags %x: %g, not %g; bound %g", name, (int)l,
+             (int)c->k.shape[2], (int)c->q.shape[3], (int)c->v.shape[3], (int)c->desc.flags,
+             report.worst_got, report.worst_exact, report.worst_bound);
+}
+
+/* The kernels of this machine that run bf16 by dot products: the instructions and the model. */
+static const char *select_dots(int n) {
+  const char *name;
+  for (int kernel = 0; (name = select_kernel(kernel)); kernel++)
+    if (!strncmp(name, "avx512_bf16", 11) && n-- == 0) return name;
+  return NULL;
+}
+
+static void instructions_and_model_give_the_same_bits(void **state) {
+  (void)state;
+  struct call c;
+  for (int round = 0; round < ROUNDS(150); round++) {
+    uint64_t seed = random_state;
+    const char *name;
+    int count = 0;
+    draw(&c);
+    for (; (name = select_dots(count)); count++) run(&c, count, name);
+    select_default();
+    if (!count) skip();
+    if (count == 2 && (memcmp(o[0], o[1], sizeof *o) || memcmp(lse[0], lse[1], sizeof *lse)))
+      fail_msg("seed %llu: the bits differ", (unsigned long long)seed);
+    if (count == 1 && round == 0) printf("SKIPPED: AVX512-BF16: this CPU lacks it\n");
+  }
+}
+
+static attn_tensor head(uint16_t *data, int64_t rows, int64_t width) {
+  return attn_tensor_dense(ATTN_BF16, data, 1, 1, rows, width);
+}
+
+/* v is 255/128 for all keys and so is the output. All weights but the largest are just above the
+ * middle of two values: divided by their own sum, they would add up to 2^-8 more. */
+static void rounded_weights_sum_to_1(void **state) {
+  (void)state;
+  enum { ROWS = 32, KEYS = 200 };
+  struct call c = {.q = head(q, ROWS, 2), .k = head(k, KEYS, 2), .v = head(v, KEYS, 1)};
+  attn_tensor out = head(o[0], ROWS, 1);
+  const char *name;
+  c.desc = (attn_sdpa)ATTN_SDPA_INIT;
+  c.desc.flags = ATTN_SDPA_SCALE, c.desc.scale = log(2 / (1 + 0x1.1p-8));
+  for (int n = 0; n < 2 * ROWS; n++) q[n] = attn_to_bf16(n % 2 ? 0.0f : 1.0f);
+  for (int n = 0; n < 2 * KEYS; n++) k[n] = attn_to_bf16(n == 0 || n % 2 ? 0.0f : -1.0f);
+  for (int n = 0; n < KEYS; n++) v[n] = attn_to_bf16(255 / 128.0f);
+  for (int n = 0; (name = select_dots(n)); n++) {
+    assert_int_equal(attn_sdpa_forward(&c.desc, &c.q, &c.k, &c.v, &out, NULL), ATTN_OK);
+    for (int i = 0; i < ROWS; i++) assert_int_equal(o[0][i], v[0]);
+  }
+  select_default();
+}
+
+static const char *kernel_of(const struct call *c, const char *isa) {
+  static attn_plan plan;
+  attn_error err = {0};
+  plan = (attn_plan){.struct_size = sizeof plan};
+  setenv("ATTN_ISA", isa, 1);
+  if (attn_sdpa_plan(&c->desc, &c->q, &c->k, &c->v, NULL, &plan, &err)) fail_msg("%s", err.message);
+  unsetenv("ATTN_ISA");
+  return plan.kernel;
+}
+
+static void other_calls_run_in_float32(void **state) {
+  (void)state;
+  if (!attn_cpu_has_bf16()) skip();
+  struct call c = {.q = head(q, 32, 8), .k = head(k, 32, 8), .v = head(v, 32, 8)}, plain = c;
+  attn_tensor weights = attn_tensor_dense(ATTN_BF16, o[0], 1, 1, 32, 32);
+  plain.desc = c.desc = (attn_sdpa)ATTN_SDPA_INIT;
+  assert_string_equal(kernel_of(&c, "avx512_bf16"), "bf16 avx512_bf16");
+  assert_string_equal(kernel_of(&c, "avx512"), "f32 avx512");
+  c.desc.flags = ATTN_SDPA_DROPOUT, c.desc.dropout = 0.5;
+  assert_string_equal(kernel_of(&c, "avx512_bf16"), "f32 avx512");
+  c = plain, c.desc.weights = &weights;
+  assert_string_equal(kernel_of(&c, "avx512_bf16"), "f32 avx512");
+  c = plain, c.desc.flags = ATTN_SDPA_SCALE, c.desc.scale = 0x1p-130;
+  assert_string_equal(kernel_of(&c, "avx512_bf16"), "f32 avx512");
+  c.desc.scale = 1e300;
+  assert_string_equal(kernel_of(&c, "avx512_bf16"), "f32 avx512");
+  c = plain, c.q.dtype = c.k.dtype = c.v.dtype = ATTN_F16;
+  assert_string_equal(kernel_of(&c, "avx512_bf16"), "f32 avx512");
+}
+
+int main(int argc, char **argv) {
+  random_begin(argc, argv);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(instructions_and_model_give_the_same_bits),
+      cmocka_unit_test(rounded_weights_sum_to_1),
+      cmocka_unit_test(other_calls_run_in_float32),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
