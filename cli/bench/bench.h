@@ -80,6 +80,7 @@ struct bench_case {
   int32_t threads;   /* 0: those of the run */
   enum bench_goal goal;
   double goal_avx2, goal_avx512;
+  double goal_dots; /* of the limit, if bf16 dot products run the case; 0: goal_avx512 */
 };
 
 extern const struct bench_case attn_cli_bench_cases[];

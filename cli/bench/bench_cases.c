@@ -26,6 +26,7 @@
   .goal = BENCH_OF_LIMIT, .goal_avx2 = (avx2) / 100.0, .goal_avx512 = (avx512) / 100.0
 #define OF(what, percent) \
   .goal = BENCH_OF_##what, .goal_avx2 = (percent) / 100.0, .goal_avx512 = (percent) / 100.0
+#define DOTS(percent) OF(F32, 95), .goal_dots = (percent) / 100.0
 #define RATE(rate) .goal = BENCH_RATE, .goal_avx2 = (rate), .goal_avx512 = (rate)
 #define GB .unit = BENCH_GBYTES
 #define CACHED .path = BENCH_CACHED
@@ -53,8 +54,10 @@ const struct bench_case attn_cli_bench_cases[] = {
     {WORK("forward", "causal"), F32, .shape = LONG64, CAUSAL, LIMIT(76, 87)},
     {WORK("forward", "full"), F32, .shape = LONG128, LIMIT(82, 90)},
     {WORK("forward", "causal"), F32, .shape = LONG128, CAUSAL, LIMIT(76, 87)},
-    {WORK("forward", "full"), BF16, .shape = LONG64, OF(F32, 95)},
-    {WORK("forward", "causal"), BF16, .shape = LONG64, CAUSAL, OF(F32, 95)},
+    {WORK("forward", "full"), BF16, .shape = LONG64, DOTS(88)},
+    {WORK("forward", "causal"), BF16, .shape = LONG64, CAUSAL, DOTS(84)},
+    {WORK("forward", "full"), BF16, .shape = LONG128, DOTS(92)},
+    {WORK("forward", "causal"), BF16, .shape = LONG128, CAUSAL, DOTS(88)},
     {WORK("forward", "full"), F16, .shape = LONG64, OF(F32, 95)},
     {WORK("forward", "causal"), F16, .shape = LONG64, CAUSAL, OF(F32, 95)},
 

@@ -150,11 +150,16 @@ static attn_status prepare_all(struct bench_round *r, attn_error *err) {
   return status;
 }
 
-/* Matrix products of bf16 models use bf16 instructions if there are any; attention is float32. */
+/* Whether bf16 instructions run a case: the forward and the matrix products of models. */
+static int has_dots(const struct bench_run *run, const struct bench_case *c) {
+  if (c->dtype != ATTN_BF16 || c->path == BENCH_BACKWARD) return 0;
+  return c->model ? strstr(run->machine.features, "avx512_bf16") != NULL
+                  : run->machine.isa == ATTN_ISA_AVX512_BF16;
+}
+
 static enum bench_limit limit_of(const struct bench_round *r) {
   if (r->c.unit == BENCH_GBYTES) return BENCH_READ;
-  int is_bf16 = r->c.model && r->c.dtype == ATTN_BF16;
-  return is_bf16 && strstr(r->run->machine.features, "avx512_bf16") ? BENCH_BF16 : BENCH_PEAK;
+  return has_dots(r->run, &r->c) ? BENCH_BF16 : BENCH_PEAK;
 }
 
 static attn_status run_limit(struct bench_round *r, attn_error *err) {
@@ -230,7 +235,8 @@ static attn_status run_rounds(struct bench_round *r, attn_error *err) {
 static double goal_of(const struct bench_run *run, const struct bench_case *c) {
   if (!run->with_goals || c->goal == BENCH_NO_GOAL) return (double)NAN;
   if (run->machine.isa == ATTN_ISA_AVX2) return c->goal_avx2;
-  return run->machine.isa == ATTN_ISA_AVX512 ? c->goal_avx512 : (double)NAN;
+  if (c->goal_dots > 0 && has_dots(run, c)) return c->goal_dots;
+  return run->machine.isa >= ATTN_ISA_AVX512 ? c->goal_avx512 : (double)NAN;
 }
 
 static double reached(const struct bench_result *r) {
@@ -269,6 +275,7 @@ attn_status attn_cli_bench_measure(struct bench_run *run, const struct bench_cas
   r->run = run, r->result = &run->result[run->results++];
   r->c = *c;
   if (!r->c.threads) r->c.threads = run->threads;
+  if (c->goal_dots > 0 && has_dots(run, c)) r->c.goal = BENCH_OF_LIMIT;
   r->has_base = attn_cli_bench_base(&r->c, &r->base_case);
   *r->result = (struct bench_result){.c = r->c};
   attn_status status = ATTN_OK;

@@ -23,9 +23,9 @@ void attn_cli_bench_print_header(const struct bench_run *run) {
     if (run->peer[n].version[0]) printf(", %s %s", run->peer[n].name, run->peer[n].version);
   printf(
       "\nbest and median rates, measured in turns; limit: share of the measured peak of float32\n"
-      "multiply-adds (bf16 dot products for bf16 models), or of the read bandwidth for GB/s of "
-      "keys\n"
-      "and values, or of weights; x: times the best of the peer\n\n");
+      "multiply-adds (bf16 dot products where they run the case), or of the read bandwidth for "
+      "GB/s\n"
+      "of keys and values, or of weights; x: times the best of the peer\n\n");
   fflush(stdout);
 }
 

@@ -24,7 +24,7 @@ static const char help[] =
     "  --dtype TYPE,..     f32, bf16, f16, int8 [all]\n"
     "  --shapes SHAPE,..   BxHxLxE, or BxH/KVxLxSxE: replace the shapes of the cases; no goals\n"
     "  --threads N         of the cases outside \"threads\", 1 to 1024 [1]\n"
-    "  --isa NAME          scalar, avx2 or avx512 [the best]\n"
+    "  --isa NAME          scalar, avx2, avx512 or avx512_bf16 [the best]\n"
     "  --peers NAME,..     torch, onnxruntime, openvino, ctranslate2, or none [all]. One that is "
     "not\n"
     "                      installed is left out\n"
@@ -272,10 +272,10 @@ static int run_bench(const struct bench_options *o, const struct case_list *list
 /* ---- Options ---- */
 
 static int check_isa(const char *isa) {
-  static const char *const names[] = {"scalar", "avx2", "avx512"};
+  static const char *const names[] = {"scalar", "avx2", "avx512", "avx512_bf16"};
   attn_machine machine = {.struct_size = sizeof machine};
   if (isa) {
-    if (attn_cli_parse_choice("bench", "--isa", isa, names, 3) < 0) return -1;
+    if (attn_cli_parse_choice("bench", "--isa", isa, names, 4) < 0) return -1;
     setenv("ATTN_ISA", isa, 1);
   }
   if (attn_machine_query(&machine) || !machine.isa_invalid) return 0;
