@@ -230,9 +230,14 @@ static int has_gap(const struct attn_table *t, int from, int to) {
   return 0;
 }
 
-/* Do the columns begin .. end have the rows' labels? */
-static int has_row_labels(const struct attn_table *t, char *const *label, int begin, int end) {
+/* Do the columns begin .. end have the rows' labels, and does the next one count or is a
+ * coordinate: "1", "d0", "x"? */
+static int has_row_labels(struct attn_grouping *g, const struct attn_table *t, char *const *label,
+                          int begin, int end) {
+  struct attn_label next;
   if (end - begin != t->rows) return 0;
+  if (!attn_label_read(g->scan->pool, label[end], &next)) return attn_group_no_memory(g);
+  if (next.index != 0 && next.index != 1 && strcmp(label[end], "x") != 0) return 0;
   for (int r = 0; r < t->rows; r++)
     if (strcmp(label[begin + r], t->row[r].label.text) != 0) return 0;
   return 1;
@@ -251,7 +256,7 @@ static int find_repeats(struct attn_grouping *g, struct attn_table *t) {
     if (!label[n]) return 0;
     if (!last || has_gap(t, t->number[n - 1], t->number[n]) ||
         (*label[n] && strcmp(label[n], label[last->begin]) == 0) ||
-        has_row_labels(t, label, last->begin, n))
+        has_row_labels(g, t, label, last->begin, n))
       t->part[parts++] = (struct attn_table_part){n, n, ""};
     t->part[parts - 1].end = n + 1;
   }
