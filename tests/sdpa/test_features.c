@@ -259,11 +259,12 @@ static void run_and_verify(struct drawn *d, const char *kernel, uint64_t seed, i
 /* All rows of each kernel in turn, a sample of the others'. */
 static void every_combination(attn_dtype dtype, int rounds, int spoiled) {
   enum { SAMPLE = 150 };
-  double worst[4] = {0};
+  double worst[8] = {0};
   int kernels = 0;
   const char *kernel;
   while (dtype != ATTN_F64 && select_kernel(kernels)) kernels++;
   kernels += !kernels;
+  assert_true(kernels <= 8);
   for (int round = 0; round < rounds; round++) {
     struct drawn d;
     uint64_t seed = random_state;
