@@ -31,6 +31,7 @@ struct beam_successor {
 };
 
 enum { SUCCESSORS = BEAM * ATTN_OPTIONS, SLOTS = 1024 }; /* SLOTS: a power of two, sparse */
+_Static_assert(2 * SUCCESSORS <= SLOTS, "a search for a free slot must end, and soon");
 
 struct beam_search {
   struct attn_relations *relations;
