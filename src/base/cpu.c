@@ -1,5 +1,6 @@
 #include "cpu.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ static int has_bf16(void) {
 }
 
 /* __builtin_cpu_supports also checks XGETBV: the system must save the registers. */
-int32_t attn_cpu_isa(void) {
+static int32_t detect_isa(void) {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
@@ -25,6 +26,18 @@ int32_t attn_cpu_isa(void) {
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
     return ATTN_ISA_AVX2;
   return ATTN_ISA_SCALAR;
+}
+
+/* Needed in every call of the library, and CPUID takes 5 us in a virtual machine: it is run once.
+ */
+int32_t attn_cpu_isa(void) {
+  static _Atomic int32_t known; /* 1 + the instruction set */
+  int32_t isa = atomic_load_explicit(&known, memory_order_relaxed);
+  if (!isa) {
+    isa = 1 + detect_isa();
+    atomic_store_explicit(&known, isa, memory_order_relaxed);
+  }
+  return isa - 1;
 }
 
 int attn_cpu_has_bf16(void) { return attn_cpu_isa() >= ATTN_ISA_AVX512_BF16; }
