@@ -13,7 +13,7 @@ static attn_status no_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the judgement");
 }
 
-static attn_status list_findings(const attn_step *s, const struct attn_judged *j, int behind,
+static attn_status list_findings(const attn_step *s, const struct attn_judged *j, int follows,
                                  struct attn_pool *pool, attn_step_verdict *v, attn_error *err) {
   size_t cells = (size_t)s->exact.rows * (size_t)s->exact.cols, count = 0;
   for (size_t n = 0; n < cells; n++) {
@@ -32,7 +32,7 @@ static attn_status list_findings(const attn_step *s, const struct attn_judged *j
                                                cell->column,
                                                cell->value,
                                                s->exact.at[n],
-                                               behind ? j->followed.at[n] : s->exact.at[n]};
+                                               follows ? j->followed.at[n] : s->exact.at[n]};
   }
   return ATTN_OK;
 }

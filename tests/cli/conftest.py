@@ -84,7 +84,7 @@ def browser():
 
 @pytest.fixture
 def visit(browser):
-    """visit(path, width=1280, scheme="light", **context): the page; the test fails if its script writes an error or loads anything."""
+    """visit(path, width=1280, scheme="light", **context): the page; the test fails if its script writes an error or a warning, opens a dialog or loads anything."""
     problems, contexts = [], []
 
     def visit(path, width=1280, scheme="light", **options):
@@ -92,7 +92,8 @@ def visit(browser):
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+        page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("dialog", lambda dialog: problems.append("a dialog"))
         page.on("request", lambda r: None if r.url.startswith("file:") else problems.append(r.url))
         page.goto(f"file://{path}")
         return page

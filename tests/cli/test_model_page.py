@@ -1,7 +1,6 @@
 """attn show --html: the page's weights are those of attn show --json, and what its script does in Chromium, where it is installed."""
 import json
 import re
-import shutil
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -32,35 +31,16 @@ def page(model, folder):
     return folder / "dates.html"
 
 
-@pytest.fixture(scope="module")
-def browser():
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
-    path = shutil.which("chromium") or pytest.skip("chromium is not installed: apt-get install chromium")
-    with api.sync_playwright() as p:
-        yield p.chromium.launch(executable_path=path, args=["--no-sandbox"])
-
-
 @pytest.fixture
-def view(browser):
-    """open(path, width, scheme): the page after its first view. Fails if the script writes an error or fetches anything."""
-    problems, opened = [], []
-
-    def open_page(path, width=1280, scheme="light", **options):
-        one = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme, **options)
-        one.set_default_timeout(8000)
-        one.on("pageerror", lambda error: problems.append(str(error)))
-        one.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
-        one.on("request", lambda r: None if r.url.startswith("file:") else problems.append(r.url))
-        one.on("dialog", lambda dialog: problems.append("a dialog"))
-        one.goto(f"file://{path}")
-        while not one.evaluate("performance.getEntriesByName('first-view').length"):  # the page's policy forbids wait_for_function
-            one.wait_for_timeout(10)
-        opened.append(one)
-        return one
-    yield open_page
-    for one in opened:
-        one.close()
-    assert problems == []
+def view(visit):
+    """view(path, ...): the page of visit after its first view."""
+    def view(path, *arguments, **options):
+        page = visit(path, *arguments, **options)
+        page.set_default_timeout(8000)
+        while not page.evaluate("performance.getEntriesByName('first-view').length"):  # the page's policy forbids wait_for_function
+            page.wait_for_timeout(10)
+        return page
+    return view
 
 
 # ---- What a person sees ----

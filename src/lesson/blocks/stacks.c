@@ -25,12 +25,15 @@ static int is_indexed_row(struct attn_grouping *g, const struct attn_block *b, i
   return 1;
 }
 
-/* Is b the list below the label of row `row`: its number, or the token of that column? */
-static int is_list_of_row(struct attn_grouping *g, const struct attn_block *b, int row) {
+/* Is the list below the label of row `row`: its number, or the token of that column? */
+static int is_captioned_row(struct attn_grouping *g, const struct attn_block *b, int row) {
   const char *label = last_caption(b);
-  if (!is_list(b)) return 0;
-  if (attn_ordinal_in(g, label) == row + 1 || is_indexed_row(g, b, row)) return 1;
+  if (attn_ordinal_in(g, label) == row + 1) return 1;
   return *label && row < b->labels && strcmp(label, b->label[row]) == 0;
+}
+
+static int is_list_of_row(struct attn_grouping *g, const struct attn_block *b, int row) {
+  return is_list(b) && (is_captioned_row(g, b, row) || is_indexed_row(g, b, row));
 }
 
 /* How many lists from block n on are the rows of one matrix; 0: none. */
@@ -51,15 +54,16 @@ static void stack_lists(struct attn_grouping *g, int n, int count) {
   }
   const struct attn_block *first = g->block[n];
   *all = *first;
-  if (!is_indexed_row(g, first, 0)) all->captions--; /* the label of its first row */
+  int captioned = is_captioned_row(g, first, 0);
+  all->captions -= captioned;
   all->reading[0] =
       (attn_printing){.line = first->reading[0].line, .column = first->reading[0].column};
   all->column_label = first->label, all->column_labels = first->labels;
   all->label = NULL, all->labels = 0, all->readings = 1;
   for (int r = 0; r < count; r++) {
     const struct attn_block *b = g->block[n + r];
-    if (!attn_block_copy_row(g, all, b->reading[0].cells, b->reading[0].rows, last_caption(b)))
-      return;
+    const char *label = captioned ? last_caption(b) : "";
+    if (!attn_block_copy_row(g, all, b->reading[0].cells, b->reading[0].rows, label)) return;
     all->end = b->end;
   }
   g->block[n] = all;
@@ -72,10 +76,11 @@ static int is_line(const struct attn_block *b) {
          b->labels == 1;
 }
 
-/* Does the label name a row of an earlier block? */
+/* Does the label name one of the first rows of one of the last blocks? */
 static int is_known_label(const struct attn_grouping *g, int before, const char *label) {
-  for (int n = 0; n < before; n++)
-    for (int r = 0; g->block[n]->labels > 1 && r < g->block[n]->labels; r++)
+  enum { BLOCKS = 120, ROWS = 64 }; /* hostile text stays cheap */
+  for (int n = before > BLOCKS ? before - BLOCKS : 0; n < before; n++)
+    for (int r = 0; g->block[n]->labels > 1 && r < g->block[n]->labels && r < ROWS; r++)
       if (strcmp(g->block[n]->label[r], label) == 0) return 1;
   return 0;
 }

@@ -337,7 +337,7 @@ static int give_result(struct attn_python *p, struct attn_expr *e, const attn_pr
 }
 
 /* Behind the last line of the numbers that a comment told. */
-static size_t behind_result(const struct attn_python *p, size_t at, const attn_printing *table) {
+static size_t end_of_result(const struct attn_python *p, size_t at, const attn_printing *table) {
   const struct attn_source *s = &p->scan->source;
   int last = table->cells[(size_t)table->rows * (size_t)table->cols - 1].line;
   while (at < s->size && attn_source_place(s, at).line <= last) at = next_line(p, at);
@@ -353,7 +353,7 @@ static int read_comment(struct attn_python *p, size_t begin, size_t end, size_t 
   if (result != ATTN_YES) return result;
   result = give_result(p, p->last, &table);
   p->last = NULL;
-  *at = behind_result(p, *at, &table);
+  *at = end_of_result(p, *at, &table);
   return result;
 }
 
