@@ -211,6 +211,13 @@ static void test_a_row_for_each_pair(void **state) {
       "score 4x1: 2; 1; 0; 5\nweight 4x1: 0.7; 0.3; 0.4; 0.6\n");
 }
 
+/* A list for each row, of which the indices count: s11, s12; s21, s22. */
+static void test_lists_of_rows_by_their_indices(void **state) {
+  (void)state;
+  check("Row of a:\n\ns11 = 0.5\ns12 = 0.2\n\nRow of b:\n\ns21 = 0.1\ns22 = 0.4\n",
+        "2x2: 0.5 0.2; 0.1 0.4\n");
+}
+
 static void test_latex_tables_with_words(void **state) {
   (void)state;
   check(
@@ -493,6 +500,7 @@ int main(void) {
       cmocka_unit_test(test_titles_of_rows),
       cmocka_unit_test(test_units),
       cmocka_unit_test(test_a_row_for_each_pair),
+      cmocka_unit_test(test_lists_of_rows_by_their_indices),
       cmocka_unit_test(test_latex_tables_with_words),
       cmocka_unit_test(test_masked_cells_between_commas),
       cmocka_unit_test(test_upright_vectors),
