@@ -2,6 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "check_folder.h"
 #include "command.h"
@@ -129,8 +132,18 @@ static int check_file(const char *path, const void *options) {
 
 /* ---- Several documents ---- */
 
+/* Each document takes and frees some megabytes: glibc would return them to the system and fault
+ * them in again, for a quarter of the time. */
+static void keep_freed_memory(void) {
+#ifdef __GLIBC__
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  mallopt(M_MMAP_THRESHOLD, 16 << 20);
+#endif
+}
+
 static int check_documents(const struct attn_cli_documents *list, const struct check_options *o) {
   int highest = EXIT_OK;
+  if (list->count > 1) keep_freed_memory();
   for (int n = 0; n < list->count && !(o->pages && o->pages->failed); n++) {
     int status = check_file(list->path[n], o);
     if (status > highest) highest = status;
