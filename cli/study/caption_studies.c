@@ -19,7 +19,8 @@ static attn_status measure(struct study_run *run, const char *alignment, int see
   snprintf(m.config, sizeof m.config, SMALL "\"%s\"", alignment);
   attn_status status = attn_cli_study_train(run, &m, &model, seconds, err);
   if (!status)
-    status = attn_model_evaluate(model, m.task, EXAMPLES, m.seed, run->threads, NULL, NULL, e, err);
+    status = attn_model_evaluate(model, m.task, run->test_examples ? run->test_examples : EXAMPLES,
+                                 m.seed, run->threads, NULL, NULL, e, err);
   attn_model_free(model);
   return status;
 }

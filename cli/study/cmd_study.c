@@ -58,6 +58,7 @@ static const char help[] =
     "  --seeds N           runs of each model, 1 to 32 [3]\n"
     "  --seed N            of the first run; the others follow [0]\n"
     "  --steps N           training steps of each model [the study's]\n"
+    "  --test-examples N   evaluate on N new words or pictures [500 words, 300 pictures]\n"
     "  --threads N         0 to 1024; 0: all [0]\n"
     "  --svg, --png, --html FILE   write the tables as a picture\n"
     "  --json              one object, with every sample\n"
@@ -69,9 +70,9 @@ static const char help[] =
     "  attn study permutation --json | jq '.tables[0].values'\n";
 
 struct study_options {
-  int64_t seeds, seed, steps, threads;
+  int64_t seeds, seed, steps, test_examples, threads;
   struct attn_cli_pictures pictures;
-  int list, json, quiet, help, has_steps;
+  int list, json, quiet, help, has_steps, has_tests;
 };
 
 static int list_studies(void) {
@@ -103,6 +104,7 @@ static int run_study(const struct study_options *o, const struct study *study) {
                           .seeds = o->seeds,
                           .first_seed = (uint64_t)o->seed,
                           .steps = o->has_steps ? o->steps : study->steps,
+                          .test_examples = o->test_examples,
                           .threads = (int32_t)o->threads,
                           .table = calloc(STUDY_TABLES, sizeof *run.table)};
   if (!run.table) return attn_cli_print_no_memory("study");
@@ -118,15 +120,17 @@ static int run_study(const struct study_options *o, const struct study *study) {
 int attn_cmd_study(int argc, char **argv) {
   struct study_options o = {.seeds = 3};
   int operands;
-  const struct attn_cli_option table[] = {{"--list", OPTION_FLAG, &o.list, NULL},
-                                          {"--seeds", OPTION_INT, &o.seeds, NULL},
-                                          {"--seed", OPTION_INT, &o.seed, NULL},
-                                          {"--steps", OPTION_INT, &o.steps, &o.has_steps},
-                                          {"--threads", OPTION_INT, &o.threads, NULL},
-                                          {"--json", OPTION_FLAG, &o.json, NULL},
-                                          {"--quiet", OPTION_FLAG, &o.quiet, NULL},
-                                          ATTN_CLI_PICTURE_OPTIONS(&o.pictures),
-                                          ATTN_CLI_HELP_OPTIONS(&o.help)};
+  const struct attn_cli_option table[] = {
+      {"--list", OPTION_FLAG, &o.list, NULL},
+      {"--seeds", OPTION_INT, &o.seeds, NULL},
+      {"--seed", OPTION_INT, &o.seed, NULL},
+      {"--steps", OPTION_INT, &o.steps, &o.has_steps},
+      {"--test-examples", OPTION_INT, &o.test_examples, &o.has_tests},
+      {"--threads", OPTION_INT, &o.threads, NULL},
+      {"--json", OPTION_FLAG, &o.json, NULL},
+      {"--quiet", OPTION_FLAG, &o.quiet, NULL},
+      ATTN_CLI_PICTURE_OPTIONS(&o.pictures),
+      ATTN_CLI_HELP_OPTIONS(&o.help)};
   if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
   if (o.help) return fputs(help, stdout), EXIT_OK;
@@ -135,6 +139,8 @@ int attn_cmd_study(int argc, char **argv) {
   if (attn_cli_check_range("study", "--seeds", o.seeds, 1, STUDY_SEEDS) ||
       attn_cli_check_range("study", "--seed", o.seed, 0, INT32_MAX) ||
       (o.has_steps && attn_cli_check_range("study", "--steps", o.steps, 1, 1 << 20)) ||
+      (o.has_tests &&
+       attn_cli_check_range("study", "--test-examples", o.test_examples, 1, 1 << 17)) ||
       attn_cli_check_range("study", "--threads", o.threads, 0, ATTN_CLI_MAX_THREADS))
     return EXIT_TROUBLE;
   const struct study *study = find_study(argv[1]);

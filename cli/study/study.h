@@ -26,7 +26,7 @@ struct study_table {
 
 struct study_run {
   const struct study *study;
-  int64_t seeds, steps;
+  int64_t seeds, steps, test_examples; /* test_examples: 0: the study's number */
   uint64_t first_seed;
   int32_t threads;
   struct attn_cli_progress progress;

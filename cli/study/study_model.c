@@ -121,12 +121,16 @@ static attn_status train(struct study_training *t, double *seconds, attn_error *
   return status;
 }
 
+static int test_words(const struct study_run *run) {
+  return run->test_examples ? (int)run->test_examples : TEST_WORDS;
+}
+
 static attn_status write_data(const struct study_run *run, uint64_t seed, attn_error *err) {
   char path[PATH];
   path_of(run, 0, path, sizeof path);
   attn_status status = write_words(path, TRAINING_WORDS, 2 * seed, err);
   path_of(run, 1, path, sizeof path);
-  return status ? status : write_words(path, TEST_WORDS, 2 * seed + 1, err);
+  return status ? status : write_words(path, test_words(run), 2 * seed + 1, err);
 }
 
 /* The last checkpoint: the best one would be chosen by the test words. */
@@ -145,29 +149,38 @@ attn_status attn_cli_study_train(struct study_run *run, const struct study_model
 
 /* ---- Evaluation ---- */
 
-struct test_words {
-  const char *source[TEST_WORDS];
-  char word[TEST_WORDS][WORD], reversed[TEST_WORDS][WORD];
-  attn_generation_result result[TEST_WORDS];
+struct test_word {
+  char word[WORD], reversed[WORD];
 };
+
+/* Counts the words of `all` that the model reverses. */
+static attn_status count_matches(const struct study_run *run, const attn_model *model,
+                                 const struct test_word *all, int count, int *matches,
+                                 attn_error *err) {
+  attn_generation_config config = ATTN_GENERATION_CONFIG_INIT;
+  const char **source = calloc((size_t)count, sizeof *source);
+  attn_generation_result *result = calloc((size_t)count, sizeof *result);
+  attn_status status = source && result ? ATTN_OK : attn_cli_no_memory(err);
+  for (int n = 0; n < count && !status; n++)
+    source[n] = all[n].word, result[n].struct_size = sizeof result[n];
+  config.threads = run->threads, config.batch_size = 32;
+  if (!status) status = attn_model_generate(model, source, count, &config, result, err);
+  for (int n = 0; n < count && !status; n++)
+    *matches += result[n].text && !strcmp(result[n].text, all[n].reversed);
+  if (result) attn_generation_results_free(result, count);
+  free(result), free(source);
+  return status;
+}
 
 attn_status attn_cli_study_evaluate(struct study_run *run, const attn_model *model, uint64_t seed,
                                     int length, double *share, attn_error *err) {
-  attn_generation_config config = ATTN_GENERATION_CONFIG_INIT;
-  struct test_words *t = calloc(1, sizeof *t);
-  int matches = 0;
-  if (!t) return attn_cli_no_memory(err);
+  int matches = 0, count = test_words(run);
+  struct test_word *all = calloc((size_t)count, sizeof *all);
+  if (!all) return attn_cli_no_memory(err);
   seed = ~seed; /* other words than those of the training */
-  for (int n = 0; n < TEST_WORDS; n++) {
-    draw_word(&seed, length, t->word[n], t->reversed[n]);
-    t->source[n] = t->word[n], t->result[n].struct_size = sizeof t->result[n];
-  }
-  config.threads = run->threads, config.batch_size = 32;
-  attn_status status = attn_model_generate(model, t->source, TEST_WORDS, &config, t->result, err);
-  for (int n = 0; n < TEST_WORDS && !status; n++)
-    matches += t->result[n].text && !strcmp(t->result[n].text, t->reversed[n]);
-  attn_generation_results_free(t->result, TEST_WORDS);
-  free(t);
-  *share = (double)matches / TEST_WORDS;
+  for (int n = 0; n < count; n++) draw_word(&seed, length, all[n].word, all[n].reversed);
+  attn_status status = count_matches(run, model, all, count, &matches, err);
+  free(all);
+  *share = (double)matches / count;
   return status;
 }

@@ -42,7 +42,7 @@ def test_unscaled_scores_saturate_the_softmax():
 
 
 def test_residual_connections_train_four_layers():
-    table = means(study("residual", "--seeds", "1", "--steps", "65")["tables"][0])
+    table = means(study("residual", "--seeds", "1", "--steps", "65", "--test-examples", "200")["tables"][0])
     assert table["x + f(x)"]["4"] > 0.15 and table["f(x)"]["4"] < 0.05
 
 
@@ -59,7 +59,7 @@ def test_means_and_intervals_follow_from_the_samples():
 
 
 def test_the_heads_of_one_layer_differ():
-    exact, distance, time_of_a_step = map(means, study("heads", "--seeds", "1", "--steps", "3")["tables"])
+    exact, distance, time_of_a_step = map(means, study("heads", "--seeds", "1", "--steps", "3", "--test-examples", "20")["tables"])
     assert distance["distance"]["1"] is None and 0 < distance["distance"]["8"] <= 1
     assert all(ms > 0 for ms in time_of_a_step["ms"].values()) and set(exact["exact matches"]) == {"1", "2", "4", "8"}
 
@@ -73,7 +73,8 @@ def test_pictures(tmp_path):
 @pytest.mark.parametrize("arguments,message", [
     (["scalling"], 'did you mean "scaling"'), ([], "expected one study"), (["norm", "heads"], "expected one study"),
     (["norm", "--seeds", "0"], "--seeds must be between 1 and 32"), (["norm", "--seeds", "33"], "--seeds"),
-    (["norm", "--steps", "0"], "--steps must be between 1"), (["norm", "--threads", "-1"], "--threads")])
+    (["norm", "--steps", "0"], "--steps must be between 1"), (["norm", "--threads", "-1"], "--threads"),
+    (["norm", "--test-examples", "0"], "--test-examples must be between 1")])
 def test_bad_arguments(arguments, message):
     done = run("study", *arguments, status=2)
     assert message in done.stderr and done.stdout == ""
@@ -98,8 +99,9 @@ def test_a_folder_for_temporary_files_that_does_not_exist(tmp_path):
 
 def test_captioners_are_compared():
     """Untrained models: shares of all alignments, and no pointing without weights that differ."""
-    tables = study("alignment", "--seeds", "1", "--steps", "1")["tables"]
+    quick = ["--seeds", "1", "--steps", "1", "--test-examples", "40"]
+    tables = study("alignment", *quick)["tables"]
     rows = dict(zip(tables[0]["rows"], tables[0]["values"]))
     assert list(rows) == ["additive", "dot", "scaled", "general", "uniform"] and rows["uniform"][2]["mean"] is None
     assert all(0 <= row[0]["mean"] <= 1 for row in rows.values()) and all(row[0]["mean"] > 0 for row in tables[1]["values"])
-    assert study("bottleneck", "--seeds", "1", "--steps", "1")["tables"][0]["columns"] == ["1", "2", "3"]
+    assert study("bottleneck", *quick)["tables"][0]["columns"] == ["1", "2", "3"]
