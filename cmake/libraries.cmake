@@ -1,0 +1,12 @@
+# What libattn-model links, as installed on the system. web/libraries.cmake builds those of the page.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
+pkg_check_modules(PNG REQUIRED IMPORTED_TARGET libpng)
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
+pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
+add_library(JANSSON ALIAS PkgConfig::JANSSON)
+add_library(UTF8PROC ALIAS PkgConfig::UTF8PROC)
+add_library(PNG ALIAS PkgConfig::PNG)
+add_library(ZLIB ALIAS PkgConfig::ZLIB)
+add_library(PCRE2 ALIAS PkgConfig::PCRE2)
