@@ -16,6 +16,7 @@
 /* A number of the document. */
 struct marked_number {
   size_t begin, end; /* in the text */
+  size_t order;      /* of two readings of one number the first is marked */
   int judgement;     /* attn_judgement, GIVEN or UNREAD */
   const attn_example *example;
   const attn_step *step;
@@ -117,6 +118,7 @@ static void add_number(struct check_page *p, const int32_t place[2], double valu
                        struct marked_number number) {
   number.begin = offset_of(p, place[0], place[1]);
   number.end = number.begin < p->bytes ? end_of_number(p, number.begin) : number.begin;
+  number.order = p->numbers;
   if (is_at_place(p, &number, value)) p->number[p->numbers++] = number;
 }
 
@@ -160,7 +162,8 @@ static void add_printing(struct check_page *p, const attn_example *e, const attn
 
 static int by_place(const void *a, const void *b) {
   const struct marked_number *x = a, *y = b;
-  return (x->begin > y->begin) - (x->begin < y->begin);
+  if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+  return (x->order > y->order) - (x->order < y->order);
 }
 
 static attn_status find_numbers(struct check_page *p, attn_error *err) {
