@@ -8,6 +8,7 @@
 
 #include "html.h"
 #include "number_text.h"
+#include "page_language_files.h"
 
 enum { SCROLLS = 640 }; /* wider pictures can be focused, for scrolling by keyboard */
 
@@ -244,14 +245,10 @@ void attn_html_begin(struct attn_out *out, const attn_bilingual_text *title, con
   put(out, "</h1>\n");
 }
 
-static const char language_script[] =
-    "for (const one of document.getElementsByName('language'))\n"
-    "  one.addEventListener('change', () => { document.documentElement.lang = one.id.slice(3) })\n";
-
 /* A CDATA section within comments of JavaScript: the page is HTML and XML. */
 void attn_html_end(struct attn_out *out, const char *script) {
   put(out, "</main>\n<script>//<![CDATA[\n");
-  put(out, language_script);
+  put(out, page_language_js);
   if (script) put(out, script);
   put(out, "//]]></script>\n</body>\n</html>\n");
 }

@@ -63,7 +63,7 @@ let target = '' // the cell or step of the address
 function writeAddress(to = target) {
   target = to
   const query = isLive ? addressOfChanges() : ''
-  history.replaceState(null, '', target || query ? `#${target}${query ? '?' + query : ''}` : location.pathname + location.search)
+  history.replaceState(null, '', location.href.replace(/#.*/s, '') + (target || query ? `#${target}${query ? '?' + query : ''}` : ''))
 }
 
 const bounded = (text, low, high) => {
@@ -131,6 +131,7 @@ function startControls() {
       ? Object.fromEntries(Object.keys(slips[slip]).map(key => [key, unchanged()[key]])) : slips[slip]))
   }
   for (const part of document.querySelectorAll('[data-for]')) part.hidden = !has[part.dataset.for]
+  control('share').hidden = location.protocol === 'about:' // within another page: no address to share
   document.querySelector('.live').hidden = false
   if (innerWidth < 720) document.querySelector('.live').open = false
 }
