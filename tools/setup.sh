@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs the missing Debian packages of the build, of the tests or of the tests of pages, with sudo unless root, after printing
-# their names.
-#     tools/setup.sh build|test|browser
+# Installs the missing Debian packages of the build, of the tests, of the tests of pages or of the checker's page, with sudo unless
+# root, after printing their names.
+#     tools/setup.sh build|test|browser|web
 set -eu
 
 what=${1:-build}
@@ -9,6 +9,7 @@ packages="gcc libc6-dev make cmake pkg-config libjansson-dev libutf8proc-dev lib
 [ "$what" = test ] && packages="$packages clang libclang-rt-14-dev libcmocka-dev libmpfr-dev
   ninja-build binutils python3 python3-venv man-db"
 [ "$what" = browser ] && packages="chromium" # of the tests of pages
+[ "$what" = web ] && packages="clang lld wasi-libc libclang-rt-14-dev-wasm32 cmake make python3" # 8 MB with clang and cmake there
 
 missing=
 for package in $packages; do

@@ -35,6 +35,8 @@ suite() { # suite PRESET CTEST-OPTION...
 
 fuzzers() { fuzz/run.sh build/debug "${SECONDS_EACH:-10}"; }
 
+web_page() { tools/web.sh || [ $? = 3 ]; } # its test reports what is missing
+
 every_float() { printf '%s\n' tanh exp2 exponential | xargs -P"$jobs" -I{} env build/test/test_{} --all; }
 
 long_part() { # long_part NAME: a part of the long suite, as tools/long.sh lists them
@@ -81,6 +83,7 @@ case ${1:-all} in
     part "build (clang, warnings are errors; AddressSanitizer, UndefinedBehaviorSanitizer, fuzzers)" build debug
     part "build (ThreadSanitizer)" build tsan threads
     part "Python environment" environment
+    part "the checker's page (WebAssembly)" web_page
     part "tests (gcc)" suite test -LE rare
     part "tests of the C code (AddressSanitizer, UndefinedBehaviorSanitizer)" suite debug -L c
     part "tests (ThreadSanitizer)" suite tsan -L threads

@@ -94,7 +94,7 @@ def visit(browser):
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
         page.on("dialog", lambda dialog: problems.append("a dialog"))
-        page.on("request", lambda r: None if r.url.startswith("file:") else problems.append(r.url))
+        page.on("request", lambda r: None if r.url.startswith(("file:", "blob:")) else problems.append(r.url))
         page.goto(f"file://{path}")
         return page
     yield visit

@@ -89,12 +89,12 @@ def test_every_folder_of_src_has_an_include_rule():
 
 
 def test_header_names_are_unique():
-    names = Counter(p.name for p in files("src", suffixes=(".h",)))
+    names = Counter(p.name for p in files("src", "web", suffixes=(".h",)))
     assert [n for n, count in names.items() if count > 1] == []
 
 
 def test_source_file_names_are_unique():
-    names = Counter(p.name for p in files("src", "cli", "bench", suffixes=(".c",)))
+    names = Counter(p.name for p in files("src", "cli", "bench", "web", suffixes=(".c",)))
     assert [n for n, count in names.items() if count > 1] == []
 
 
@@ -259,11 +259,11 @@ def test_at_least_half_of_attn_h_is_documentation():
 # ---- Sizes ----
 
 def test_files_have_at_most_600_lines():
-    for path in files("src", "cli"):
+    for path in files("src", "cli", "web"):
         assert len(path.read_text().splitlines()) <= LINES_PER_FILE, path
 
 
 def test_folders_have_at_most_25_files():
-    counts = Counter(str(p.parent.relative_to(SOURCE)) for p in files("src", "cli", "bench", "include"))
+    counts = Counter(str(p.parent.relative_to(SOURCE)) for p in files("src", "cli", "bench", "include", "web"))
     too_many = {f: n for f, n in counts.items() if n > FILES_PER_FOLDER and f != REDESIGNED}
     assert too_many == {}

@@ -169,7 +169,7 @@ PLACEHOLDERS = {"attn_noun", "attn_noun_verb", "attn_task_NAME", "task_NAME.c", 
 @pytest.fixture(scope="module")
 def tree():
     """Base names of the tree's files, and all identifiers in its code."""
-    paths = [p for folder in ("src", "cli", "include", "tests", "python", "tools", "bench", "fuzz", "examples", "cmake")
+    paths = [p for folder in ("src", "cli", "include", "tests", "python", "tools", "bench", "fuzz", "examples", "cmake", "web")
              for p in (SOURCE / folder).rglob("*") if p.is_file() and "__pycache__" not in p.parts]
     return {p.name for p in paths}, set(re.findall(r"\w+", "\n".join(p.read_text(errors="replace") for p in paths)))
 
