@@ -307,6 +307,24 @@ ATTN_API attn_status attn_check_print_json(const char *file, const attn_lesson *
                                            const attn_check *check, const attn_error *problem,
                                            const attn_sink *sink, attn_error *err);
 
+/** A computed value of a lesson, and how much of its computation to show. */
+typedef struct attn_hint_place {
+  int32_t example, step; /* indices; the step is not given */
+  int32_t row, col;      /* in the step's matrix, from 0 */
+  int32_t level;         /* 1: the step's formula and rule; 2: the values that it is computed from; 3: the computation */
+} attn_hint_place;
+
+/**
+ * Writes a hint for a value, as lines. Only level 3 contains the value.
+ *
+ *   check  in   of the lesson: a likely cause of the step's wrong values is named; or NULL
+ *
+ * Errors  ATTN_ERR_ARGUMENT: no such value or level; ATTN_ERR_FILE (the sink has stopped).
+ */
+ATTN_API attn_status attn_check_hint(const attn_lesson *lesson, const attn_check *check,
+                                     const attn_hint_place *place, const attn_style *style,
+                                     const attn_sink *sink, attn_error *err);
+
 /* ---- New lessons ---------------------------------------------------------- */
 
 typedef enum attn_template_kind {
@@ -333,6 +351,8 @@ typedef struct attn_lesson_template_config {
   const char *query_tokens; /* CROSS: 1 to 12 tokens of the queries; NULL: those of the kind */
   const char *question;     /* QUESTION: about tokens; NULL: sentence and question by the seed */
   const char *answer;       /* QUESTION: the one of tokens that answers it */
+  int32_t first_step;       /* attn_step_name, Q to PROJECTED: with blank, earlier steps are filled in; 0: all are open */
+  int32_t last_step;        /* likewise: the lesson ends after this step; 0: after the last of its kind */
 } attn_lesson_template_config;
 
 #ifdef __cplusplus

@@ -195,6 +195,30 @@ ATTN_API attn_status attn_lesson_draw(const attn_lesson *lesson, attn_picture_fo
                                       const attn_style *style, const attn_sink *sink,
                                       attn_error *err);
 
+/** A page of a course: a text, then a lesson to play with. */
+typedef struct attn_course_page {
+  size_t struct_size; /* sizeof(attn_course_page) */
+  const char *title;  /* UTF-8 */
+  const char *text;   /* Markdown: headings from ## on, paragraphs, lists, tables, fenced code, `code`, **strong**,
+                         [links](address) to files of the same folder and to https; everything else is text */
+  const attn_lesson *lesson; /* shown after the text as attn_lesson_draw does; NULL or without examples: the text alone */
+} attn_course_page;
+
+#ifdef __cplusplus
+#define ATTN_COURSE_PAGE_INIT { sizeof(attn_course_page) }
+#else
+#define ATTN_COURSE_PAGE_INIT { .struct_size = sizeof(attn_course_page) }
+#endif
+
+/**
+ * Writes a page of a course as HTML that needs no network. The text is in the style's language, the steps of the
+ * lesson are in both.
+ *
+ * Errors  ATTN_ERR_ARGUMENT: a NULL pointer, struct_size; ATTN_ERR_MEMORY; ATTN_ERR_FILE (the sink has stopped).
+ */
+ATTN_API attn_status attn_course_page_write(const attn_course_page *page, const attn_style *style,
+                                            const attn_sink *sink, attn_error *err);
+
 /**
  * Writes an image as PNG, 8-bit RGB.
  *

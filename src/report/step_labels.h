@@ -6,6 +6,10 @@
 
 enum { ATTN_LABEL_BYTES = 128, ATTN_ADDRESS_BYTES = 400, ATTN_FORMULA_BYTES = 640 };
 
+/* The row of position t in an exercise's table, of 2 or 4 columns. */
+#define ATTN_POSITIONS_TEXT(columns) \
+  ((columns) == 2 ? "(sin(t), cos(t))" : "(sin(t), cos(t), sin(t/100), cos(t/100))")
+
 /* What an axis of a step enumerates (0: its rows, 1: its columns). */
 enum attn_step_axis { ATTN_AXIS_NONE, ATTN_AXIS_QUERIES, ATTN_AXIS_KEYS };
 enum attn_step_axis attn_step_axis(const attn_example *e, const attn_step *s, int axis);

@@ -308,6 +308,7 @@ static const char *const messages[MESSAGE_COUNT][2] = {
          "この誤りを仮定すると文書の値と一致します（正しい値と異なるのは {0} 個）。"},
     [MESSAGE_ROLE_GUESSED] = {" (its role is a guess)", "（役割は推測です）"},
     [MESSAGE_LEFT_BLANK] = {"left blank", "空欄"},
+    [MESSAGE_HINT_OPERANDS] = {"It is computed from ", "計算に使う値は "},
     [MESSAGE_NOT_FOUND] = {"not among the numbers that were read",
                            "読み取れた数値の中にありません"},
 
@@ -384,10 +385,10 @@ static const char *const messages[MESSAGE_COUNT][2] = {
         {"Every value is filled in. Change one and run attn check on this file.",
          "すべての値が記入済みです。どれかを変えて attn check で確認してみてください。"},
     [MESSAGE_NEW_BLANK] =
-        {"Replace each … by a number, step by step, and run attn check on this file at any time. "
-         "Round to four decimals.",
-         "ステップごとに … を数値に書き換え、attn check "
-         "で確認してください。途中でも確認できます。小数は第四位までに丸めます。"},
+        {"Replace each … by a number, step by step; the file can be checked at any time. Round to "
+         "four decimals.",
+         "ステップごとに … "
+         "を数値に書き換えてください。途中でも確認できます。小数は第四位までに丸めます。"},
     [MESSAGE_NEW_INPUTS] = {"The inputs, one row per token, and the weight matrices:",
                             "入力（1 行が 1 トークン）と重み行列です。"},
     [MESSAGE_NEW_INPUTS_ONLY] = {"The inputs, one row per token:",

@@ -135,6 +135,7 @@ enum attn_message {
   MESSAGE_ROLE_GUESSED,
   MESSAGE_LEFT_BLANK,
   MESSAGE_NOT_FOUND,
+  MESSAGE_HINT_OPERANDS,
   /* check: numbers that were not read */
   MESSAGE_UNREAD,
   MESSAGE_UNREAD_ONE,

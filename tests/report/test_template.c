@@ -76,6 +76,9 @@ static void test_arguments(void **state) {
           config.answer = "a");
   REFUSED("answer", config.kind = ATTN_TEMPLATE_QUESTION, config.tokens = "a b",
           config.question = "a?");
+  REFUSED("first_step", config.first_step = ATTN_STEP_MASK);
+  REFUSED("first_step", config.first_step = ATTN_STEP_OTHER);
+  REFUSED("last_step", config.last_step = -1);
   REFUSED("config", config.struct_size = 1);
 }
 

@@ -5,6 +5,7 @@
 
 #include "number_text.h"
 #include "exercise.h"
+#include "step_labels.h"
 #include "text_layout.h"
 #include "text_writer.h"
 
@@ -31,9 +32,26 @@ struct markdown_table {
   int32_t rows, cols;
   const struct attn_exercise_names *row_names, *col_names; /* NULL: numbered */
   int decimals;
-  int is_answer;     /* left blank in an exercise */
+  int32_t step;      /* attn_step_name of an answer, which an exercise leaves open; X: given */
   int is_transposed; /* stored by columns */
 };
+
+/* ---- Which steps are open, and which are left out ---- */
+
+/* Positions are computed before the queries. */
+static int32_t order_of(int32_t step) {
+  return step == ATTN_STEP_POSITIONS ? ATTN_STEP_MASK : step;
+}
+
+static int is_open(const struct writer *w, int32_t step) {
+  const attn_lesson_template_config *c = &w->sheet->config;
+  return c->blank && step != ATTN_STEP_X && order_of(step) >= order_of(c->first_step);
+}
+
+static int is_left_out(const struct writer *w, int32_t step) {
+  int32_t last = w->sheet->config.last_step;
+  return last && order_of(step) > order_of(last);
+}
 
 /* ---- Cells ---- */
 
@@ -122,8 +140,7 @@ static void put_table(const struct writer *w, const struct markdown_table *t) {
     attn_out_text(w->out, "| ");
     put_left(w, name_of(t->row_names, 'r', i, text), names);
     for (int32_t j = 0; j < t->cols; j++)
-      put_right(w, w->sheet->config.blank && t->is_answer ? "…" : number_of(t, i, j, number),
-                cells);
+      put_right(w, is_open(w, t->step) ? "…" : number_of(t, i, j, number), cells);
     attn_out_text(w->out, " |\n");
   }
   attn_out_text(w->out, "\n");
@@ -217,45 +234,49 @@ static void put_vectors(const struct writer *w, const struct attn_exercise_head 
     put_table(w, &(struct markdown_table){names[m], h->qkv[m], m ? s->keys.count : s->queries.count,
                                           s->key, m ? &s->keys : &s->queries,
                                           m < 2 && !is_answer ? columns_of_features(w) : NULL,
-                                          s->qkv_decimals, is_answer, 0});
+                                          s->qkv_decimals, is_answer ? ATTN_STEP_Q + m : 0, 0});
 }
 
 /* A table of queries and keys. */
 static void put_square(const struct writer *w, const char *name, const double *at, int decimals,
-                       int is_answer) {
+                       int32_t step) {
   const struct attn_exercise *s = w->sheet;
   const struct attn_exercise_names *q = &s->queries, *k = &s->keys;
   int flip = s->config.kind == ATTN_TEMPLATE_COLUMNS;
   put_table(
       w, &(struct markdown_table){name, at, flip ? k->count : q->count, flip ? q->count : k->count,
-                                  flip ? k : q, flip ? q : k, decimals, is_answer, flip});
+                                  flip ? k : q, flip ? q : k, decimals, step, flip});
 }
 
 static void put_scores(const struct writer *w, const struct attn_exercise_head *h) {
   int flip = w->sheet->config.kind == ATTN_TEMPLATE_COLUMNS;
+  if (is_left_out(w, ATTN_STEP_SCORES)) return;
   put_sentence(w, flip ? MESSAGE_NEW_SCORES_COLUMNS : MESSAGE_NEW_SCORES, NULL, NULL);
-  put_square(w, "scores", h->scores, w->sheet->score_decimals, 1);
+  put_square(w, "scores", h->scores, w->sheet->score_decimals, ATTN_STEP_SCORES);
 }
 
 static void put_scaled(const struct writer *w, const struct attn_exercise_head *h) {
   char width[NAME_BYTES], root[ATTN_NUMBER_BYTES];
+  if (is_left_out(w, ATTN_STEP_SCALED)) return;
   snprintf(width, sizeof width, "%d", (int)w->sheet->key);
   attn_number_text(sqrt(w->sheet->key), ATTN_EXERCISE_DECIMALS, root);
   put_sentence(w, MESSAGE_NEW_SCALED, width, root);
-  put_square(w, "scaled", h->scaled, ATTN_EXERCISE_DECIMALS, 1);
+  put_square(w, "scaled", h->scaled, ATTN_EXERCISE_DECIMALS, ATTN_STEP_SCALED);
 }
 
 static void put_masked(const struct writer *w, const struct attn_exercise_head *h) {
+  if (is_left_out(w, ATTN_STEP_MASKED)) return;
   put_sentence(w, MESSAGE_NEW_MASK, NULL, NULL);
   put_square(w, "mask", w->sheet->mask, 0, 0);
   put_sentence(w, MESSAGE_NEW_MASKED, NULL, NULL);
-  put_square(w, "masked", h->masked, ATTN_EXERCISE_DECIMALS, 1);
+  put_square(w, "masked", h->masked, ATTN_EXERCISE_DECIMALS, ATTN_STEP_MASKED);
 }
 
 static void put_weights(const struct writer *w, const double *weights) {
   int flip = w->sheet->config.kind == ATTN_TEMPLATE_COLUMNS;
+  if (is_left_out(w, ATTN_STEP_WEIGHTS)) return;
   put_sentence(w, flip ? MESSAGE_NEW_WEIGHTS_COLUMNS : MESSAGE_NEW_WEIGHTS, NULL, NULL);
-  put_square(w, "weights", weights, ATTN_EXERCISE_DECIMALS, 1);
+  put_square(w, "weights", weights, ATTN_EXERCISE_DECIMALS, ATTN_STEP_WEIGHTS);
 }
 
 /* From the scores to the output. */
@@ -266,9 +287,10 @@ static void put_attention(const struct writer *w, const struct attn_exercise_hea
   put_scaled(w, h);
   if (s->config.kind == ATTN_TEMPLATE_CAUSAL) put_masked(w, h);
   put_weights(w, h->weights);
+  if (is_left_out(w, ATTN_STEP_OUTPUT)) return;
   put_sentence(w, flip ? MESSAGE_NEW_OUTPUT_COLUMNS : MESSAGE_NEW_OUTPUT, NULL, NULL);
   put_table(w, &(struct markdown_table){"output", h->output, s->queries.count, s->key, &s->queries,
-                                        NULL, ATTN_EXERCISE_DECIMALS, 1, 0});
+                                        NULL, ATTN_EXERCISE_DECIMALS, ATTN_STEP_OUTPUT, 0});
 }
 
 /* Formulas have a line of their own, which is never broken. */
@@ -296,26 +318,27 @@ static void put_heads(struct writer *w) {
     put_projected(w, &s->head[w->head], MESSAGE_NEW_PROJECT, FROM_X);
   }
   w->head = -1;
+  if (is_left_out(w, ATTN_STEP_CONCAT)) return;
   put_heading(w, "## ", MESSAGE_NEW_HEADING_JOIN, NULL);
   put_sentence(w, MESSAGE_NEW_CONCAT, NULL, NULL);
   put_table(w, &(struct markdown_table){"concat", s->concat, tokens, width, &s->keys, NULL,
-                                        ATTN_EXERCISE_DECIMALS, 1, 0});
+                                        ATTN_EXERCISE_DECIMALS, ATTN_STEP_CONCAT, 0});
+  if (is_left_out(w, ATTN_STEP_PROJECTED)) return;
   put_sentence(w, MESSAGE_NEW_PROJECTED, NULL, NULL);
   put_table(w, &(struct markdown_table){"projected", s->projected, tokens, s->model, &s->keys, NULL,
-                                        ATTN_EXERCISE_DECIMALS, 1, 0});
+                                        ATTN_EXERCISE_DECIMALS, ATTN_STEP_PROJECTED, 0});
 }
 
 static void put_positions(const struct writer *w) {
   const struct attn_exercise *s = w->sheet;
-  put_sentence(w, MESSAGE_NEW_POSITIONS,
-               s->model == 2 ? "(sin(t), cos(t))" : "(sin(t), cos(t), sin(t/100), cos(t/100))",
-               NULL);
+  put_sentence(w, MESSAGE_NEW_POSITIONS, ATTN_POSITIONS_TEXT(s->model), NULL);
   put_table(w, &(struct markdown_table){"PE", s->positions, s->keys.count, s->model, &s->keys, NULL,
-                                        ATTN_EXERCISE_DECIMALS, 1, 0});
+                                        ATTN_EXERCISE_DECIMALS, ATTN_STEP_POSITIONS, 0});
   put_sentence(w, MESSAGE_NEW_PLACED, NULL, NULL);
   put_table(w, &(struct markdown_table){"X + PE", s->placed, s->keys.count, s->model, &s->keys,
-                                        NULL, ATTN_EXERCISE_DECIMALS, 1, 0});
-  if (s->has_attention) put_projected(w, s->head, MESSAGE_NEW_PROJECT_PLACED, FROM_PLACED);
+                                        NULL, ATTN_EXERCISE_DECIMALS, ATTN_STEP_POSITIONS, 0});
+  if (s->has_attention && !is_left_out(w, ATTN_STEP_Q))
+    put_projected(w, s->head, MESSAGE_NEW_PROJECT_PLACED, FROM_PLACED);
 }
 
 /* Two examples, as the weights of a single one are either scaled or not. */
@@ -332,7 +355,7 @@ static void put_scaling(const struct writer *w) {
   put_scores(w, h);
   put_scaled(w, h);
   put_weights(w, h->weights);
-  put_sentence(w, MESSAGE_NEW_COMPARE, NULL, NULL);
+  if (!is_left_out(w, ATTN_STEP_WEIGHTS)) put_sentence(w, MESSAGE_NEW_COMPARE, NULL, NULL);
 }
 
 static void put_question(const struct writer *w) {
@@ -347,6 +370,7 @@ static void put_question(const struct writer *w) {
     put_vectors(w, s->head, 3, 0);
     put_attention(w, s->head);
   }
+  if (is_left_out(w, ATTN_STEP_WEIGHTS)) return;
   put_sentence(w, s->config.blank ? MESSAGE_NEW_ASK : MESSAGE_NEW_ANSWER,
                name_of(&s->keys, 0, s->question.word[0], answer), NULL);
 }

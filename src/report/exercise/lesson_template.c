@@ -1,5 +1,6 @@
 /* lesson_template.c -- attn_lesson_template: checks what is requested, and writes the lesson. */
 #include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,15 @@ static attn_status check_question(const attn_lesson_template_config *c, attn_err
                    "kind question needs tokens, a question and its answer; or leave all three out");
 }
 
+static attn_status check_steps(const attn_lesson_template_config *c, attn_error *err) {
+  attn_status status = ATTN_OK;
+  if (c->first_step)
+    status = check_range("first_step", c->first_step, ATTN_STEP_Q, ATTN_STEP_PROJECTED, err);
+  if (!status && c->last_step)
+    status = check_range("last_step", c->last_step, ATTN_STEP_Q, ATTN_STEP_PROJECTED, err);
+  return status;
+}
+
 static attn_status check_config(attn_lesson_template_config *c, attn_error *err) {
   attn_status status = ATTN_OK;
   if (c->kind < 0 || c->kind >= KINDS)
@@ -103,6 +113,7 @@ static attn_status check_config(attn_lesson_template_config *c, attn_error *err)
     status = check_kind(c, "query_tokens", c->query_tokens != NULL, ATTN_TEMPLATE_CROSS, err);
   if (!status) status = check_kind(c, "question", c->question != NULL, ATTN_TEMPLATE_QUESTION, err);
   if (!status) status = check_kind(c, "answer", c->answer != NULL, ATTN_TEMPLATE_QUESTION, err);
+  if (!status) status = check_steps(c, err);
   return status ? status : check_question(c, err);
 }
 
@@ -179,7 +190,8 @@ attn_status attn_lesson_template(const attn_lesson_template_config *config, cons
   struct attn_exercise *s = calloc(1, sizeof *s);
   if (!s) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson");
   attn_status status =
-      attn_descriptor_copy(config, &s->config, sizeof s->config, sizeof s->config, "config", err);
+      attn_descriptor_copy(config, &s->config, sizeof s->config,
+                           offsetof(attn_lesson_template_config, first_step), "config", err);
   if (!status) status = check_config(&s->config, err);
   attn_out_begin(&out, style, sink);
   if (!status) status = attn_out_end(&out, err); /* an unknown language */

@@ -12,6 +12,7 @@
 #include "html.h"
 #include "lesson_page_files.h"
 #include "lesson_panels.h"
+#include "markdown.h"
 #include "page_text.h"
 
 /* What needs memory, made before the first byte is written. */
@@ -367,16 +368,23 @@ static void release(struct lesson_page *p) {
   attn_check_free(p->check);
 }
 
-attn_status attn_lesson_page(const attn_lesson *lesson, struct attn_out *out, attn_error *err) {
+attn_status attn_lesson_page_after(const struct attn_page_text *text, const attn_lesson *lesson,
+                                   struct attn_out *out, attn_error *err) {
   struct lesson_page p = {.out = out, .lesson = lesson};
-  const attn_bilingual_text title = attn_message_bilingual(MESSAGE_PICTURE_LESSON);
+  attn_bilingual_text title = attn_message_bilingual(MESSAGE_PICTURE_LESSON);
+  if (text) title = (attn_bilingual_text){text->title, text->title};
   attn_status status = prepare(&p, err);
   if (!status) {
     attn_html_begin(out, &title, lesson_page_css);
+    if (text) attn_put_markdown(out, text->markdown);
     put_body(&p);
     attn_html_end(out, lesson_page_js);
     status = attn_out_end(out, err);
   }
   release(&p);
   return status;
+}
+
+attn_status attn_lesson_page(const attn_lesson *lesson, struct attn_out *out, attn_error *err) {
+  return attn_lesson_page_after(NULL, lesson, out, err);
 }
