@@ -207,8 +207,9 @@ static int run(const struct embed_options *o, const attn_model *model, int opera
   return result;
 }
 
+static const char *const poolings[] = {"mean", "cls"};
+
 static int set_config(struct embed_options *o) {
-  static const char *const poolings[] = {"mean", "cls"};
   if (o->pooling) {
     int pooling = attn_cli_parse_choice("embed", "--pooling", o->pooling, poolings, 2);
     if (pooling < 0) return -1;
@@ -227,14 +228,15 @@ int attn_cmd_embed(int argc, char **argv) {
   attn_error err;
   attn_model *model;
   int operands;
-  const struct attn_cli_option table[] = {{"-o", OPTION_TEXT, &o.output, NULL},
-                                          {"--output", OPTION_TEXT, &o.output, NULL},
-                                          {"--pooling", OPTION_TEXT, &o.pooling, NULL},
-                                          {"--no-normalize", OPTION_FLAG, &o.no_normalize, NULL},
-                                          {"--threads", OPTION_INT, &o.threads, NULL},
-                                          {"--batch-size", OPTION_INT, &o.batch_size, NULL},
-                                          {"--json", OPTION_FLAG, &o.json, NULL},
-                                          ATTN_CLI_HELP_OPTIONS(&o.help)};
+  const struct attn_cli_option table[] = {
+      {"-o", OPTION_TEXT, &o.output, NULL},
+      {"--output", OPTION_TEXT, &o.output, NULL},
+      {"--pooling", ATTN_CLI_CHOICE(&o.pooling, poolings), NULL},
+      {"--no-normalize", OPTION_FLAG, &o.no_normalize, NULL},
+      {"--threads", OPTION_INT, &o.threads, NULL},
+      {"--batch-size", OPTION_INT, &o.batch_size, NULL},
+      {"--json", OPTION_FLAG, &o.json, NULL},
+      ATTN_CLI_HELP_OPTIONS(&o.help)};
   if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
   if (o.help) return fputs(help, stdout), EXIT_OK;

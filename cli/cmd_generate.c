@@ -200,8 +200,9 @@ static int generate_from_stdin(const attn_model *model, const struct generate_op
 
 /* ---- The command ---- */
 
+static const char *const precisions[] = {"float32", "bf16"};
+
 static int set_config(struct generate_options *o) {
-  static const char *const precisions[] = {"float32", "bf16"};
   const struct {
     const char *name;
     int64_t value, max;
@@ -251,7 +252,7 @@ int attn_cmd_generate(int argc, char **argv) {
       {"--max-new-tokens", OPTION_INT, &o.config.max_new_tokens, NULL},
       {"--threads", OPTION_INT, &o.threads, NULL},
       {"--batch-size", OPTION_INT, &o.batch_size, NULL},
-      {"--precision", OPTION_TEXT, &o.precision, NULL},
+      {"--precision", ATTN_CLI_CHOICE(&o.precision, precisions), NULL},
       {"--json", OPTION_FLAG, &o.json, NULL},
       ATTN_CLI_HELP_OPTIONS(&o.help)};
   if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))

@@ -12,6 +12,10 @@ static const char help[] =
     "                      (which word answers it?) [self]\n"
     "  --level N           1: small integers, 2: decimals, 3: wider vectors, more decimals [1]\n"
     "  --blank             leave the answers open: fill them in, then run attn check lesson.md\n"
+    "  --from STEP, --to STEP\n"
+    "                      with --blank only the steps from STEP on are open; end after STEP:\n"
+    "                      positions, Q, K, V, scores, scaled, masked, weights, output, concat or\n"
+    "                      projected [all]\n"
     "  --seed N            other numbers; without --blank the same seed gives the solution [1]\n"
     "  --tokens WORDS      2 to 12 tokens, separated by spaces [those of the kind]; with more "
     "than\n"
@@ -32,17 +36,23 @@ static const char help[] =
 
 struct new_options {
   attn_lesson_template_config config;
-  const char *kind;
+  const char *kind, *from, *to;
   int64_t level, num_heads, seed;
   int has_heads, blank, help;
 };
 
+static const char *const kinds[] = {"self",      "causal",  "cross",   "heads",
+                                    "positions", "scaling", "columns", "question"};
+static const char *const steps[] = {"positions", "Q",      "K",        "V",
+                                    "scores",    "scaled", "masked",   "weights",
+                                    "output",    "concat", "projected"};
+
 static int set_config(struct new_options *o) {
-  static const char *const kinds[] = {"self",      "causal",  "cross",   "heads",
-                                      "positions", "scaling", "columns", "question"};
   int kind = attn_cli_parse_choice("new", "--kind", o->kind, kinds, sizeof kinds / sizeof *kinds);
   if (kind < 0 || attn_cli_check_range("new", "--level", o->level, 1, 3)) return -1;
   if (o->has_heads && attn_cli_check_range("new", "--num-heads", o->num_heads, 2, 4)) return -1;
+  o->config.first_step = o->from ? attn_step_find(o->from) : 0;
+  o->config.last_step = o->to ? attn_step_find(o->to) : 0;
   o->config.kind = kind;
   o->config.level = (int32_t)o->level;
   o->config.num_heads = (int32_t)o->num_heads;
@@ -59,16 +69,18 @@ int attn_cmd_new(int argc, char **argv) {
   attn_style style;
   attn_error err;
   const struct attn_cli_option table[] = {
-      {"--kind", OPTION_TEXT, &o.kind, NULL},
+      {"--kind", ATTN_CLI_CHOICE(&o.kind, kinds), NULL},
       {"--level", OPTION_INT, &o.level, NULL},
       {"--blank", OPTION_FLAG, &o.blank, NULL},
+      {"--from", ATTN_CLI_CHOICE(&o.from, steps), NULL},
+      {"--to", ATTN_CLI_CHOICE(&o.to, steps), NULL},
       {"--seed", OPTION_INT, &o.seed, NULL},
       {"--tokens", OPTION_TEXT, &o.config.tokens, NULL},
       {"--query-tokens", OPTION_TEXT, &o.config.query_tokens, NULL},
       {"--num-heads", OPTION_INT, &o.num_heads, &o.has_heads},
       {"--question", OPTION_TEXT, &o.config.question, NULL},
       {"--answer", OPTION_TEXT, &o.config.answer, NULL},
-      {"--lang", OPTION_TEXT, &style_options.lang, NULL},
+      ATTN_CLI_LANG_OPTION(&style_options),
       ATTN_CLI_HELP_OPTIONS(&o.help)};
   if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;

@@ -371,6 +371,9 @@ static int prepare(struct train_options *o, int operands, char **argv) {
   return set_output(o) ? -1 : read_config(o);
 }
 
+static const char *const schedules[] = {"cosine", "noam", "constant"};
+static const char *const precisions[] = {"float32", "bf16"};
+
 static int parse(struct train_options *o, int argc, char **argv, int *operands) {
   attn_train_config *c = &o->config;
   const struct attn_cli_option table[] = {
@@ -388,12 +391,12 @@ static int parse(struct train_options *o, int argc, char **argv, int *operands) 
       {"--batch-size", OPTION_INT, &c->batch_size, NULL},
       {"--gradient-accumulation-steps", OPTION_INT, &c->gradient_accumulation_steps, NULL},
       {"--learning-rate", OPTION_DOUBLE, &c->learning_rate, NULL},
-      {"--lr-schedule", OPTION_TEXT, &c->lr_schedule, NULL},
+      {"--lr-schedule", ATTN_CLI_CHOICE(&c->lr_schedule, schedules), NULL},
       {"--warmup-steps", OPTION_INT, &c->warmup_steps, NULL},
       {"--weight-decay", OPTION_DOUBLE, &c->weight_decay, NULL},
       {"--max-grad-norm", OPTION_DOUBLE, &c->max_grad_norm, NULL},
       {"--label-smoothing", OPTION_DOUBLE, &c->label_smoothing, NULL},
-      {"--precision", OPTION_TEXT, &c->precision, NULL},
+      {"--precision", ATTN_CLI_CHOICE(&c->precision, precisions), NULL},
       {"--pretrain-encoder", OPTION_INT, &c->pretrain_encoder_steps, NULL},
       {"--freeze-cnn", OPTION_FLAG, &c->freeze_cnn, NULL},
       {"--seed", OPTION_INT, &o->seed, NULL},

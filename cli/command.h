@@ -5,11 +5,13 @@
 int attn_cmd_bench(int argc, char **argv);
 int attn_cmd_caption(int argc, char **argv);
 int attn_cmd_check(int argc, char **argv);
+int attn_cmd_completion(int argc, char **argv);
 int attn_cmd_embed(int argc, char **argv);
 int attn_cmd_explain(int argc, char **argv);
 int attn_cmd_export(int argc, char **argv);
 int attn_cmd_generate(int argc, char **argv);
 int attn_cmd_info(int argc, char **argv);
+int attn_cmd_learn(int argc, char **argv);
 int attn_cmd_new(int argc, char **argv);
 int attn_cmd_run(int argc, char **argv);
 int attn_cmd_show(int argc, char **argv);

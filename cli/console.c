@@ -151,6 +151,9 @@ int attn_cli_finish(int status) {
 
 attn_sink attn_cli_stdout(void) { return (attn_sink){stdout, write_stream}; }
 
+const char *const attn_cli_languages[2] = {"en", "ja"};
+const char *const attn_cli_colors[3] = {"auto", "always", "never"};
+
 static int wants_color(const char *color) {
   if (color && !strcmp(color, "always")) return 1;
   if (color && !strcmp(color, "never")) return 0;
@@ -182,10 +185,6 @@ static attn_language language_of(const char *lang) {
 
 int attn_cli_parse_style(const char *command, const struct attn_cli_style_options *o,
                          attn_style *style) {
-  static const char *const languages[] = {"en", "ja"};
-  static const char *const colors[] = {"auto", "always", "never"};
-  if (o->lang && attn_cli_parse_choice(command, "--lang", o->lang, languages, 2) < 0) return -1;
-  if (o->color && attn_cli_parse_choice(command, "--color", o->color, colors, 3) < 0) return -1;
   if (o->width && attn_cli_check_range(command, "--width", o->width, 20, 10000)) return -1;
   if (o->precision != -1 && attn_cli_check_range(command, "--precision", o->precision, 0, 17))
     return -1;

@@ -67,10 +67,13 @@ struct attn_cli_style_options {
 };
 #define ATTN_CLI_STYLE_DEFAULTS \
   { NULL, NULL, 0, -1 }
-#define ATTN_CLI_STYLE_OPTIONS(s)                                                         \
-  {"--lang", OPTION_TEXT, &(s)->lang, NULL}, {"--color", OPTION_TEXT, &(s)->color, NULL}, \
-      {"--width", OPTION_INT, &(s)->width, NULL}, {                                       \
-    "--precision", OPTION_INT, &(s)->precision, NULL                                      \
+extern const char *const attn_cli_languages[2], *const attn_cli_colors[3];
+#define ATTN_CLI_LANG_OPTION(s) \
+  { "--lang", ATTN_CLI_CHOICE(&(s)->lang, attn_cli_languages), NULL }
+#define ATTN_CLI_STYLE_OPTIONS(s)                                                            \
+  ATTN_CLI_LANG_OPTION(s), {"--color", ATTN_CLI_CHOICE(&(s)->color, attn_cli_colors), NULL}, \
+      {"--width", OPTION_INT, &(s)->width, NULL}, {                                          \
+    "--precision", OPTION_INT, &(s)->precision, NULL                                         \
   }
 
 /* Fills style from the options, the environment and the terminal. Returns 0, or -1 after a
@@ -89,8 +92,8 @@ int64_t attn_cli_column(const char *line, size_t at);
  * freed; NULL on failure. A NUL byte is ATTN_ERR_FORMAT, with its location. */
 attn_status attn_cli_read_text(const char *path, char **text, attn_error *err);
 
-/* Reads a file, or standard input if path is "-", as a lesson. *lesson is NULL on failure. document: the
- * text as well, to be freed in any case. */
+/* Reads a file, or standard input if path is "-", as a lesson. *lesson is NULL on failure.
+ * document: the text as well, to be freed in any case. */
 attn_status attn_cli_read_document(const char *path, attn_lesson **lesson, char **text,
                                    size_t *bytes, attn_error *err);
 attn_status attn_cli_read_lesson(const char *path, attn_lesson **lesson, attn_error *err);

@@ -10,6 +10,7 @@ static const struct {
   const char *name, *summary;
   int (*run)(int argc, char **argv);
 } commands[] = {
+    {"learn", "a course in chapters with exercises that are checked", attn_cmd_learn},
     {"check", "check the numbers of a worked example of attention", attn_cmd_check},
     {"caption", "describe pictures, and show where the model looks", attn_cmd_caption},
     {"explain", "show every step of a worked example with its numbers", attn_cmd_explain},
@@ -23,6 +24,7 @@ static const struct {
     {"study", "repeat a claim about attention as an experiment", attn_cmd_study},
     {"bench", "measure the library against the machine and other programs", attn_cmd_bench},
     {"info", "describe the machine, a model or a tensor file", attn_cmd_info},
+    {"completion", "print a completion script for bash, zsh or fish", attn_cmd_completion},
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -32,7 +34,7 @@ static void print_help(FILE *to) {
           "attn - exact attention on the CPU: explain, check, run, train\n\n"
           "usage: attn COMMAND [OPTION...]\n\n");
   for (int n = 0; n < COMMANDS; n++)
-    fprintf(to, "  %-9s %s\n", commands[n].name, commands[n].summary);
+    fprintf(to, "  %-10s %s\n", commands[n].name, commands[n].summary);
   fprintf(to,
           "\n"
           "  attn COMMAND --help   options and examples of a command\n"
@@ -55,6 +57,17 @@ static int refuse_command(const char *name) {
                                     near ? "\"?" : "");
 }
 
+/* For the completion scripts: the commands, or the options of one. */
+static int complete(const char *name) {
+  char list[] = ATTN_CLI_LIST_OPTIONS;
+  char *arguments[] = {list, list, NULL};
+  const int n = name ? find_command(name) : -1;
+  for (int k = 0; !name && k < COMMANDS; k++)
+    printf("%s\t%s\n", commands[k].name, commands[k].summary);
+  if (n >= 0) commands[n].run(2, arguments);
+  return name && n < 0 ? EXIT_TROUBLE : EXIT_OK;
+}
+
 static int run_command(int argc, char **argv) {
   const char *name = argc > 1 ? argv[1] : "--help";
   if (!strcmp(name, "--version")) return printf("attn %s\n", attn_version_string()), EXIT_OK;
@@ -62,6 +75,7 @@ static int run_command(int argc, char **argv) {
     print_help(argc > 1 ? stdout : stderr);
     return argc > 1 ? EXIT_OK : EXIT_TROUBLE;
   }
+  if (!strcmp(name, "--complete") && argc <= 3) return complete(argv[2]);
   int is_help = !strcmp(name, "help"); /* attn help COMMAND */
   char help_option[] = "--help";
   char *help_arguments[] = {argv[argc > 2 ? 2 : 1], help_option, NULL};

@@ -9,13 +9,12 @@
 
 /* ---- Attention ---- */
 
-static const char *const kinds[] = {[ATTN_ATTENTION_ENCODER] = "encoder",
-                                    [ATTN_ATTENTION_DECODER] = "decoder",
-                                    [ATTN_ATTENTION_CROSS] = "cross"};
+const char *const attn_cli_attention_kinds[3] = {[ATTN_ATTENTION_ENCODER] = "encoder",
+                                                 [ATTN_ATTENTION_DECODER] = "decoder",
+                                                 [ATTN_ATTENTION_CROSS] = "cross"};
 
 int attn_cli_check_attention(const char *command, const struct attn_cli_attention_options *o,
                              int64_t min_index) {
-  if (o->kind && attn_cli_parse_choice(command, "--kind", o->kind, kinds, 3) < 0) return -1;
   if (attn_cli_check_range(command, "--layer", o->layer, min_index, INT32_MAX) ||
       attn_cli_check_range(command, "--head", o->head, min_index, INT32_MAX))
     return -1;
@@ -26,7 +25,7 @@ attn_attention_kind attn_cli_attention_kind(const struct attn_cli_attention_opti
                                             const attn_model *model) {
   attn_model_info facts = {.struct_size = sizeof facts};
   for (int n = 0; o->kind && n < 3; n++)
-    if (!strcmp(o->kind, kinds[n])) return (attn_attention_kind)n;
+    if (!strcmp(o->kind, attn_cli_attention_kinds[n])) return (attn_attention_kind)n;
   attn_model_describe(model, &facts, NULL);
   if (!facts.decoder_layers) return ATTN_ATTENTION_ENCODER;
   return facts.encoder_layers ? ATTN_ATTENTION_CROSS : ATTN_ATTENTION_DECODER;

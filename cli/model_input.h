@@ -12,8 +12,10 @@ struct attn_cli_attention_options {
   int64_t layer, head; /* from 1 */
   int64_t threads;
 };
+extern const char *const attn_cli_attention_kinds[3]; /* by attn_attention_kind */
 #define ATTN_CLI_HEAD_OPTIONS(a)                                                              \
-  {"--target", OPTION_TEXT, &(a)->target, NULL}, {"--kind", OPTION_TEXT, &(a)->kind, NULL},   \
+  {"--target", OPTION_TEXT, &(a)->target, NULL},                                              \
+      {"--kind", ATTN_CLI_CHOICE(&(a)->kind, attn_cli_attention_kinds), NULL},                \
       {"--layer", OPTION_INT, &(a)->layer, NULL}, {"--head", OPTION_INT, &(a)->head, NULL}, { \
     "--threads", OPTION_INT, &(a)->threads, NULL                                              \
   }

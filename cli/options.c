@@ -121,6 +121,11 @@ static int store(const char *command, const struct attn_cli_option *o, const cha
   int bad = 0;
   if (o->kind == OPTION_TEXTS && add_text(command, o, value)) return -1;
   if (o->kind == OPTION_FLAG) *(int *)o->to = 1;
+  if (o->kind == OPTION_CHOICE) {
+    const struct attn_cli_choice *choice = o->to;
+    if (attn_cli_parse_choice(command, o->name, value, choice->names, choice->count) < 0) return -1;
+    *choice->to = value;
+  }
   if (o->kind == OPTION_TEXT || o->kind == OPTION_OPTIONAL_TEXT) *(const char **)o->to = value;
   if (o->kind == OPTION_INT) bad = attn_cli_parse_int(value, o->to);
   if (o->kind == OPTION_DOUBLE) bad = attn_cli_parse_double(value, o->to);
@@ -166,11 +171,22 @@ static int parse_option(int argc, char **argv, int *n, const struct attn_cli_opt
   return refuse_unknown(argv[0], word, table, options);
 }
 
+static void list_options(const struct attn_cli_option *table, int options) {
+  for (const struct attn_cli_option *o = table; o < table + options; o++) {
+    const struct attn_cli_choice *choice = o->kind == OPTION_CHOICE ? o->to : NULL;
+    const int is_alone = o->kind == OPTION_FLAG || o->kind == OPTION_OPTIONAL_TEXT;
+    printf("%s%s", o->name, is_alone ? "" : "=");
+    for (int n = 0; choice && n < choice->count; n++) printf("\t%s", choice->names[n]);
+    puts("");
+  }
+}
+
 int attn_cli_parse_options(int argc, char **argv, const struct attn_cli_option *table, int options,
                            int *operands) {
   uint64_t seen = 0;
   int only_operands = 0;
   *operands = 0;
+  if (argc == 2 && !strcmp(argv[1], ATTN_CLI_LIST_OPTIONS)) return list_options(table, options), -1;
   for (int n = 1; n < argc; n++) {
     if (!only_operands && !strcmp(argv[n], "--")) {
       only_operands = 1;

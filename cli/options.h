@@ -10,7 +10,8 @@ enum attn_cli_option_kind {
   OPTION_INT,           /* to: int64_t * */
   OPTION_DOUBLE,        /* to: double * */
   OPTION_OPTIONAL_TEXT, /* to: const char **; --verify stores "", --verify=64 stores "64" */
-  OPTION_TEXTS          /* to: struct attn_cli_texts *; may be repeated */
+  OPTION_TEXTS,         /* to: struct attn_cli_texts *; may be repeated */
+  OPTION_CHOICE         /* to: struct attn_cli_choice * */
 };
 
 enum { ATTN_CLI_TEXTS_MAX = 64 };
@@ -19,6 +20,15 @@ struct attn_cli_texts {
   const char *text[ATTN_CLI_TEXTS_MAX];
   int count;
 };
+
+/* A text that must be one of count names. */
+struct attn_cli_choice {
+  const char **to;
+  const char *const *names;
+  int count;
+};
+#define ATTN_CLI_CHOICE(to, names) \
+  OPTION_CHOICE, (&(struct attn_cli_choice){to, names, sizeof(names) / sizeof *(names)})
 
 struct attn_cli_option {
   const char *name; /* "--scale" or "-o" */
@@ -31,9 +41,13 @@ struct attn_cli_option {
 #define ATTN_CLI_HELP_OPTIONS(flag) \
   {"--help", OPTION_FLAG, flag, NULL}, { "-h", OPTION_FLAG, flag, NULL }
 
+#define ATTN_CLI_LIST_OPTIONS "--list-options"
+
 /* Parses argv[1..] and moves the operands to argv[1..*operands].
- * Returns 0, or -1 after a message: an unknown option (with the nearest name, or the new name of a
- * renamed option), a missing or malformed value, an option given twice. At most 64 options. */
+ * argv[1] ATTN_CLI_LIST_OPTIONS: prints the table for shells, a line per option, "--lang=" and its
+ * names after tabs if it takes a value, and returns -1. Returns 0, or -1 after a message: an
+ * unknown option (with the nearest name, or the new name of a renamed option), a missing or
+ * malformed value, an option given twice. At most 64 options. */
 int attn_cli_parse_options(int argc, char **argv, const struct attn_cli_option *table, int options,
                            int *operands);
 

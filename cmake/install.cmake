@@ -7,6 +7,10 @@ get_property(headers GLOBAL PROPERTY ATTN_HEADERS)
 install(TARGETS attn-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS ${libraries} EXPORT libattn-targets)
 install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/attn)
+install(FILES cli/completion/attn.bash RENAME attn
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES cli/completion/attn.zsh RENAME _attn DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES cli/completion/attn.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES docs/man/attn.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/libattn)

@@ -49,6 +49,9 @@ static const char help[] =
 
 /* ---- Options ---- */
 
+static const char *const aligns[] = {"top-left", "bottom-right"};
+static const char *const empty_rows[] = {"zero", "mean", "nan", "error"};
+
 static int parse(int argc, char **argv, struct attn_run_options *o) {
   const struct attn_cli_option table[] = {
       {"--q", OPTION_TEXT, &o->q, NULL},
@@ -61,8 +64,8 @@ static int parse(int argc, char **argv, struct attn_run_options *o) {
       {"--mask", OPTION_TEXT, &o->mask, NULL},
       {"--key-lengths", OPTION_TEXT, &o->key_lengths, NULL},
       {"--window", OPTION_TEXT, &o->window, NULL},
-      {"--align", OPTION_TEXT, &o->align, NULL},
-      {"--empty-row", OPTION_TEXT, &o->empty_row, NULL},
+      {"--align", ATTN_CLI_CHOICE(&o->align, aligns), NULL},
+      {"--empty-row", ATTN_CLI_CHOICE(&o->empty_row, empty_rows), NULL},
       {"--scale", OPTION_DOUBLE, &o->scale, &o->has_scale},
       {"--softcap", OPTION_DOUBLE, &o->softcap, &o->has_softcap},
       {"--alibi", OPTION_TEXT, &o->alibi, NULL},
@@ -103,8 +106,6 @@ static int parse_window(const char *text, attn_sdpa *d) {
 }
 
 static int set_desc(const struct attn_run_options *o, attn_sdpa *d) {
-  static const char *const aligns[] = {"top-left", "bottom-right"};
-  static const char *const empty_rows[] = {"zero", "mean", "nan", "error"};
   d->struct_size = sizeof *d;
   if (o->has_scale) d->flags |= ATTN_SDPA_SCALE, d->scale = o->scale;
   if (o->has_softcap) d->flags |= ATTN_SDPA_SOFTCAP, d->softcap = o->softcap;

@@ -12,7 +12,7 @@ import pytest
 from conftest import ATTN, SOURCE
 
 PAGES = ["README.md", "README.ja.md", "docs/tour.md"]
-COMMANDS = ["caption", "check", "explain", "new", "run", "train", "generate", "show", "embed", "export", "info", "study", "bench"]
+COMMANDS = ["learn", "caption", "check", "explain", "new", "run", "train", "generate", "show", "embed", "export", "info", "study", "bench"]
 BLOCK = re.compile(r"(```console\n\$ attn ((?:check|explain) [^\n]*)\n)(.*?)(```)", re.S)
 
 
@@ -44,7 +44,7 @@ def test_the_page_shows_what_the_command_prints(page):
 
 
 @pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md", "docs/architecture.md", "docs/claims.md",
-                                  "docs/semantics.md", "docs/accuracy.md", "docs/kernels.md", "docs/models.md", "docs/performance.md"])
+                                  "docs/course.md", "docs/semantics.md", "docs/accuracy.md", "docs/kernels.md", "docs/models.md", "docs/performance.md"])
 def test_links_exist(page):
     path = SOURCE / page
     for link in re.findall(r"\]\(([^)#\s]+)\)", path.read_text()):

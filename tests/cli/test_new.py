@@ -134,6 +134,26 @@ def test_any_number_of_tokens(attn, tmp_path, kind):
     assert set(verdicts(attn, tmp_path, texts, 0)) == {"correct"}
 
 
+@pytest.mark.parametrize("options, given, open_tables", [
+    (["--kind", "self", "--from", "scores"], "X W_Q W_K W_V Q K V", "scores scaled weights output"),
+    (["--kind", "self", "--to", "V"], "X W_Q W_K W_V", "Q K V"),
+    (["--kind", "question", "--from", "weights", "--to", "weights"], "Q K V scores scaled", "weights"),
+    (["--kind", "causal", "--from", "masked", "--to", "weights"], "X W_Q W_K W_V Q K V scores scaled mask", "masked weights"),
+    (["--kind", "positions", "--level", "3", "--from", "Q"], "X W_Q W_K W_V PE X+PE", "Q K V scores scaled weights output"),
+    (["--kind", "positions", "--level", "3", "--to", "positions"], "X W_Q W_K W_V", "PE X+PE"),
+    (["--kind", "heads", "--from", "concat", "--to", "concat"],
+     "X W_O W_Q_1 W_K_1 W_V_1 Q_1 K_1 V_1 scores_1 scaled_1 weights_1 output_1 W_Q_2 W_K_2 W_V_2 Q_2 K_2 V_2 scores_2 scaled_2 weights_2 output_2", "concat"),
+    (["--kind", "scaling", "--from", "scaled"], "Q K scores Q K scores", "scaled weights weights")])
+def test_a_part_of_the_steps_is_open(attn, options, given, open_tables):
+    found = {False: [], True: []}
+    for part in re.split(r"\n(?=[\w+ ]{1,12}:\n\n\|)", attn("new", "--blank", *options).stdout)[1:]:
+        name = part.split(":")[0].replace(" ", "")
+        rows = [line for line in part.splitlines() if line.startswith("|")][2:]
+        assert all("…" in row for row in rows) or not any("…" in row for row in rows)
+        found["…" in rows[0]].append(name)
+    assert sorted(found[False]) == sorted(given.split()) and sorted(found[True]) == sorted(open_tables.split())
+
+
 def test_the_answer_has_the_largest_weight(attn):
     asked = set()
     for seed in range(1, 31):

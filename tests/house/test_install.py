@@ -79,6 +79,8 @@ def test_a_program_compiles_through_the_cmake_package(installed, tmp_path):
 def test_the_installed_command_runs(installed):
     assert run(str(installed / "bin/attn"), "--version").startswith("attn ")
     assert (installed / "share/man/man1/attn.1").exists()
+    for script in "bash-completion/completions/attn", "zsh/site-functions/_attn", "fish/vendor_completions.d/attn.fish":
+        assert (installed / "share" / script).exists()
 
 
 def test_the_examples_compile_against_the_installed_library(installed, tmp_path):

@@ -1,0 +1,196 @@
+/* learn_check.c -- checks an exercise with attn_lesson_check, and selects the value of the hint. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "console.h"
+#include "learn.h"
+
+struct checked_sheet {
+  const attn_lesson *lesson;
+  const attn_check *check;
+  const attn_style *style;
+  struct attn_cli_learn_result *result;
+};
+
+/* ---- The value of the hint ---- */
+
+/* The first wrong value. */
+static int find_wrong(const struct checked_sheet *s, attn_hint_place *place) {
+  for (int32_t e = 0; e < s->check->examples; e++)
+    for (int32_t n = 0; n < s->check->example[e].verdicts; n++) {
+      const attn_step_verdict *v = &s->check->example[e].verdict[n];
+      for (int32_t k = 0; k < v->findings; k++) {
+        if (v->finding[k].judgement != ATTN_JUDGED_WRONG) continue;
+        *place = (attn_hint_place){e, v->step, v->finding[k].row, v->finding[k].col, 1};
+        return 1;
+      }
+    }
+  return 0;
+}
+
+/* Whether a printing has the value at a line and column; sets its cell. */
+static int prints_at(const attn_printing *p, int64_t line, int64_t column, attn_hint_place *place) {
+  for (int32_t n = 0; n < p->rows * p->cols; n++) {
+    if (p->cells[n].line != line || p->cells[n].column != column) continue;
+    place->row = p->row0 + n / p->cols, place->col = p->col0 + n % p->cols;
+    return 1;
+  }
+  return 0;
+}
+
+/* The computed value that the document prints at a line and column. */
+static int find_printed(const attn_lesson *lesson, int64_t line, int64_t column,
+                        attn_hint_place *place) {
+  for (int32_t e = 0; e < lesson->examples; e++)
+    for (int32_t s = 0; s < lesson->example[e].steps; s++) {
+      const attn_step *step = &lesson->example[e].step[s];
+      *place = (attn_hint_place){e, s, 0, 0, 1};
+      for (int32_t n = 0; n < step->printings && step->op != ATTN_OP_GIVEN; n++)
+        if (prints_at(&step->printing[n], line, column, place)) return 1;
+    }
+  return 0;
+}
+
+/* ---- The report ---- */
+
+static void count_wrong(const struct checked_sheet *s) {
+  for (int32_t e = 0; e < s->check->examples; e++)
+    for (int32_t n = 0; n < s->check->example[e].verdicts; n++) {
+      const attn_step_verdict *v = &s->check->example[e].verdict[n];
+      for (int32_t k = 0; k < v->findings; k++)
+        s->result->wrong += v->finding[k].judgement == ATTN_JUDGED_WRONG;
+    }
+}
+
+/* "The first is scores, row "Mia", column 2." */
+static void write_place(const struct checked_sheet *s, const attn_hint_place *place, int message,
+                        const attn_sink *sink) {
+  const attn_example *e = &s->lesson->example[place->example];
+  const attn_step *step = &e->step[place->step];
+  char name[128], row[16], column[16];
+  if (step->head >= 0)
+    snprintf(name, sizeof name, "%s (%s %d)", step->symbol,
+             attn_cli_learn_word(LEARN_HEAD, s->style->language), (int)step->head + 1);
+  else
+    snprintf(name, sizeof name, "%s", step->symbol);
+  snprintf(row, sizeof row, "%d", (int)place->row + 1);
+  snprintf(column, sizeof column, "%d", (int)place->col + 1);
+  attn_cli_learn_put(sink, s->style->language, message, name, row, column);
+}
+
+static attn_status write_hint(const struct checked_sheet *s, attn_hint_place *place, int message,
+                              const struct attn_cli_learn_level *level, attn_error *err) {
+  const attn_sink sink = attn_cli_buffer_sink(&s->result->report);
+  char number[16];
+  s->result->place =
+      (((int64_t)place->example * 4096 + place->step) * 4096 + place->row) * 4096 + place->col + 1;
+  place->level = level->next(level->context, s->result->place);
+  snprintf(number, sizeof number, "%d", (int)place->level);
+  write_place(s, place, message, &sink);
+  attn_cli_learn_put(&sink, s->style->language, LEARN_HINT, number, NULL, NULL);
+  return attn_check_hint(s->lesson, s->check, place, s->style, &sink, err);
+}
+
+static attn_status report(const struct checked_sheet *s, const struct attn_cli_learn_sheet *sheet,
+                          const struct attn_cli_learn_level *level, attn_error *err) {
+  attn_hint_place place;
+  count_wrong(s);
+  if (find_wrong(s, &place)) return write_hint(s, &place, LEARN_FIRST_WRONG, level, err);
+  if (!sheet->first_line) return ATTN_OK;
+  if (find_printed(s->lesson, sheet->first_line, sheet->first_column, &place))
+    return write_hint(s, &place, sheet->open ? LEARN_FIRST_OPEN : LEARN_FIRST_COARSE, level, err);
+  return ATTN_OK;
+}
+
+/* ---- A sheet ---- */
+
+static attn_status write_sheet(const struct attn_cli_learn_task *task, int blank,
+                               struct attn_cli_buffer *buffer, attn_error *err) {
+  attn_lesson_template_config config = attn_cli_learn_exercise_of(task)->sheet;
+  const attn_style style = {.struct_size = sizeof style, .language = task->language, .width = 80};
+  const attn_sink sink = attn_cli_buffer_sink(buffer);
+  config.seed = task->seed, config.blank = blank;
+  attn_status status = attn_lesson_template(&config, &style, &sink, err);
+  if (!status) sink.write(sink.context, "", 1);
+  return buffer->failed ? attn_cli_no_memory(err) : status;
+}
+
+static attn_status check_text(const struct attn_cli_learn_sheet *sheet,
+                              const struct attn_cli_learn_level *level, const attn_style *style,
+                              struct attn_cli_learn_result *result, attn_error *err) {
+  attn_lesson *lesson;
+  attn_check *check = NULL;
+  attn_status status =
+      attn_lesson_read(sheet->text.bytes, sheet->text.size, "exercise", &lesson, err);
+  if (!status) status = attn_lesson_check(lesson, &check, err);
+  const struct checked_sheet s = {lesson, check, style, result};
+  if (!status) status = report(&s, sheet, level, err);
+  if (!status && !result->wrong && lesson->unreads)
+    status = attn_cli_learn_fail(err, ATTN_ERR_FORMAT,
+                                 "%d values are not numbers; write each as a decimal like 0.25",
+                                 (int)lesson->unreads);
+  attn_check_free(check);
+  attn_lesson_free(lesson);
+  return status;
+}
+
+attn_status attn_cli_learn_check_sheet(const struct attn_cli_learn_task *task, const char *text,
+                                       const struct attn_cli_learn_level *level,
+                                       const attn_style *style,
+                                       struct attn_cli_learn_result *result, attn_error *err) {
+  struct attn_cli_buffer solved = {NULL, 0, 0, 0}, blank = {NULL, 0, 0, 0};
+  struct attn_cli_learn_sheet sheet = {.open = 0};
+  attn_status status = write_sheet(task, 0, &solved, err);
+  if (!status) status = write_sheet(task, 1, &blank, err);
+  if (!status) status = attn_cli_learn_fill(solved.bytes, blank.bytes, text, &sheet, err);
+  result->open = sheet.open, result->coarse = sheet.coarse;
+  if (!status) status = check_text(&sheet, level, style, result, err);
+  free(solved.bytes), free(blank.bytes), free(sheet.text.bytes);
+  return status;
+}
+
+/* ---- The file of an exercise ---- */
+
+static void write_first_line(const struct attn_cli_learn_task *task, const attn_sink *sink) {
+  char line[96];
+  const int bytes =
+      snprintf(line, sizeof line, "<!-- attn learn %d.%d, seed %llu, %s -->\n\n", task->chapter,
+               task->exercise, (unsigned long long)task->seed, task->language ? "ja" : "en");
+  sink->write(sink->context, line, (size_t)bytes);
+}
+
+attn_status attn_cli_learn_write(const struct attn_cli_learn_task *task, const attn_sink *sink,
+                                 attn_error *err) {
+  struct attn_cli_buffer sheet = {NULL, 0, 0, 0};
+  attn_status status = ATTN_OK;
+  write_first_line(task, sink);
+  if (attn_cli_learn_exercise_of(task)->question)
+    return attn_cli_learn_question_text(task, sink), ATTN_OK;
+  status = write_sheet(task, 1, &sheet, err);
+  if (!status) sink->write(sink->context, sheet.bytes, sheet.size - 1);
+  free(sheet.bytes);
+  return status;
+}
+
+attn_status attn_cli_learn_identify(const char *text, struct attn_cli_learn_task *task,
+                                    attn_error *err) {
+  static const char mark[] = "<!-- attn learn ";
+  const char *at = strstr(text, mark);
+  unsigned long long seed;
+  char language[3];
+  if (!at || sscanf(at + strlen(mark), "%3d.%1d, seed %20llu, %2[a-z] -->", &task->chapter,
+                    &task->exercise, &seed, language) != 4)
+    return attn_cli_learn_fail(
+        err, ATTN_ERR_FORMAT,
+        "is not an exercise of attn learn: it has no line like \"%s3.1, seed "
+        "1, en -->\"",
+        mark);
+  task->seed = seed;
+  task->language = !strcmp(language, "ja");
+  if (task->chapter >= 1 && task->chapter <= attn_cli_learn_chapter_count && task->exercise >= 1 &&
+      task->exercise <= LEARN_EXERCISES)
+    return ATTN_OK;
+  return attn_cli_learn_fail(err, ATTN_ERR_FORMAT, "there is no exercise %d.%d", task->chapter,
+                             task->exercise);
+}
