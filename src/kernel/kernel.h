@@ -115,19 +115,26 @@ struct attn_softmax_sum {
 };
 struct attn_softmax_sum attn_softmax_finish(double m, double l, double sink);
 
+/* The three steps of a backward. */
+struct attn_backward_kernel {
+  void (*load_keys)(struct attn_backward_task *task);
+  void (*add_rows)(struct attn_backward_task *tasks, int32_t blocks);
+  void (*store_keys)(struct attn_backward_task *task);
+};
+
 struct attn_kernel {
   int32_t isa;
   const char *name; /* "f32 avx2" */
   void (*sdpa_f32)(struct attn_sdpa_task *task);
   void (*exp2_f32)(const float *x, float *y, int64_t count); /* for tests */
   double (*fma_f32)(int64_t rounds); /* runs independent FMAs; returns the number of operations */
-  void (*backward_load_keys)(struct attn_backward_task *task);
-  void (*backward_add_rows)(struct attn_backward_task *tasks, int32_t blocks);
-  void (*backward_store_keys)(struct attn_backward_task *task);
+  const struct attn_backward_kernel *backward;
   void (*tanh_f32)(const float *x, float *y, int64_t count); /* for tests */
   /* sdpa_f32 by bf16 dot products, with weights rounded to bf16; NULL: none. For q, k, v in bf16, E
    * and Ev above 0, a scale in float32's range, and no additive scores, dropout and weights. */
   void (*sdpa_bf16)(struct attn_sdpa_task *task);
+  /* The backward of what sdpa_bf16 runs; NULL where that is. */
+  const struct attn_backward_kernel *backward_bf16;
 };
 
 /* Runs independent dot products of bf16 with AVX512_BF16, which the CPU must have. Returns the
@@ -175,6 +182,7 @@ extern const struct attn_kernel attn_kernel_scalar;
 #if defined(__x86_64__)
 extern const struct attn_kernel attn_kernel_avx2, attn_kernel_avx512, attn_kernel_avx512_bf16;
 void attn_sdpa_bf16_avx512(struct attn_sdpa_task *task);
+extern const struct attn_backward_kernel attn_backward_bf16_avx512;
 #endif
 
 #endif

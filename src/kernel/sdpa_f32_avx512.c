@@ -17,7 +17,6 @@ static void sdpa_by_dots(struct attn_sdpa_task *t) {
 }
 
 const struct attn_kernel attn_kernel_avx512_bf16 = {
-    ATTN_ISA_AVX512_BF16, "f32 avx512",        sdpa,
-    exp2_array,           fma_rounds,          backward_load_keys,
-    backward_add_rows,    backward_store_keys, tanh_array,
-    sdpa_by_dots};
+    ATTN_ISA_AVX512_BF16, "f32 avx512", sdpa,
+    exp2_array,           fma_rounds,   &backward,
+    tanh_array,           sdpa_by_dots, &attn_backward_bf16_avx512};

@@ -128,8 +128,19 @@ double attn_ref_recomputed_weight_error(const struct attn_ref_row *row, int64_t 
   return excess(row, logit, recomputed_budget(row, j) + 3 * U) + attn_ref_flush(row);
 }
 
-double attn_ref_product_error(int64_t values, double size) {
-  return expm1(U * (double)(values + 1)) * size + (double)values * 0x1p-149;
+double attn_ref_product_error(const struct attn_ref_row *row, int64_t values, double size,
+                              double factors) {
+  double n = (double)values, flushed = row->has_dots ? LEAST * (factors + n) : n * 0x1p-149;
+  return expm1(U * (n + 1)) * size + flushed;
+}
+
+double attn_ref_factor_error(const struct attn_ref_row *row, double factor, double error,
+                             double *least) {
+  *least = 0x1p-149;
+  if (!row->has_dots) return error;
+  error += 0x1p-8 * (fabs(factor) + error) + LEAST;
+  *least = LEAST * (1 + fabs(factor) + error);
+  return error;
 }
 
 double attn_ref_softcap_slope_error(double error, double cap, double t) {

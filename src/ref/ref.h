@@ -86,11 +86,17 @@ double attn_ref_bound_rounded(attn_dtype dtype, double bound, double value);
 double attn_ref_flush(const struct attn_ref_row *row);
 
 /* Errors in the backward: of a recomputed weight (-1: the sink's) times three rounded factors; of a
- * sum of Ev products; of the slope of a softcap where tanh is t and the dot product has error
- * `error`. */
+ * sum of Ev products, with the sum of the magnitudes of their factors; of the slope of a softcap
+ * where tanh is t and the dot product has error `error`. */
 double attn_ref_recomputed_weight_error(const struct attn_ref_row *row, int64_t j);
-double attn_ref_product_error(int64_t values, double size);
+double attn_ref_product_error(const struct attn_ref_row *row, int64_t values, double size,
+                              double factors);
 double attn_ref_softcap_slope_error(double error, double cap, double t);
+
+/* The error of P or dS as a factor of a gradient, given its error in float32; least: what a product
+ * with it loses where factors or sums are subnormal. */
+double attn_ref_factor_error(const struct attn_ref_row *row, double factor, double error,
+                             double *least);
 
 /* The bound of a gradient: size and error are those of its terms, depth is the most additions that
  * a term takes part in. */

@@ -261,14 +261,15 @@ void attn_ref_sdpa_row(const attn_sdpa *desc, const attn_tensor *q, const attn_t
 
 /* ---- Backward ---- */
 
-/* dp_j = dO . v_j with the weight's dropout, and its magnitude. */
+/* dp_j = dO . v_j with the weight's dropout, and its magnitude; factors: those of its factors. */
 static double weight_gradient(const struct ref_query *ask, const attn_tensor *v,
                               const attn_tensor *d_o, const struct attn_ref_row *row, int64_t j,
-                              double *size) {
+                              double *size, double *factors) {
   double sum = 0, absolute = 0, keep = kept(ask->desc, row, j);
+  *factors = 0;
   for (int64_t e = 0; e < v->shape[3]; e++) {
-    double term = element(d_o, row->b, row->h, row->i, e) * element(v, row->b, ask->head, j, e);
-    sum += term, absolute += fabs(term);
+    double g = element(d_o, row->b, row->h, row->i, e), x = element(v, row->b, ask->head, j, e);
+    sum += g * x, absolute += fabs(g * x), *factors += fabs(g) + fabs(x);
   }
   *size = keep * absolute;
   return keep > 0 ? keep * sum : 0;
@@ -315,19 +316,22 @@ static void score_gradients(const struct ref_query *ask, const attn_tensor *v,
     g->d_scores[j] = g->d_scores_size[j] = 0;
     if (g->d_scores_error) g->d_scores_error[j] = 0;
     if (!visible(ask, row, j)) continue;
-    g->d_scores[j] = weight_gradient(ask, v, d_o, row, j, &g->d_scores_size[j]);
+    double factors;
+    g->d_scores[j] = weight_gradient(ask, v, d_o, row, j, &g->d_scores_size[j], &factors);
+    if (g->d_scores_error)
+      g->d_scores_error[j] =
+          attn_ref_product_error(row, v->shape[3], g->d_scores_size[j], factors) + d_error;
     d += softmax(row, row->scores[j]) * g->d_scores[j];
   }
   for (int64_t j = 0; j < row->keys; j++) {
     if (!visible(ask, row, j)) continue;
     double p = softmax(row, row->scores[j]);
-    double dp_size = g->d_scores_size[j], size = dp_size + d_size + fabs(d_lse);
+    double size = g->d_scores_size[j] + d_size + fabs(d_lse);
     g->d_scores[j] = p * (g->d_scores[j] - d + d_lse);
     g->d_scores_size[j] = p * size;
     if (!g->d_scores_error) continue;
     double error = attn_ref_recomputed_weight_error(row, j);
-    double apart = attn_ref_product_error(v->shape[3], dp_size) + d_error;
-    g->d_scores_error[j] = error * size + (p + error) * apart + 0x1p-149;
+    g->d_scores_error[j] = error * size + (p + error) * g->d_scores_error[j] + 0x1p-149;
   }
   double p = row->sink == -(double)INFINITY ? 0 : softmax(row, row->sink);
   g->d_sink = p > 0 ? p * (d_lse - d) : 0;
@@ -373,27 +377,32 @@ void attn_ref_sdpa_row_backward(const attn_sdpa *desc, const attn_tensor *q, con
   for (int64_t e = 0; g->d_q_error && e < width; e++) g->d_q_error[e] = 0;
   for (int64_t j = 0; j < row->keys; j++) {
     if (!visible(&ask, row, j)) continue;
-    double cap_error, gain = slope(&ask, row, j, &cap_error), error = 0;
+    double cap_error, gain = slope(&ask, row, j, &cap_error), error = 0, least = 0x1p-149;
     double scale = scale_of(&ask), d_z = scale * gain * g->d_scores[j];
     double size = fabs(scale) * gain * g->d_scores_size[j];
-    if (g->d_scores_error)
-      error = fabs(scale) *
-              (cap_error * g->d_scores_size[j] + (gain + cap_error) * g->d_scores_error[j]);
+    if (g->d_scores_error) {
+      error = cap_error * g->d_scores_size[j] + (gain + cap_error) * g->d_scores_error[j];
+      error = fabs(scale) * attn_ref_factor_error(row, gain * g->d_scores[j], error, &least);
+    }
     if (is_additive(&ask)) additive_gradients(&ask, row, j, d_z, size, error, g);
     for (int64_t e = 0; e < width && !is_additive(&ask); e++) {
       double q_e = element(q, row->b, row->h, row->i, e), k_e = element(k, row->b, ask.head, j, e);
       g->d_q[e] += d_z * k_e, g->d_q_size[e] += size * fabs(k_e);
       g->d_k[j * width + e] += d_z * q_e, g->d_k_size[j * width + e] += size * fabs(q_e);
-      add(g->d_q_error, e, error * fabs(k_e) + 0x1p-149 * fabs(scale));
-      add(g->d_k_error, j * width + e, error * fabs(q_e) + 0x1p-149 * (1 + g->d_scores_size[j]));
+      add(g->d_q_error, e, error * fabs(k_e) + least * fabs(scale));
+      add(g->d_k_error, j * width + e,
+          error * fabs(q_e) +
+              (row->has_dots ? least * fabs(scale) : 0x1p-149 * (1 + g->d_scores_size[j])));
     }
-    double keep = kept(ask.desc, row, j);
-    double weight = g->d_v_error && keep > 0 ? keep * attn_ref_recomputed_weight_error(row, j) : 0;
+    double keep = kept(ask.desc, row, j), weight = 0;
+    if (g->d_v_error && keep > 0)
+      weight = attn_ref_factor_error(row, row->weights[j],
+                                     keep * attn_ref_recomputed_weight_error(row, j), &least);
     for (int64_t e = 0; e < value_width; e++) {
       double term = row->weights[j] * element(d_o, row->b, row->h, row->i, e);
       g->d_v[j * value_width + e] += term, g->d_v_size[j * value_width + e] += fabs(term);
       double d = fabs(element(d_o, row->b, row->h, row->i, e));
-      add(g->d_v_error, j * value_width + e, weight * d + 0x1p-149);
+      add(g->d_v_error, j * value_width + e, weight * d + least);
     }
   }
 }

@@ -189,7 +189,10 @@ static void recompute_sums(const struct backward_call *r, struct attn_sdpa_task 
   if (!t->rows) return;
   for (int n = 0; n < t->rows; n++) t->partial[n] = partial[n], t->weights[n] = NULL;
   t->value_width = 0, t->drop_below = 0;
-  r->p.kernel->sdpa_f32(t);
+  if (r->p.has_dots)
+    r->p.kernel->sdpa_bf16(t);
+  else
+    r->p.kernel->sdpa_f32(t);
   for (int n = 0; n < t->rows; n++) {
     struct attn_softmax_sum all =
         attn_softmax_finish((double)partial[n][0], (double)partial[n][1], t->sink[n]);
@@ -218,6 +221,10 @@ static void run_sums(void *argument, int64_t index, int32_t worker) {
   }
   recompute_sums(r, &t, again);
   attn_progress_report(&r->progress, &r->p.desc, 0);
+}
+
+static const struct attn_backward_kernel *kernel_of(const struct backward_call *r) {
+  return r->p.has_dots ? r->p.kernel->backward_bf16 : r->p.kernel->backward;
 }
 
 /* Points t at block n of the rows of a key/value head. */
@@ -252,7 +259,7 @@ static void run_chunk(struct backward_call *r, struct attn_backward_task *t, int
       point_block(r, &t[blocks], b, head, n);
       rows += t[blocks].task.rows;
     }
-    r->p.kernel->backward_add_rows(t, blocks);
+    kernel_of(r)->add_rows(t, blocks);
     attn_progress_report(&r->progress, &r->p.desc, rows);
   }
 }
@@ -288,13 +295,13 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
   float *sums = sum_set(r, r->chunks.own * worker);
   float *part = sum_set(r, r->chunks.own * worker + r->chunks.own - 1);
   struct attn_backward_task *t = begin_head(r, worker, kv);
-  r->p.kernel->backward_load_keys(t);
+  kernel_of(r)->load_keys(t);
   for (int64_t chunk = 0; chunk < r->chunks.count; chunk++) {
     run_chunk(r, t, kv, chunk, chunk ? part : sums);
     if (chunk && sums) add_sums(sums, part, 0, r->chunks.layout.sum_floats);
   }
   t->sums = sums;
-  if (sums) r->p.kernel->backward_store_keys(t);
+  if (sums) kernel_of(r)->store_keys(t);
 }
 
 /* The later rows of a causal call see more keys: they begin first. */
@@ -304,7 +311,7 @@ static void run_one_chunk(void *argument, int64_t index, int32_t worker) {
   int64_t chunk = r->chunks.count - 1 - index / heads;
   if (r->progress.stop) return;
   struct attn_backward_task *t = begin_head(r, worker, kv);
-  r->p.kernel->backward_load_keys(t);
+  kernel_of(r)->load_keys(t);
   run_chunk(r, t, kv, chunk, sum_set(r, kv * r->chunks.count + chunk));
 }
 
@@ -323,7 +330,7 @@ static void store_head(void *argument, int64_t kv, int32_t worker) {
   struct backward_call *r = argument;
   struct attn_backward_task *t = begin_head(r, worker, kv);
   t->sums = sum_set(r, kv * r->chunks.count);
-  r->p.kernel->backward_store_keys(t);
+  kernel_of(r)->store_keys(t);
 }
 
 /* d sink = p_sink (dlse - D), summed over batch and queries. Where delta is 0, lse may be NaN. */

@@ -14,6 +14,7 @@
 
 /* With bf16 dot products: model_bf16.c. */
 void attn_sdpa_bf16_model(struct attn_sdpa_task *task);
+extern const struct attn_backward_kernel attn_backward_bf16_model;
 
 static void sdpa_by_dots(struct attn_sdpa_task *t) {
   if (is_decode(t))
@@ -27,8 +28,7 @@ const struct attn_kernel attn_kernel_bf16_model = {ATTN_ISA_AVX512_BF16,
                                                    sdpa,
                                                    exp2_array,
                                                    fma_rounds,
-                                                   backward_load_keys,
-                                                   backward_add_rows,
-                                                   backward_store_keys,
+                                                   &backward,
                                                    tanh_array,
-                                                   sdpa_by_dots};
+                                                   sdpa_by_dots,
+                                                   &attn_backward_bf16_model};

@@ -9,7 +9,9 @@
 #define COLUMN_TILE 2
 #define VECTOR_TILE 4
 #define SDPA attn_sdpa_bf16_model
+#define BACKWARD attn_backward_bf16_model
 void attn_sdpa_bf16_model(struct attn_sdpa_task *task);
+extern const struct attn_backward_kernel attn_backward_bf16_model;
 #include "sdpa_bf16.inc"
 #define PAIR_OPS pair_ops_model
 #define KERNEL_NAME "avx512_bf16 (software model)"

@@ -85,6 +85,8 @@ static void the_model_has_the_bits_of_the_instructions(void **state) {
     fill(a, draw_float), fill(b, draw_float);
     for (int n = 0; n < 2; n++) ops(n)->round(a, b, x[n]);
     expect_same("round", x[0], x[1], 1);
+    for (int n = 0; n < 2; n++) ops(n)->round_neighbours(a, b, x[n]);
+    expect_same("round_neighbours", x[0], x[1], 1);
     for (int n = 0; n < 2; n++) ops(n)->exp2_weight(a, x[n], PAIR_LANES);
     expect_same("exp2_weight", x[0], x[1], 0);
   }

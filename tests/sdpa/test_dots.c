@@ -1,6 +1,7 @@
-/* bf16 calls by dot products: AVX512-BF16 gives the bits of its software model, on any number of
- * threads, and both are within the bound of rounded weights; weights sum to 1 as rounded; what dot products do not compute runs
- * in float32. */
+/* bf16 calls and their gradients by dot products: AVX512-BF16 gives the bits of its software model,
+ * on any number of threads; outputs are within the bound of rounded weights (gradients:
+ * test_backward.c); weights sum to 1 as rounded; what dot products do not compute runs in float32.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,9 @@
 
 enum { B = 2, HQ = 4, L = 150, S = 330, E = 72, MOST = B * HQ * S * (E + 1) };
 
-static uint16_t q[MOST], k[MOST], v[MOST], o[2][MOST];
+static uint16_t q[MOST], k[MOST], v[MOST], o[2][MOST], d_o[MOST];
+static uint16_t gradients[2][3][MOST];
+static float d_mask[2][L * S];
 static float lse[2][B * HQ * L], mask[L * S], slopes[HQ], sinks[HQ];
 
 struct call {
@@ -47,7 +50,8 @@ static void draw(struct call *c) {
   int64_t e = widths[below(7)], ev = widths[below(7)];
   float gain = chance(4) ? 30.0f : 1.0f; /* rows restart */
   for (int n = 0; n < MOST; n++)
-    q[n] = draw_bf16(gain, 5), k[n] = draw_bf16(1, 5), v[n] = draw_bf16(1, 6);
+    q[n] = draw_bf16(gain, 5), k[n] = draw_bf16(1, 5), v[n] = draw_bf16(1, 6),
+    d_o[n] = draw_bf16(1, 5);
   for (int n = 0; n < L * S; n++) mask[n] = chance(3) ? -INFINITY : uniform();
   for (int n = 0; n < HQ; n++) slopes[n] = uniform(), sinks[n] = uniform();
   c->q = tensor(q, HQ, l, e, (int)below(2)), c->k = tensor(k, heads, s, e, (int)below(2));
@@ -66,6 +70,35 @@ static void draw(struct call *c) {
   if (chance(4)) c->desc.sinks = &c->sinks;
 }
 
+static attn_tensor like(const attn_tensor *t, uint16_t *data) {
+  return attn_tensor_dense(ATTN_BF16, data, t->shape[0], t->shape[1], t->shape[2], t->shape[3]);
+}
+
+/* The gradients of a call to gradients[n] and d_mask[n]. */
+static void differentiate(const struct call *c, int n, const attn_tensor *out) {
+  attn_error err;
+  attn_tensor d_out = like(out, d_o), d_q = like(&c->q, gradients[n][0]),
+              d_k = like(&c->k, gradients[n][1]), d_v = like(&c->v, gradients[n][2]),
+              of_mask = c->mask;
+  attn_sdpa_gradients g = {.struct_size = sizeof g, .d_q = &d_q, .d_k = &d_k, .d_v = &d_v};
+  of_mask.data = d_mask[n];
+  if (c->desc.mask) g.d_mask = &of_mask;
+  if (attn_sdpa_backward(&c->desc, &c->q, &c->k, &c->v, out, &d_out, &g, &err))
+    fail_msg("%s", err.message);
+}
+
+/* Equal bits, or NaN of any. */
+static void expect_same_gradients(uint64_t seed) {
+  const uint16_t *x = gradients[0][0], *y = gradients[1][0];
+  for (int n = 0; n < 3 * MOST; n++)
+    if (x[n] != y[n] && ((x[n] & 0x7FFF) <= 0x7F80 || (y[n] & 0x7FFF) <= 0x7F80))
+      fail_msg("seed %llu: the bits of gradients differ at %d of %d", (unsigned long long)seed,
+               n % MOST, n / MOST);
+  for (int n = 0; n < L * S; n++)
+    if (memcmp(&d_mask[0][n], &d_mask[1][n], 4) && d_mask[0][n] == d_mask[0][n])
+      fail_msg("seed %llu: the bits of d_mask differ", (unsigned long long)seed);
+}
+
 /* Runs a call into o[n] and lse[n] and compares it with the equations. */
 static void run(struct call *c, int n, const char *name) {
   attn_error err;
@@ -82,6 +115,7 @@ static void run(struct call *c, int n, const char *name) {
     fail_msg("%s: L %d S %d E %d Ev %d flags %x: %g, not %g; bound %g", name, (int)l,
              (int)c->k.shape[2], (int)c->q.shape[3], (int)c->v.shape[3], (int)c->desc.flags,
              report.worst_got, report.worst_exact, report.worst_bound);
+  differentiate(c, n, &out);
 }
 
 /* The kernels of this machine that run bf16 by dot products: the instructions and the model. */
@@ -105,6 +139,7 @@ static void instructions_and_model_give_the_same_bits(void **state) {
     if (!count) skip();
     if (count == 2 && (memcmp(o[0], o[1], sizeof *o) || memcmp(lse[0], lse[1], sizeof *lse)))
       fail_msg("seed %llu: the bits differ", (unsigned long long)seed);
+    if (count == 2) expect_same_gradients(seed);
     if (count == 1 && round == 0) printf("SKIPPED: AVX512-BF16: this CPU lacks it\n");
   }
 }

@@ -26,9 +26,11 @@ VEC_INLINE vf vf_zip_halves(__m512i halves) {
   return _mm512_castsi512_ps(_mm512_permutexvar_epi16(zip, halves));
 }
 
-/* Rounds two vectors to pairs, to nearest even; subnormal values become 0. */
+/* Rounds two vectors to nearest even; subnormal values become 0. To pairs of their lanes, or of
+ * neighbouring lanes: those of low, then those of high. */
+VEC_INLINE vf vf_round_neighbours(vf low, vf high) { return (vf)_mm512_cvtne2ps_pbh(high, low); }
 VEC_INLINE vf vf_round_pairs(vf even, vf odd) {
-  return vf_zip_halves((__m512i)_mm512_cvtne2ps_pbh(odd, even));
+  return vf_zip_halves((__m512i)vf_round_neighbours(even, odd));
 }
 
 /* VL elements of two rows as pairs. */

@@ -51,6 +51,15 @@ VEC_INLINE vf vf_round_pairs(vf even, vf odd) {
   return (vf)pairs;
 }
 
+VEC_INLINE vf vf_round_neighbours(vf low, vf high) {
+  vf even = low, odd = high;
+  for (int lane = 0; lane < VL; lane++) {
+    const vf from = lane < VL / 2 ? low : high;
+    even[lane] = from[2 * lane % VL], odd[lane] = from[2 * lane % VL + 1];
+  }
+  return vf_round_pairs(even, odd);
+}
+
 VEC_INLINE vf vf_zip_bf16(const char *even, const char *odd) {
   vm pairs = {0};
   for (int lane = 0; lane < VL; lane++) {

@@ -7,4 +7,5 @@
 #define VECTOR_COLUMNS 13
 #define VECTOR_TILE 4
 #define SDPA attn_sdpa_bf16_avx512
+#define BACKWARD attn_backward_bf16_avx512
 #include "sdpa_bf16.inc"
