@@ -150,9 +150,9 @@ static attn_status prepare_all(struct bench_round *r, attn_error *err) {
   return status;
 }
 
-/* Whether bf16 instructions run a case: the forward and the matrix products of models. */
+/* Whether bf16 instructions run a case: attention, and the matrix products of models. */
 static int has_dots(const struct bench_run *run, const struct bench_case *c) {
-  if (c->dtype != ATTN_BF16 || c->path == BENCH_BACKWARD) return 0;
+  if (c->dtype != ATTN_BF16) return 0;
   return c->model ? strstr(run->machine.features, "avx512_bf16") != NULL
                   : run->machine.isa == ATTN_ISA_AVX512_BF16;
 }

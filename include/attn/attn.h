@@ -358,11 +358,13 @@ typedef struct attn_sdpa_gradients {
  * Accuracy  float32: a proved bound per element (docs/accuracy.md, Theorem 2). Apart from the
  *           errors of the scores it does not grow with the scores: rows whose mask is -1e9 or
  *           -1e30 at every key get the gradients of equal weights. If |lse| is above 64, float32
- *           cannot represent the sum next to it: the sum of that row is recomputed.
+ *           cannot represent the sum next to it: the sum of that row is recomputed. bfloat16 on
+ *           AVX512-BF16: weights and their gradients are rounded to bfloat16 for the products with
+ *           d_o, k and q (Theorem 5); d_mask and d_sinks are of unrounded ones.
  * Cost      5/2 of the forward's products and one exponential per weight. A softcap adds one tanh
  *           per weight; rows with |lse| above 64 add half of the forward's products and one
  *           exponential per weight. Memory: 16 bytes for each of the B Hq L rows; for each thread
- *           k and v of a head in float32 and two sums for their gradients, or, where heads are
+ *           k and v of a head, in float32 or twice in bfloat16, and two sums for their gradients, or, where heads are
  *           fewer than threads, up to eight such sums for each head.
  * Errors    as attn_sdpa_forward; ATTN_ERR_ARGUMENT if lse is missing: results unchanged.
  *           _INTERRUPTED: results partly written.

@@ -13,7 +13,7 @@
 struct attn_ref_row {
   int64_t b, h, i;      /* in */
   int32_t exact_scores; /* in: 1: the scores are taken as exact, sigma = 0 */
-  int32_t has_dots;     /* in: 1: computed by bf16 dot products, with weights rounded to bf16 */
+  int32_t has_dots;     /* in: 1: computed by bf16 dot products, with P and dS rounded to bf16 */
   double *scores;       /* S  out: scale q.k + mask; -inf where j is not visible */
   double *weights;      /* S  out: softmax of the scores, dropped out; 0 where not visible */
   double *output;       /* Ev out */

@@ -244,13 +244,12 @@ static float *sum_set(const struct backward_call *r, int64_t n) {
   return r->d_kv ? r->d_kv + n * r->chunks.layout.sum_floats : NULL;
 }
 
-/* Computes a chunk of a head; sums receives its part of dK and dV. */
+/* Computes a chunk of a head and adds its part of dK and dV to sums. */
 static void run_chunk(struct backward_call *r, struct attn_backward_task *t, int64_t kv,
                       int64_t chunk, float *sums) {
   const struct chunking *c = &r->chunks;
   int64_t b = kv / r->p.heads, head = kv % r->p.heads;
   int64_t n = chunk * c->each, to = n + c->each < c->rows ? n + c->each : c->rows;
-  if (sums) memset(sums, 0, (size_t)c->layout.sum_floats * sizeof *sums);
   while (n < to && !r->progress.stop) {
     int32_t blocks = 0, rows = 0;
     for (; blocks < c->together && n < to; n++, blocks++) {
@@ -267,6 +266,42 @@ static void run_chunk(struct backward_call *r, struct attn_backward_task *t, int
 /* Adds elements begin..end of a set. */
 static void add_sums(float *to, const float *from, int64_t begin, int64_t end) {
   for (int64_t n = begin; n < end; n++) to[n] += from[n];
+}
+
+static void clear_sums(float *sums, int64_t begin, int64_t end) {
+  memset(sums + begin, 0, (size_t)(end - begin) * sizeof *sums);
+}
+
+/* The blocks of keys that rows of a chunk see. */
+static void keys_of_chunk(const struct backward_call *r, int64_t b, int64_t chunk, int64_t *lo,
+                          int64_t *hi) {
+  const struct attn_partition *s = &r->parts;
+  int64_t n = chunk * r->chunks.each, end = n + r->chunks.each, from, to;
+  *lo = r->p.keys, *hi = 0;
+  for (end = end < r->chunks.rows ? end : r->chunks.rows; n < end; n++)
+    for (int64_t m = n % s->blocks * ATTN_ROW_BLOCK, last = m + ATTN_ROW_BLOCK;
+         m < s->unit_rows && m < last; m++) {
+      attn_problem_key_range(&r->p, b, m % r->p.rows, &from, &to);
+      if (from < to && from < *lo) *lo = from;
+      if (from < to && to > *hi) *hi = to;
+    }
+  *lo = *lo < *hi ? *lo / ATTN_KEY_BLOCK : 0;
+  *hi = (*hi + ATTN_KEY_BLOCK - 1) / ATTN_KEY_BLOCK;
+}
+
+/* Computes a later chunk of a head in part and adds it to sums. */
+static void add_chunk(struct backward_call *r, struct attn_backward_task *t, int64_t kv,
+                      int64_t chunk, float *part, float *sums) {
+  const struct attn_backward_layout *l = &r->chunks.layout;
+  const int64_t blocks = (r->p.keys + ATTN_KEY_BLOCK - 1) / ATTN_KEY_BLOCK;
+  const int64_t k = blocks ? l->d_v / blocks : 0; /* floats of a block of keys */
+  const int64_t v = blocks ? (l->sum_floats - l->d_v) / blocks : 0;
+  int64_t lo, hi;
+  keys_of_chunk(r, kv / r->p.heads, chunk, &lo, &hi);
+  if (sums) clear_sums(part, lo * k, hi * k), clear_sums(part + l->d_v, lo * v, hi * v);
+  run_chunk(r, t, kv, chunk, part);
+  if (!sums) return;
+  add_sums(sums, part, lo * k, hi * k), add_sums(sums + l->d_v, part + l->d_v, lo * v, hi * v);
 }
 
 /* Begins the tasks of a worker, which precede their workspace. */
@@ -296,10 +331,9 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
   float *part = sum_set(r, r->chunks.own * worker + r->chunks.own - 1);
   struct attn_backward_task *t = begin_head(r, worker, kv);
   kernel_of(r)->load_keys(t);
-  for (int64_t chunk = 0; chunk < r->chunks.count; chunk++) {
-    run_chunk(r, t, kv, chunk, chunk ? part : sums);
-    if (chunk && sums) add_sums(sums, part, 0, r->chunks.layout.sum_floats);
-  }
+  if (sums) clear_sums(sums, 0, r->chunks.layout.sum_floats);
+  run_chunk(r, t, kv, 0, sums);
+  for (int64_t chunk = 1; chunk < r->chunks.count; chunk++) add_chunk(r, t, kv, chunk, part, sums);
   t->sums = sums;
   if (sums) kernel_of(r)->store_keys(t);
 }
@@ -312,7 +346,9 @@ static void run_one_chunk(void *argument, int64_t index, int32_t worker) {
   if (r->progress.stop) return;
   struct attn_backward_task *t = begin_head(r, worker, kv);
   kernel_of(r)->load_keys(t);
-  run_chunk(r, t, kv, chunk, sum_set(r, kv * r->chunks.count + chunk));
+  float *sums = sum_set(r, kv * r->chunks.count + chunk);
+  if (sums) clear_sums(sums, 0, r->chunks.layout.sum_floats);
+  run_chunk(r, t, kv, chunk, sums);
 }
 
 enum { SLICES = 16 }; /* of a head's sums */

@@ -17,7 +17,7 @@ struct attn_problem {
   int64_t batch, heads_q, heads, rows, keys, width, value_width; /* B Hq H L S E Ev */
   double scale;
   const struct attn_kernel *kernel; /* NULL: the reference, for float64 */
-  int32_t has_dots;                 /* the kernel's sdpa_bf16 runs the forward */
+  int32_t has_dots;                 /* the kernel's sdpa_bf16 and backward_bf16 run the call */
   int32_t workers;
   size_t worker_bytes;    /* of workspace, a multiple of ATTN_PANEL_ALIGN */
   size_t workspace_bytes; /* of all workers and of split rows, alignment slack included */

@@ -259,7 +259,8 @@ static attn_status add_split_bytes(struct attn_problem *p, attn_error *err) {
   return ATTN_OK;
 }
 
-/* Whether the kernel's sdpa_bf16 runs the forward: a function of the shape, types and features. */
+/* Whether dot products of bf16 run the call, forward and backward: a function of the shape, types
+ * and features. */
 static int has_dots(const struct attn_problem *p) {
   const attn_sdpa *d = &p->desc;
   const double scale = fabs(p->scale * ATTN_LOG2E); /* of scores, in float32 */

@@ -232,6 +232,86 @@ static void large_scores(attn_dtype dtype, int rounds) {
          attn_dtype_name(dtype), rounds, worst);
 }
 
+/* The score of a pair as dot products of bf16 round it, and as it is, in natural units. */
+static double dot_score(const struct scene *c, const struct tensors *t, const int64_t at[4],
+                        double *exact) {
+  const int64_t i = ((at[0] * c->hq + at[1]) * c->l + at[2]) * c->e;
+  const int64_t j = ((at[0] * c->h + at[1]) * c->s + at[3]) * c->e;
+  float sum = 0;
+  *exact = 0;
+  for (int64_t e = 0; e < c->e; e++) {
+    const int64_t n = e ^ 1; /* the second of a pair first */
+    *exact += value(&t->q, i + e) * value(&t->k, j + e) * t->desc.scale;
+    if (n < c->e) sum = fmaf((float)value(&t->q, i + n), (float)value(&t->k, j + n), sum);
+    if (n == c->e) sum = fmaf((float)value(&t->q, i + e), (float)value(&t->k, j + e), sum);
+  }
+  return (double)(sum * (float)(t->desc.scale * ATTN_LOG2E)) * ATTN_LN2;
+}
+
+/* t with a mask that makes the oracle's scores those of dot products. */
+static void as_dots(struct tensors *as, const struct scene *c, const struct tensors *t) {
+  static double mask[1 << 18];
+  int64_t at[4], n = 0;
+  *as = *t;
+  for (at[0] = 0; at[0] < c->b; at[0]++)
+    for (at[1] = 0; at[1] < c->hq; at[1]++)
+      for (at[2] = 0; at[2] < c->l; at[2]++)
+        for (at[3] = 0; at[3] < c->s; at[3]++) {
+          double exact, rounded = dot_score(c, t, at, &exact);
+          mask[n++] = rounded - exact;
+        }
+  as->mask = attn_tensor_dense(ATTN_F64, mask, c->b, c->hq, c->l, c->s);
+  as->desc.mask = &as->mask;
+}
+
+/* Theorem 3: forward and backward round scores of 10^5 alike, by dot products of bf16, too. No
+ * block of rows is so small that the forward runs it as decoding does. */
+static void rounded_scores_count_as_exact(void **state) {
+  (void)state;
+  const char *kernel;
+  for (int round = 0; round < ROUNDS(12); round++) {
+    struct scene *c = &scene;
+    do draw_scene(c, 60);
+    while ((c->l % 64 > 0 && c->l % 64 <= 16) || has_slopes(c) || has_sinks(c));
+    c->has_mask = c->additive_rank = 0, c->hq = c->h, c->exact_scores = 1;
+    c->desc.flags &= ~(uint64_t)(ATTN_SDPA_SOFTCAP | ATTN_SDPA_DROPOUT);
+    c->desc.flags |= ATTN_SDPA_SCALE, c->desc.scale = 0.37;
+    for (int n = 0; n < 1 << 12; n++) c->q[n] *= 300, c->k[n] *= 300;
+    for (int n = 0; (kernel = select_kernel(n)); n++) {
+      struct tensors t, as;
+      make_tensors(&t, c, ATTN_BF16);
+      as_dots(&as, c, &t);
+      forward(&t), backward(&t);
+      if (has_dots(&t)) hold(c, &t, &as, kernel, "rounded scores");
+      free_tensors(&t);
+    }
+    select_default();
+  }
+}
+
+/* Factors of bf16 that are subnormal, or whose products are. */
+static void subnormal_factors_are_within_the_bound(void **state) {
+  (void)state;
+  const char *kernel;
+  for (int round = 0; round < ROUNDS(20); round++) {
+    struct scene *c = &scene;
+    draw_scene(c, 40);
+    c->additive_rank = 0, c->desc.flags &= ~(uint64_t)ATTN_SDPA_DROPOUT;
+    double *const all[] = {c->q, c->k, c->v, c->d_o};
+    for (int n = 0; n < 1 << 12; n++)
+      if (chance(4)) all[below(4)][n] *= 0x1p-128;
+    for (int n = 0; n < 1 << 12; n++) all[2 + round % 2][n] *= round % 4 < 2 ? 0x1p-122 : 1;
+    for (int n = 0; (kernel = select_kernel(n)); n++) {
+      struct tensors t;
+      make_tensors(&t, c, ATTN_BF16);
+      forward(&t), backward(&t);
+      hold(c, &t, &t, kernel, "subnormal factors");
+      free_tensors(&t);
+    }
+    select_default();
+  }
+}
+
 /* The same if a scale makes the vectors of additive scores subnormal or 0. */
 static void subnormal_additive_vectors_are_within_the_bound(void **state) {
   (void)state;
@@ -360,9 +440,10 @@ static void hidden_rows_and_keys_contribute_nothing(void **state) {
 
 static void same_gradients(const struct scene *c, const struct tensors *one,
                            const struct tensors *many) {
-  assert_memory_equal(one->d_q.data, many->d_q.data, (size_t)(c->b * c->hq * c->l * c->e) * 4);
-  assert_memory_equal(one->d_k.data, many->d_k.data, (size_t)(c->b * c->h * c->s * c->e) * 4);
-  assert_memory_equal(one->d_v.data, many->d_v.data, (size_t)(c->b * c->h * c->s * c->ev) * 4);
+  const int64_t size = attn_real_size(one->dtype);
+  assert_memory_equal(one->d_q.data, many->d_q.data, (size_t)(c->b * c->hq * c->l * c->e * size));
+  assert_memory_equal(one->d_k.data, many->d_k.data, (size_t)(c->b * c->h * c->s * c->e * size));
+  assert_memory_equal(one->d_v.data, many->d_v.data, (size_t)(c->b * c->h * c->s * c->ev * size));
   if (c->additive_rank)
     assert_memory_equal(one->d_additive.data, many->d_additive.data,
                         (size_t)(additive_heads(c) * c->e) * 4);
@@ -374,7 +455,7 @@ static void any_threads(const struct scene *c, const struct tensors *one) {
   for (int threads = 1; threads < 6; threads++) {
     struct tensors many;
     char count[8];
-    make_tensors(&many, c, ATTN_F32);
+    make_tensors(&many, c, one->dtype);
     snprintf(count, sizeof count, "%d", threads);
     setenv("ATTN_THREADS", count, 1);
     forward(&many), backward(&many);
@@ -390,7 +471,7 @@ static void the_same_bits_for_any_threads(void **state) {
     struct scene *c = &scene;
     struct tensors one;
     draw_scene(c, 200);
-    make_tensors(&one, c, ATTN_F32);
+    make_tensors(&one, c, round % 2 ? ATTN_BF16 : ATTN_F32);
     forward(&one), backward(&one);
     any_threads(c, &one);
     free_tensors(&one);
@@ -414,7 +495,7 @@ static void chunks_of_rows(void **state) {
     fill(c->d_lse, c->hq * c->l, 1), fill(c->mask, product(c->mask_shape), 1);
     for (int n = 0; (kernel = select_kernel(n)); n++) {
       struct tensors t;
-      make_tensors(&t, c, ATTN_F32);
+      make_tensors(&t, c, round % 3 ? ATTN_F32 : ATTN_BF16);
       forward(&t), backward(&t);
       hold(c, &t, &t, kernel, "chunks of rows");
       any_threads(c, &t);
@@ -477,6 +558,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(every_gradient_is_within_the_bound),
       cmocka_unit_test(every_16_bit_gradient_is_within_the_bound),
       cmocka_unit_test(subnormal_additive_vectors_are_within_the_bound),
+      cmocka_unit_test(rounded_scores_count_as_exact),
+      cmocka_unit_test(subnormal_factors_are_within_the_bound),
       cmocka_unit_test(large_scores_keep_gradients_accurate),
       cmocka_unit_test(large_scores_keep_gradients_accurate_in_double),
       cmocka_unit_test(hidden_rows_and_keys_contribute_nothing),
