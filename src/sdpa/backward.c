@@ -272,32 +272,16 @@ static void clear_sums(float *sums, int64_t begin, int64_t end) {
   memset(sums + begin, 0, (size_t)(end - begin) * sizeof *sums);
 }
 
-/* The blocks of keys that rows of a chunk see. */
-static void keys_of_chunk(const struct backward_call *r, int64_t b, int64_t chunk, int64_t *lo,
-                          int64_t *hi) {
-  const struct attn_partition *s = &r->parts;
-  int64_t n = chunk * r->chunks.each, end = n + r->chunks.each, from, to;
-  *lo = r->p.keys, *hi = 0;
-  for (end = end < r->chunks.rows ? end : r->chunks.rows; n < end; n++)
-    for (int64_t m = n % s->blocks * ATTN_ROW_BLOCK, last = m + ATTN_ROW_BLOCK;
-         m < s->unit_rows && m < last; m++) {
-      attn_problem_key_range(&r->p, b, m % r->p.rows, &from, &to);
-      if (from < to && from < *lo) *lo = from;
-      if (from < to && to > *hi) *hi = to;
-    }
-  *lo = *lo < *hi ? *lo / ATTN_KEY_BLOCK : 0;
-  *hi = (*hi + ATTN_KEY_BLOCK - 1) / ATTN_KEY_BLOCK;
-}
-
 /* Computes a later chunk of a head in part and adds it to sums. */
 static void add_chunk(struct backward_call *r, struct attn_backward_task *t, int64_t kv,
                       int64_t chunk, float *part, float *sums) {
   const struct attn_backward_layout *l = &r->chunks.layout;
+  const int64_t first = chunk * r->chunks.each;
   const int64_t blocks = (r->p.keys + ATTN_KEY_BLOCK - 1) / ATTN_KEY_BLOCK;
   const int64_t k = blocks ? l->d_v / blocks : 0; /* floats of a block of keys */
   const int64_t v = blocks ? (l->sum_floats - l->d_v) / blocks : 0;
   int64_t lo, hi;
-  keys_of_chunk(r, kv / r->p.heads, chunk, &lo, &hi);
+  attn_partition_key_blocks(&r->p, kv / r->p.heads, first, first + r->chunks.each, &lo, &hi);
   if (sums) clear_sums(part, lo * k, hi * k), clear_sums(part + l->d_v, lo * v, hi * v);
   run_chunk(r, t, kv, chunk, part);
   if (!sums) return;

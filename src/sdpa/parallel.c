@@ -1,6 +1,7 @@
 #include "parallel.h"
 
 #include "error.h"
+#include "key_range.h"
 #include "threads.h"
 
 struct attn_partition attn_problem_partition(const struct attn_problem *p) {
@@ -10,6 +11,22 @@ struct attn_partition attn_problem_partition(const struct attn_problem *p) {
   s.unit_rows = merged ? s.group * p->rows : p->rows;
   s.blocks = (s.unit_rows + ATTN_ROW_BLOCK - 1) / ATTN_ROW_BLOCK;
   return s;
+}
+
+void attn_partition_key_blocks(const struct attn_problem *p, int64_t b, int64_t from, int64_t to,
+                               int64_t *lo, int64_t *hi) {
+  const struct attn_partition s = attn_problem_partition(p);
+  int64_t first, end;
+  *lo = p->keys, *hi = 0;
+  for (int64_t n = from; n < to && n < s.units * s.blocks; n++)
+    for (int64_t m = n % s.blocks * ATTN_ROW_BLOCK, last = m + ATTN_ROW_BLOCK;
+         m < s.unit_rows && m < last; m++) {
+      attn_problem_key_range(p, b, m % p->rows, &first, &end);
+      if (first < end && first < *lo) *lo = first;
+      if (first < end && end > *hi) *hi = end;
+    }
+  *lo = *lo < *hi ? *lo / ATTN_KEY_BLOCK : 0;
+  *hi = (*hi + ATTN_KEY_BLOCK - 1) / ATTN_KEY_BLOCK;
 }
 
 void attn_problem_parallel(const struct attn_problem *p, int64_t count,

@@ -22,6 +22,11 @@ struct attn_partition {
 };
 struct attn_partition attn_problem_partition(const struct attn_problem *problem);
 
+/* The blocks of ATTN_KEY_BLOCK keys that rows of blocks from..to, counted over a group of sequence
+ * b, see by their ranges: lo <= n < hi. Those past the group's last block are none. */
+void attn_partition_key_blocks(const struct attn_problem *problem, int64_t b, int64_t from,
+                               int64_t to, int64_t *lo, int64_t *hi);
+
 /* The progress of a call, reported to the caller by one thread at a time. stop: set once the
  * caller interrupts; tasks that have not begun return at once. */
 struct attn_progress {
