@@ -35,9 +35,8 @@ void attn_pool_free(struct attn_pool *pool) {
 static struct chunk *add_chunk(struct attn_pool *pool, size_t bytes) {
   size_t head = round_up(sizeof(struct chunk));
   size_t next = pool->next ? pool->next : CHUNK_BYTES, size = bytes > next ? bytes : next;
-  struct chunk *c = malloc(head + size);
+  struct chunk *c = calloc(1, head + size);
   if (!c) return NULL;
-  c->used = 0;
   c->size = size;
   c->next = pool->chunks;
   pool->chunks = c;
@@ -53,7 +52,7 @@ void *attn_pool_take(struct attn_pool *pool, size_t bytes) {
   if (!c) return NULL;
   char *memory = (char *)c + round_up(sizeof(struct chunk)) + c->used;
   c->used += bytes;
-  return memset(memory, 0, bytes);
+  return memory;
 }
 
 struct attn_pool_mark attn_pool_mark(const struct attn_pool *pool) {
@@ -67,8 +66,9 @@ void *attn_pool_rewind(struct attn_pool *pool, struct attn_pool_mark mark, void 
   struct chunk *c = pool->chunks;
   if (!last || !c || mark.chunk != c) return last;
   char *memory = (char *)c + round_up(sizeof(struct chunk)) + mark.used;
-  size_t kept = round_up(bytes ? bytes : 1);
+  size_t kept = round_up(bytes ? bytes : 1), taken = c->used - mark.used;
   memmove(memory, last, bytes);
+  memset(memory + bytes, 0, taken - bytes);
   c->used = mark.used + kept;
   return memory;
 }
