@@ -20,6 +20,7 @@ static void print_layers(const attn_model_info *f) {
     printf("%d", (int)(f->encoder_layers + f->decoder_layers));
   printf("; %d heads", (int)f->num_heads);
   if (f->num_kv_heads != f->num_heads) printf(", %d key/value heads", (int)f->num_kv_heads);
+  if (!f->image_size && strcmp(f->alignment, "scaled")) printf(", alignment %s", f->alignment);
   printf("\nsizes       d_model %lld, ffn_dim %lld, max_positions %lld tokens\n",
          (long long)f->d_model, (long long)f->ffn_dim, (long long)f->max_positions);
 }
@@ -27,8 +28,7 @@ static void print_layers(const attn_model_info *f) {
 static void print_vision(const attn_model_info *f) {
   printf("images      %d x %d pixels, grid %d x %d; decoder %s", (int)f->image_size,
          (int)f->image_size, (int)f->grid_size, (int)f->grid_size, f->decoder_type);
-  if (f->alignment) printf(", alignment %s", f->alignment);
-  putchar('\n');
+  printf(", alignment %s\n", f->alignment);
 }
 
 static void print_training(const attn_model_info *f) {
@@ -142,8 +142,8 @@ static void print_json(const char *path, const attn_model_info *f) {
   if (f->image_size) {
     attn_cli_json_int("image_size", f->image_size), attn_cli_json_int("grid_size", f->grid_size);
     attn_cli_json_string("decoder_type", f->decoder_type);
-    attn_cli_json_string("alignment", f->alignment);
   }
+  attn_cli_json_string("alignment", f->alignment);
   attn_cli_json_int("num_heads", f->num_heads);
   attn_cli_json_int("num_kv_heads", f->num_kv_heads);
   attn_cli_json_int("d_model", f->d_model);

@@ -103,8 +103,8 @@ typedef struct attn_model_info {
   int32_t image_size;              /* the side to which images are scaled; 0: the model reads texts */
   int32_t grid_size;               /* the side of an image's grid of hidden vectors; or 0 */
   const char *decoder_type;        /* "transformer", "lstm" or "gru" */
-  const char *alignment;           /* of a recurrent decoder: "additive", "dot", "scaled", "general",
-                                      "uniform" or "none"; else NULL */
+  const char *alignment;           /* the score of a key: "additive", "dot", "scaled", "general",
+                                      "uniform" or "none" */
 } attn_model_info;
 
 /** Describes a model. Errors: ATTN_ERR_ARGUMENT (struct_size). */

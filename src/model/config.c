@@ -214,10 +214,19 @@ static void complete(struct attn_model_config *c) {
   if (c->kind == ATTN_DECODER || c->kind == ATTN_VISION_ENCODER_DECODER) c->encoder_layers = 0;
   if (attn_model_is_recurrent(c)) c->decoder_layers = 1;
   if (c->kind == ATTN_ENCODER) c->decoder_layers = 0;
+  if ((int)c->alignment == UNSET)
+    c->alignment = attn_model_is_recurrent(c) ? ATTN_ALIGN_ADDITIVE : ATTN_ALIGN_SCALED;
 }
 
 int attn_model_is_recurrent(const struct attn_model_config *c) {
   return c->kind == ATTN_VISION_ENCODER_DECODER && c->decoder_type != ATTN_TRANSFORMER_DECODER;
+}
+
+double attn_model_score_scale(const struct attn_model_config *c) {
+  const int64_t width = attn_model_is_recurrent(c) ? c->d_model : c->head_dim;
+  if (c->alignment == ATTN_ALIGN_UNIFORM) return 0;
+  if (c->scale != 0) return c->scale;
+  return c->alignment == ATTN_ALIGN_SCALED ? 1 / sqrt((double)width) : 1;
 }
 
 int64_t attn_model_grid_size(const struct attn_model_config *c) {
@@ -242,9 +251,10 @@ static double parameter_bound(const struct attn_model_config *c) {
   double across =
       (double)(c->num_heads + c->num_kv_heads) * (double)(c->head_dim + c->value_head_dim);
   double layers = (double)(c->encoder_layers + 2 * c->decoder_layers);
+  double scores = (double)c->num_heads * (double)c->head_dim * (double)(c->head_dim + 1);
   double ends = (double)(c->source_vocab_size + 2 * c->vocab_size + 2 * c->max_positions);
   return (double)(c->d_model + 1) * (layers * (across + 3 * (double)c->ffn_dim + 6) + ends) +
-         (double)c->max_positions * (double)c->head_dim + vision_bound(c);
+         layers * scores + (double)c->max_positions * (double)c->head_dim + vision_bound(c);
 }
 
 /* Values in the tables of positions, which are computed when a model is opened: the size of its
@@ -256,6 +266,19 @@ static double table_size(const struct attn_model_config *c) {
                   : c->positions == ATTN_POSITIONS_ROTARY ? c->head_dim
                                                           : 0;
   return (double)c->max_positions * (double)width;
+}
+
+/* Rotation keeps dot products of positions equally far apart equal, and no other scores. */
+static attn_status check_alignment(const struct attn_model_config *c, attn_error *err) {
+  int is_dot = c->alignment == ATTN_ALIGN_DOT || c->alignment == ATTN_ALIGN_SCALED;
+  if (attn_model_is_recurrent(c)) return ATTN_OK;
+  if (c->alignment == ATTN_ALIGN_NONE)
+    return wrong(err, "alignment", "\"none\" requires decoder_type \"lstm\" or \"gru\"");
+  if (!is_dot && c->positions == ATTN_POSITIONS_ROTARY)
+    return wrong(err, "alignment", "must be \"dot\" or \"scaled\" with rotary positions");
+  if (c->alignment == ATTN_ALIGN_UNIFORM && c->positions == ATTN_POSITIONS_ALIBI)
+    return wrong(err, "alignment", "\"uniform\" requires positions other than \"alibi\"");
+  return ATTN_OK;
 }
 
 static attn_status check(const struct attn_model_config *c, attn_error *err) {
@@ -284,8 +307,6 @@ static attn_status check(const struct attn_model_config *c, attn_error *err) {
     return wrong(err, "head", "\"none\" requires kind \"encoder\"");
   if (c->kind != ATTN_VISION_ENCODER_DECODER && c->decoder_type)
     return wrong(err, "decoder_type", "requires kind \"vision-encoder-decoder\"");
-  if (!attn_model_is_recurrent(c) && c->alignment)
-    return wrong(err, "alignment", "requires decoder_type \"lstm\" or \"gru\"");
   if (attn_model_is_recurrent(c) && c->max_positions > 4096)
     return wrong(err, "max_positions", "of a recurrent decoder must be at most 4096");
   if (attn_model_is_recurrent(c) && c->position_mode == ATTN_POSITION_MODE_CONCATENATE)
@@ -303,7 +324,7 @@ static attn_status check(const struct attn_model_config *c, attn_error *err) {
     return wrong(err, "norm_eps", "must be at least 0 and finite");
   if (!(c->rotary_base > 0 && isfinite(c->rotary_base)))
     return wrong(err, "rotary_base", "must be above 0 and finite");
-  return ATTN_OK;
+  return check_alignment(c, err);
 }
 
 /* complete() replaces what is 0 or UNSET. */
@@ -320,6 +341,7 @@ static const struct attn_model_config defaults = {.d_model = 512,
                                                   .final_norm = 1,
                                                   .bias = 1,
                                                   .residual = 1,
+                                                  .alignment = (enum attn_model_alignment)UNSET,
                                                   .output_bias = UNSET,
                                                   .scale_embedding = 1,
                                                   .norm_eps = 1e-5,
@@ -348,7 +370,7 @@ const char *attn_model_kind_name(enum attn_model_kind kind) { return kinds[kind]
 
 const char *attn_decoder_type_name(enum attn_decoder_type type) { return decoder_types[type]; }
 
-const char *attn_decoder_alignment_name(enum attn_decoder_alignment alignment) {
+const char *attn_model_alignment_name(enum attn_model_alignment alignment) {
   return alignments[alignment];
 }
 
@@ -365,7 +387,6 @@ static json_t *member_value(const struct attn_model_config *c, const struct conf
 
 /* Members of images are only in configurations of models that read images. */
 static int applies(const struct attn_model_config *c, const struct config_member *m) {
-  if (m->offset == AT(alignment)) return attn_model_is_recurrent(c);
   int is_vision = m->offset == AT(decoder_type) || m->offset == AT(image_size) ||
                   m->offset == AT(num_stages) || m->offset == AT(stage_channels);
   return !is_vision || c->kind == ATTN_VISION_ENCODER_DECODER;

@@ -27,15 +27,15 @@ enum attn_norm_type { ATTN_LAYER_NORM, ATTN_RMS_NORM, ATTN_NO_NORM };
 /* The decoder of images. */
 enum attn_decoder_type { ATTN_TRANSFORMER_DECODER, ATTN_LSTM_DECODER, ATTN_GRU_DECODER };
 
-/* How a recurrent decoder with the state h looks at the vectors z of an image's grid [Bahdanau14,
- * Luong15, Xu15]. */
-enum attn_decoder_alignment {
-  ATTN_ALIGN_ADDITIVE, /* a . tanh(W_q h + b + W_k z) */
-  ATTN_ALIGN_DOT,      /* h . z */
-  ATTN_ALIGN_SCALED,   /* h . z / sqrt(d_model) */
-  ATTN_ALIGN_GENERAL,  /* h . W z */
+/* The score of a key [Bahdanau14, Luong15, Xu15, Vaswani17]: in a Transformer of the projections q
+ * and k of each head; in a recurrent decoder of its state h and a vector z of an image's grid. */
+enum attn_model_alignment {
+  ATTN_ALIGN_ADDITIVE, /* a . tanh(q + k); a . tanh(W_q h + b + W_k z) */
+  ATTN_ALIGN_DOT,      /* q . k; h . z */
+  ATTN_ALIGN_SCALED,   /* q . k / sqrt(head_dim); h . z / sqrt(d_model) */
+  ATTN_ALIGN_GENERAL,  /* q^T W k; h . W z */
   ATTN_ALIGN_UNIFORM,  /* equal weights: the control */
-  ATTN_ALIGN_NONE      /* no weights: the first state is computed from one vector of the image */
+  ATTN_ALIGN_NONE      /* recurrent: the first state is computed from one vector of the image */
 };
 
 /* From the last hidden vectors to the output. */
@@ -60,7 +60,8 @@ struct attn_model_config {
   enum attn_position_mode position_mode; /* added to the token's vector, or concatenated */
   int64_t position_dim; /* width of the position's vector if concatenated; else d_model */
   double rotary_base;
-  double scale; /* of scores; 0: 1 / sqrt(head_dim). "none" in JSON is 1 */
+  enum attn_model_alignment alignment; /* of a recurrent decoder head_dim wide */
+  double scale;                        /* of scores; 0: the alignment's. "none" in JSON is 1 */
   enum attn_activation activation;
   enum attn_norm_type norm;
   int norm_first, final_norm, bias;
@@ -77,7 +78,6 @@ struct attn_model_config {
    * of stride 1. The first has stage_channels channels, each later one twice as many. */
   int64_t image_size, num_stages, stage_channels;
   enum attn_decoder_type decoder_type;
-  enum attn_decoder_alignment alignment; /* of LSTM and GRU, whose attention is head_dim wide */
 };
 
 /* Absent members have the defaults of [Vaswani17], with norm_first. ATTN_ERR_FORMAT with the name
@@ -91,6 +91,9 @@ attn_status attn_model_config_rename_members(json_t *root, attn_error *err);
 /* 1: the decoder is an LSTM or a GRU. */
 int attn_model_is_recurrent(const struct attn_model_config *config);
 
+/* What scores are multiplied by. */
+double attn_model_score_scale(const struct attn_model_config *config);
+
 /* The side of an image's grid of hidden vectors. */
 int64_t attn_model_grid_size(const struct attn_model_config *config);
 
@@ -99,7 +102,7 @@ const char *attn_model_kind_name(enum attn_model_kind kind);
 
 /* "transformer", "lstm", "gru"; "additive" .. "none" */
 const char *attn_decoder_type_name(enum attn_decoder_type type);
-const char *attn_decoder_alignment_name(enum attn_decoder_alignment alignment);
+const char *attn_model_alignment_name(enum attn_model_alignment alignment);
 
 /* All members that apply as JSON; the caller frees it. NULL if out of memory. */
 char *attn_model_config_write(const struct attn_model_config *config);

@@ -127,8 +127,9 @@ struct attn_multihead {
   int64_t sequences;
   const int64_t *cu_seqlens_q, *cu_seqlens_k; /* (sequences + 1): cumulative lengths */
   int causal;
-  const float *alibi; /* (Hq), NULL: none */
-  double scale;       /* 0: 1 / sqrt(E) */
+  const float *alibi;    /* (Hq), NULL: none */
+  double scale;          /* of the scores */
+  const float *additive; /* (Hq, E): a of additive scores, a . tanh(q + k); NULL: q . k */
   struct attn_dropout drop;
 };
 
@@ -151,13 +152,13 @@ attn_status attn_multihead_weights(const struct attn_host *host, const struct at
                                    struct attn_row_view q /* (N, Hq E) */,
                                    struct attn_row_view k /* (S, H E) */, attn_error *err);
 
-/* dq, dk and dv are written, not accumulated. */
+/* dq, dk, dv and d_additive (Hq, E) are written, not accumulated; d_additive may be NULL. */
 attn_status attn_multihead_backward(const struct attn_host *host, const struct attn_multihead *m,
                                     struct attn_row_view dq, struct attn_row_view dk,
-                                    struct attn_row_view dv, struct attn_row_view d_o,
-                                    struct attn_row_view o, float *lse, struct attn_row_view q,
-                                    struct attn_row_view k, struct attn_row_view v,
-                                    attn_error *err);
+                                    struct attn_row_view dv, float *d_additive,
+                                    struct attn_row_view d_o, struct attn_row_view o, float *lse,
+                                    struct attn_row_view q, struct attn_row_view k,
+                                    struct attn_row_view v, attn_error *err);
 
 /* ---- Loss (cross_entropy.c): softmax and cross-entropy with label smoothing ---- */
 

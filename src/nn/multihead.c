@@ -3,7 +3,7 @@
 /* One call of attn/attn.h and the tensors that its descriptor points to. */
 struct sdpa_args {
   attn_sdpa desc;
-  attn_tensor cu_seqlens_q, cu_seqlens_k, alibi, lse;
+  attn_tensor cu_seqlens_q, cu_seqlens_k, alibi, lse, additive;
 };
 
 /* (heads, n, width), a view of rows of all heads. */
@@ -15,6 +15,11 @@ static attn_tensor starts_of(const int64_t *starts, int64_t sequences) {
   return (attn_tensor){(void *)(uintptr_t)starts, ATTN_I64, 1, {sequences + 1}, {1}};
 }
 
+static attn_tensor additive_of(const struct attn_multihead *m, const float *a) {
+  return (attn_tensor){
+      (void *)(uintptr_t)a, ATTN_F32, 2, {m->num_heads, m->head_dim}, {m->head_dim, 1}};
+}
+
 static void describe(const struct attn_host *host, const struct attn_multihead *m, float *lse,
                      int64_t n, struct sdpa_args *c) {
   c->cu_seqlens_q = starts_of(m->cu_seqlens_q, m->sequences);
@@ -24,10 +29,13 @@ static void describe(const struct attn_host *host, const struct attn_multihead *
   c->desc = (attn_sdpa){.struct_size = sizeof c->desc,
                         .executor = host->executor,
                         .allocator = host->allocator,
-                        .threads = host->threads};
+                        .threads = host->threads,
+                        .flags = ATTN_SDPA_SCALE,
+                        .scale = m->scale};
+  c->additive = additive_of(m, m->additive);
   c->desc.lse = lse ? &c->lse : NULL, c->desc.alibi = m->alibi ? &c->alibi : NULL;
+  c->desc.additive = m->additive ? &c->additive : NULL;
   if (m->causal) c->desc.flags |= ATTN_SDPA_CAUSAL;
-  if (m->scale != 0) c->desc.flags |= ATTN_SDPA_SCALE, c->desc.scale = m->scale;
   if (m->drop.probability <= 0) return;
   c->desc.flags |= ATTN_SDPA_DROPOUT, c->desc.dropout = m->drop.probability;
   c->desc.seed = m->drop.seed, c->desc.origin_batch = m->drop.first_sequence;
@@ -44,7 +52,8 @@ attn_status attn_multihead_forward(const struct attn_host *host, const struct at
   attn_tensor tv = by_heads(v, m->num_kv_heads, m->value_head_dim);
   attn_tensor to = by_heads(o, m->num_heads, m->value_head_dim);
   describe(host, m, lse, q.n, &c);
-  return attn_sdpa_forward_packed(&c.desc, &tq, &tk, &tv, &to, &c.cu_seqlens_q, &c.cu_seqlens_k, err);
+  return attn_sdpa_forward_packed(&c.desc, &tq, &tk, &tv, &to, &c.cu_seqlens_q, &c.cu_seqlens_k,
+                                  err);
 }
 
 attn_status attn_multihead_weights(const struct attn_host *host, const struct attn_multihead *m,
@@ -64,10 +73,10 @@ attn_status attn_multihead_weights(const struct attn_host *host, const struct at
 
 attn_status attn_multihead_backward(const struct attn_host *host, const struct attn_multihead *m,
                                     struct attn_row_view dq, struct attn_row_view dk,
-                                    struct attn_row_view dv, struct attn_row_view d_o,
-                                    struct attn_row_view o, float *lse, struct attn_row_view q,
-                                    struct attn_row_view k, struct attn_row_view v,
-                                    attn_error *err) {
+                                    struct attn_row_view dv, float *d_additive,
+                                    struct attn_row_view d_o, struct attn_row_view o, float *lse,
+                                    struct attn_row_view q, struct attn_row_view k,
+                                    struct attn_row_view v, attn_error *err) {
   struct sdpa_args c;
   attn_tensor tq = by_heads(q, m->num_heads, m->head_dim),
               tk = by_heads(k, m->num_kv_heads, m->head_dim);
@@ -77,7 +86,12 @@ attn_status attn_multihead_backward(const struct attn_host *host, const struct a
   attn_tensor t_dq = by_heads(dq, m->num_heads, m->head_dim);
   attn_tensor t_dk = by_heads(dk, m->num_kv_heads, m->head_dim);
   attn_tensor t_dv = by_heads(dv, m->num_kv_heads, m->value_head_dim);
-  const attn_sdpa_gradients g = {.struct_size = sizeof g, .d_q = &t_dq, .d_k = &t_dk, .d_v = &t_dv};
+  attn_tensor t_da = additive_of(m, d_additive);
+  const attn_sdpa_gradients g = {.struct_size = sizeof g,
+                                 .d_q = &t_dq,
+                                 .d_k = &t_dk,
+                                 .d_v = &t_dv,
+                                 .d_additive = d_additive ? &t_da : NULL};
   describe(host, m, lse, q.n, &c);
   return attn_sdpa_backward_packed(&c.desc, &tq, &tk, &tv, &to, &t_d_o, &c.cu_seqlens_q,
                                    &c.cu_seqlens_k, &g, err);

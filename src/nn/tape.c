@@ -425,12 +425,16 @@ static void attend(struct attn_tape *t, struct attn_tape_node *n) {
 static void attend_back(struct attn_tape *t, struct attn_tape_node *n) {
   const struct attn_columns o = {n->y, 0}, q = n->as.attend.q, k = n->as.attend.k,
                             v = n->as.attend.v;
+  float *d_a = n->as.attend.d_additive;
   t->status = attn_multihead_backward(&t->host, &n->as.attend.m, gradients(q), gradients(k),
-                                      gradients(v), gradients(o), values(o), n->as.attend.lse,
+                                      gradients(v), d_a, gradients(o), values(o), n->as.attend.lse,
                                       values(q), values(k), values(v), &t->error);
+  for (int64_t e = 0; d_a && !t->status && e < n->weight->n * n->weight->width; e++)
+    n->weight->dx[e] += d_a[e];
 }
 
 struct attn_tape_variable *attn_tape_attend(struct attn_tape *tape, const struct attn_multihead *m,
+                                            const struct attn_tape_variable *additive,
                                             struct attn_columns q, struct attn_columns k,
                                             struct attn_columns v, double dropout) {
   struct attn_tape_variable *y =
@@ -438,9 +442,13 @@ struct attn_tape_variable *attn_tape_attend(struct attn_tape *tape, const struct
   struct attn_tape_node node = {
       .forward = attend, .backward = attend_back, .y = y, .qkv = {q.of, k.of, v.of}};
   node.as.attend.m = *m, node.as.attend.m.drop = next_dropout(tape, dropout);
+  node.weight = additive, node.as.attend.m.additive = additive ? additive->x : NULL;
   node.as.attend.q = q, node.as.attend.k = k, node.as.attend.v = v;
   if (tape->training)
     node.as.attend.lse = attn_tape_allocate(tape, (size_t)(m->num_heads * q.of->n) * sizeof(float));
+  if (tape->training && additive && additive->dx)
+    node.as.attend.d_additive =
+        attn_tape_allocate(tape, (size_t)(additive->n * additive->width) * sizeof(float));
   attn_tape_call(tape, &node);
   return y;
 }

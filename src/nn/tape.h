@@ -144,9 +144,16 @@ struct attn_columns {
   struct attn_tape_variable *of;
   int64_t from;
 };
+/* additive (Hq, E): a of additive scores, or NULL; m->additive is set to its values. */
 struct attn_tape_variable *attn_tape_attend(struct attn_tape *tape, const struct attn_multihead *m,
+                                            const struct attn_tape_variable *additive,
                                             struct attn_columns q, struct attn_columns k,
                                             struct attn_columns v, double dropout);
+
+/* y_h = x_h W_h for each head h: heads of `width` columns of x, from its first on. w (heads width,
+ * width): W_h below each other. y (n, heads width). In float32 also where tape->bf16 is set. */
+struct attn_tape_variable *attn_tape_map_heads(struct attn_tape *tape, struct attn_tape_variable *x,
+                                               int64_t heads, const struct attn_tape_variable *w);
 
 /* While training, the logits become their own gradient, times scale, and their dx is x. */
 struct attn_loss attn_tape_cross_entropy(struct attn_tape *tape, struct attn_tape_variable *logits,

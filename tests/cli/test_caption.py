@@ -129,7 +129,7 @@ def test_models_of_texts_and_of_images_are_told_apart(attn, trained, tmp_path):
 @pytest.mark.parametrize("config, message", [
     ('{"kind": "encoder"}', "must have kind \"vision-encoder-decoder\": the sources are pictures"),
     ('{"decoder_type": "rnn"}', "\"decoder_type\" must be one of transformer, lstm, gru"),
-    ('{"decoder_type": "transformer", "alignment": "dot"}', "\"alignment\" requires decoder_type"),
+    ('{"decoder_type": "transformer", "alignment": "none"}', "requires decoder_type"),
     ('{"image_size": 100000}', "\"image_size\" must be an integer between 1 and 4096"),
     ('{"image_size": 50}', "\"image_size\" must be a multiple of 2^num_stages"),
     ('{"max_positions": 100000}', "\"max_positions\" of a recurrent decoder must be at most 4096"),

@@ -77,6 +77,25 @@ def test_a_head_as_a_lesson_is_correct(model, tmp_path):
             attn("check", lesson, status=1)
 
 
+def test_heads_of_other_alignments(tmp_path):
+    """Every alignment is trained, generates and is shown. The lesson of general alignment has W in Q and is correct."""
+    for alignment, message in (("dot", None), ("general", None), ("additive", "got additive"), ("uniform", "got uniform")):
+        path, lesson = tmp_path / f"{alignment}.safetensors", tmp_path / "head.md"
+        attn("train", "dates", "--steps", 5, "--quiet", "--test-examples", 0, "--max-validation-examples", 4, "-o", path,
+             "--config", json.dumps(SMALL | {"alignment": alignment}))
+        weights = shown(path, "--input", INPUT, "--layer", 2, "--head", 1)[0]["weights"]
+        assert all(abs(sum(row) - 1) < 1e-5 for row in weights)
+        assert (max(map(max, weights)) - min(map(min, weights)) < 1e-7) == (alignment == "uniform")
+        assert f"heads, alignment {alignment}" in attn("info", path).stdout
+        done = attn("explain", path, "--input", INPUT, "--layer", 2, "--head", 1, "--lesson", status=2 if message else 0)
+        if message:
+            assert f"lessons require alignment dot, scaled or general, {message}" in done.stderr
+            continue
+        assert ("Q is multiplied by the matrix" in done.stdout) == (alignment == "general")
+        lesson.write_text(done.stdout)
+        assert " weights " in attn("check", lesson).stdout
+
+
 def test_a_cell_is_the_weight_that_is_shown(model):
     weights = shown(model, "--input", INPUT, "--layer", 2, "--head", 2)[0]["weights"]
     out = attn("explain", model, "--input", INPUT, "--layer", 2, "--head", 2, "--cell", "weights[3,1]",

@@ -57,6 +57,10 @@ static const char *const variants[] = {
     ("\"normalize_embedding\": true, \"head\": \"transform\", \"activation\": \"silu\", "
      "\"positions\": \"sinusoidal_halves\", \"tie_word_embeddings\": true, \"output_bias\": true"),
     "\"num_kv_heads\": 1, \"position_mode\": \"concatenate\", \"position_dim\": 6, \"scale\": 0.7",
+    "\"alignment\": \"additive\", \"num_kv_heads\": 2, \"head_dim\": 6",
+    "\"alignment\": \"general\", \"num_kv_heads\": 2, \"head_dim\": 6, \"positions\": \"alibi\"",
+    "\"kind\": \"decoder\", \"alignment\": \"dot\"",
+    "\"alignment\": \"uniform\", \"scale\": 2",
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 

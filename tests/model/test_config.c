@@ -66,6 +66,34 @@ static void reads_and_writes_the_scale(void **state) {
   }
 }
 
+/* The score's alignment and its scale: the defaults depend on the kind of model. */
+static void reads_and_writes_the_alignment(void **state) {
+  (void)state;
+  static const char lstm[] = "\"kind\": \"vision-encoder-decoder\", \"decoder_type\": \"lstm\"";
+  static const struct {
+    const char *more, *written;
+    double scale;
+  } cases[] = {{"\"head_dim\": 16", "\"alignment\":\"scaled\"", 0.25},
+               {"\"alignment\": \"scaled\", \"scale\": 3", "\"alignment\":\"scaled\"", 3},
+               {"\"alignment\": \"dot\"", "\"alignment\":\"dot\"", 1},
+               {"\"alignment\": \"general\", \"scale\": 0.5", "\"alignment\":\"general\"", 0.5},
+               {"\"alignment\": \"additive\"", "\"alignment\":\"additive\"", 1},
+               {"\"alignment\": \"uniform\", \"scale\": 3", "\"alignment\":\"uniform\"", 0},
+               {lstm, "\"alignment\":\"additive\"", 1}};
+  for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+    struct attn_model_config c, again;
+    char json[200];
+    snprintf(json, sizeof json, "{\"vocab_size\": 9, %s}", cases[n].more);
+    assert_int_equal(parse(json, &c, NULL), ATTN_OK);
+    assert_true(attn_model_score_scale(&c) == cases[n].scale);
+    char *text = attn_model_config_write(&c);
+    assert_non_null(strstr(text, cases[n].written));
+    assert_int_equal(parse(text, &again, NULL), ATTN_OK);
+    assert_int_equal(c.alignment, again.alignment);
+    free(text);
+  }
+}
+
 static void rejects_invalid_configurations_by_name(void **state) {
   (void)state;
   static const struct {
@@ -94,6 +122,10 @@ static void rejects_invalid_configurations_by_name(void **state) {
       {"{\"vocab_size\": 9, \"scale\": 0}", "scale"},
       {"{\"vocab_size\": 9, \"scale\": \"sqrt\"}", "scale"},
       {"{\"vocab_size\": 9, \"residual\": 0}", "residual"},
+      {"{\"vocab_size\": 9, \"alignment\": \"luong\"}", "additive, dot, scaled"},
+      {"{\"vocab_size\": 9, \"alignment\": \"none\"}", "\"none\" requires decoder_type"},
+      {"{\"vocab_size\": 9, \"alignment\": \"additive\", \"positions\": \"rotary\"}", "rotary"},
+      {"{\"vocab_size\": 9, \"alignment\": \"uniform\", \"positions\": \"alibi\"}", "alibi"},
       {"{\"vocab_size\": 9, \"head_dim\": 3, \"positions\": \"rotary\"}", "head_dim"},
       {"{\"vocab_size\": 9, \"source_vocab_size\": 8, \"share_encoder_decoder_embeddings\": true}",
        "share_encoder"},
@@ -202,6 +234,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(defaults_depend_on_other_members),
                                      cmocka_unit_test(reads_what_it_writes),
                                      cmocka_unit_test(reads_and_writes_the_scale),
+                                     cmocka_unit_test(reads_and_writes_the_alignment),
                                      cmocka_unit_test(rejects_invalid_configurations_by_name),
                                      cmocka_unit_test(reads_former_names),
                                      cmocka_unit_test(rejects_a_nul_anywhere),

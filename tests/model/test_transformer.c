@@ -107,6 +107,9 @@ static const char *const variants[] = {
     "\"head\": \"transform\", \"activation\": \"swiglu\"",
     "\"residual\": false, \"scale\": 0.3",
     "\"norm\": \"none\", \"scale\": 0.1, \"dropout\": 0.2",
+    "\"alignment\": \"additive\", \"num_kv_heads\": 2, \"head_dim\": 6",
+    "\"alignment\": \"general\", \"num_kv_heads\": 2, \"head_dim\": 6, \"positions\": \"alibi\"",
+    "\"kind\": \"decoder\", \"alignment\": \"dot\"",
 };
 
 /* ---- Gradients ---- */

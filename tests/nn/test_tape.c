@@ -137,6 +137,7 @@ static struct attn_multihead heads(const struct layer_case *s, const int64_t *ke
                                  .cu_seqlens_q = starts,
                                  .cu_seqlens_k = keys,
                                  .causal = s->kind & 1,
+                                 .scale = 0.5,
                                  .alibi = s->kind & 2 ? slopes : NULL};
 }
 
@@ -144,24 +145,39 @@ static struct attn_tape_variable *build_self(struct attn_tape *t, struct layer_c
   const struct attn_multihead m = heads(s, starts);
   struct attn_tape_variable *qkv = attn_tape_add(t, NULL, &s->leaf[0], 0);
   int64_t k = HEADS * E, v = k + KV_HEADS * E;
-  return attn_tape_attend(t, &m, (struct attn_columns){qkv, 0}, (struct attn_columns){qkv, k},
-                          (struct attn_columns){qkv, v}, s->dropout);
+  return attn_tape_attend(t, &m, s->leaves > 1 ? &s->leaf[1] : NULL, (struct attn_columns){qkv, 0},
+                          (struct attn_columns){qkv, k}, (struct attn_columns){qkv, v}, s->dropout);
 }
 
 static void self_attention(void **state) {
   (void)state;
-  for (int kind = 0; kind < 4; kind++) {
-    struct layer_case s = {.build = build_self, .kind = kind, .dropout = kind == 3 ? 0.3 : 0};
+  for (int kind = 0; kind < 8; kind++) {
+    struct layer_case s = {.build = build_self, .kind = kind, .dropout = kind % 4 == 3 ? 0.3 : 0};
     leaf(&s, N, HEADS * E + KV_HEADS * (E + EV));
+    if (kind > 3) leaf(&s, HEADS, E); /* additive scores */
     check(&s);
   }
+}
+
+/* Heads in the first columns of x; the others are read by another call. */
+static struct attn_tape_variable *build_map(struct attn_tape *t, struct layer_case *s) {
+  struct attn_tape_variable *x = attn_tape_add(t, NULL, &s->leaf[0], 0);
+  return attn_tape_add(t, attn_tape_map_heads(t, x, 2, &s->leaf[1]),
+                       attn_tape_linear(t, x, &s->leaf[2], NULL), 0);
+}
+
+static void maps_of_heads(void **state) {
+  (void)state;
+  struct layer_case s = {.build = build_map};
+  leaf(&s, N, 2 * E + 3), leaf(&s, 2 * E, E), leaf(&s, 2 * E, 2 * E + 3);
+  check(&s);
 }
 
 static struct attn_tape_variable *build_cross(struct attn_tape *t, struct layer_case *s) {
   const struct attn_multihead m = heads(s, source_starts);
   struct attn_tape_variable *q = attn_tape_add(t, NULL, &s->leaf[0], 0);
   struct attn_tape_variable *kv = attn_tape_add(t, NULL, &s->leaf[1], 0);
-  return attn_tape_attend(t, &m, (struct attn_columns){q, 0}, (struct attn_columns){kv, 0},
+  return attn_tape_attend(t, &m, NULL, (struct attn_columns){q, 0}, (struct attn_columns){kv, 0},
                           (struct attn_columns){kv, KV_HEADS * E}, 0);
 }
 
@@ -371,6 +387,7 @@ int main(int argc, char **argv) {
                                      TEST(embeddings),
                                      TEST(self_attention),
                                      TEST(cross_attention),
+                                     TEST(maps_of_heads),
                                      TEST(rotary_positions),
                                      TEST(the_loss_and_its_gradient_are_cross_entropy),
                                      TEST(correct_counts_targets_with_the_largest_logit),

@@ -387,6 +387,12 @@ def test_export_of_unsupported_models(tmp_path):
     message = attn("export", tmp_path / "x.safetensors", "-o", tmp_path / "to", status=2).stderr
     assert '"tie_word_embeddings" is false, which a marian model cannot represent; it must be true' in message, message
     assert [p.name for p in tmp_path.iterdir() if "to" in p.name] == []
+    config = {"norm_first": False, "final_norm": False, "positions": "sinusoidal_halves", "tie_word_embeddings": True,
+              "output_bias": True, "alignment": "general"}
+    attn("train", "letters", "--steps", 2, "--test-examples", 0, "-o", tmp_path / "x.safetensors", "--quiet", "--threads", 1,
+         "--overwrite", "--config", json.dumps(config))
+    message = attn("export", tmp_path / "x.safetensors", "-o", tmp_path / "to", status=2).stderr
+    assert '"alignment" is "general", which a marian model cannot represent; it must be "scaled"' in message, message
     build("marian", tmp_path / "theirs")
     message = attn("export", tmp_path / "theirs", "-o", tmp_path / "nowhere" / "to", status=2).stderr
     assert "nowhere" in message and "error: cannot create: No such file" in message, message

@@ -47,6 +47,37 @@ def sinusoids(length, width):
     return torch.stack([angle.sin(), angle.cos()], -1).reshape(length, width)
 
 
+class Aligned(nn.MultiheadAttention):
+    """Multi-head attention with another score than q . k / sqrt(E), from the equations of docs/models.md."""
+
+    def __init__(self, c):
+        d, heads = c["d_model"], c["num_heads"]
+        super().__init__(d, heads, bias=c["bias"], batch_first=True)
+        self.kind, self.scale, e = c["alignment"], c.get("scale", 1), d // heads
+        if self.kind in ("additive", "general"):
+            self.score_weight = nn.Parameter(torch.empty((heads, e) if self.kind == "additive" else (d, e)))
+
+    def scores(self, q, k):
+        if self.kind == "uniform":  # gradients of 0
+            return 0 * (q @ k.mT)
+        if self.kind == "additive":
+            return (torch.tanh(q[:, :, :, None] + k[:, :, None]) * self.score_weight[None, :, None, None]).sum(-1)
+        if self.kind == "general":
+            q = torch.einsum("bhie,hef->bhif", q, self.score_weight.unflatten(0, (self.num_heads, -1)))
+        return q @ k.mT
+
+    def forward(self, query, key, value, key_padding_mask=None, attn_mask=None, **_):
+        biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+        q, k, v = (nn.functional.linear(x, w, b).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+                   for x, w, b in zip((query, key, value), self.in_proj_weight.chunk(3), biases))
+        z = self.scores(q, k).float() * self.scale if q.dtype == torch.bfloat16 else self.scores(q, k) * self.scale
+        for mask in (attn_mask, None if key_padding_mask is None else key_padding_mask[:, None, None]):
+            if mask is not None:
+                z = z.masked_fill(mask.bool(), -math.inf)
+        y = (z.softmax(-1).to(v.dtype) @ v).transpose(1, 2).flatten(2)
+        return nn.functional.linear(y, self.out_proj.weight, self.out_proj.bias), None
+
+
 class Reference(nn.Module):
     """A PyTorch model with attn's parameter names. A decoder-only model is PyTorch's encoder with a causal mask."""
 
@@ -65,6 +96,10 @@ class Reference(nn.Module):
             stack = nn.TransformerEncoder(nn.TransformerEncoderLayer(**shape), c[f"{c['kind']}_layers"], norm(),
                                           enable_nested_tensor=False)
             setattr(self, c["kind"], stack)
+        for layer in [m for m in self.modules() if isinstance(m, (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer))]:
+            for name in ("self_attn", "multihead_attn"):
+                if "alignment" in c and hasattr(layer, name):
+                    setattr(layer, name, Aligned(c))
         for side in ("source", "target"):
             if c["kind"] != {"source": "decoder", "target": "encoder"}[side]:
                 setattr(self, f"{side}_embedding", nn.Embedding(c["vocab_size"], d))
@@ -163,9 +198,10 @@ def train(model, config, training, steps, batch, path):
     return load_file(to), load_file(f"{to}.first"), load_file(f"{to}.last"), [[*map(float, l.split())] for l in said]
 
 
-def pieces(name, x):
-    """Splits in_proj_bias into q's and v's. k's does not affect the softmax, so its gradient is only rounding."""
-    if "in_proj_bias" not in name:
+def pieces(name, x, whole):
+    """Splits in_proj_bias into q's and v's. k's does not affect the softmax of dot products, so its gradient is only
+    rounding."""
+    if "in_proj_bias" not in name or whole:
         return [(name, x)]
     q, _, v = x.chunk(3)
     return [(f"{name} q", q), (f"{name} v", v)]
@@ -174,7 +210,9 @@ def pieces(name, x):
 def all_near(ours, single, exact, what, u=U):
     assert set(exact) <= set(ours), set(exact) - set(ours)
     for name in exact:
-        for (piece, o), (_, s), (_, e) in zip(*(pieces(name, t[name]) for t in (ours, single, exact))):
+        additive = name.rsplit(".", 1)[0] + ".score_weight"
+        whole = additive in exact and exact[additive].shape[0] < exact[name].shape[0] // 3
+        for (piece, o), (_, s), (_, e) in zip(*(pieces(name, t[name], whole) for t in (ours, single, exact))):
             near(o, s, e, f"{what} {piece}", u)
 
 
@@ -221,6 +259,11 @@ VARIANTS = {
     "decoder": {"kind": "decoder", "tie_word_embeddings": True, "positions": "learned"},
     "encoder": {"kind": "encoder", "norm_first": False},
     "encoder, tied": {"kind": "encoder", "tie_word_embeddings": True},
+    "dot": {"alignment": "dot", "scale": 0.2},
+    "general": {"alignment": "general", "scale": 0.3, "tie_word_embeddings": True},
+    "additive": {"alignment": "additive"},
+    "additive decoder": {"kind": "decoder", "alignment": "additive", "scale": 2.0, "bias": False},
+    "uniform": {"alignment": "uniform"},
 }
 
 
@@ -279,7 +322,8 @@ def test_logits_gradients_and_steps(variant, rng, tmp_path):
         both[precision] = logits.detach(), gradients, {n: p.detach() for n, p in m.named_parameters()}, steps_said
     single, exact = both["single"], both["exact"]
     near(first["logits"], single[0], exact[0], "logits")
-    no_gradient_of_k(first)
+    if config.get("alignment") != "additive":
+        no_gradient_of_k(first)
     all_near(first, single[1], exact[1], "gradient")
     all_near(weights, single[2], exact[2], "weight")
     for o, s, e in zip(said, single[3], exact[3], strict=True):

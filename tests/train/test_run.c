@@ -31,6 +31,8 @@ enum { STRIDE = SANITIZED ? 12 : 1 };
 #define LAYERS "\"num_heads\": 2, \"ffn_dim\": 16, \"encoder_layers\": 1, \"decoder_layers\": 1"
 static const char tiny[] = "{\"d_model\": 8, " LAYERS "}",
                   encoder[] = "{\"kind\": \"encoder\", \"d_model\": 8, " LAYERS "}",
+                  additive[] = "{\"alignment\": \"additive\", \"d_model\": 8, " LAYERS "}",
+                  general[] = "{\"alignment\": \"general\", \"d_model\": 8, " LAYERS "}",
                   no_dropout[] = "{\"d_model\": 8, \"dropout\": 0, " LAYERS "}";
 
 static const char *precision; /* of a run; NULL: float32 */
@@ -166,6 +168,7 @@ static void test_resume_is_bitwise_identical(void **state) {
   (void)state;
   stop_and_resume(tiny, STRIDE);
   stop_and_resume(encoder, 5);
+  stop_and_resume(additive, 5), stop_and_resume(general, 5);
 }
 
 /* A float32 run differs in the moments, at the end of the file. */

@@ -9,13 +9,11 @@
 /* ---- Layers ---- */
 
 struct attn_alignment attn_recurrent_alignment(const struct attn_model_config *c) {
-  const float scaled = (float)(1 / sqrt((double)c->d_model));
-  struct attn_alignment s = {.kind = c->alignment == ATTN_ALIGN_ADDITIVE  ? ATTN_ALIGNMENT_ADDITIVE
-                                     : c->alignment == ATTN_ALIGN_UNIFORM ? ATTN_ALIGNMENT_UNIFORM
-                                                                          : ATTN_ALIGNMENT_DOT,
-                             .scale = c->alignment == ATTN_ALIGN_SCALED ? scaled : 1};
-  if (c->scale != 0) s.scale = (float)c->scale;
-  return s;
+  return (struct attn_alignment){
+      .kind = c->alignment == ATTN_ALIGN_ADDITIVE  ? ATTN_ALIGNMENT_ADDITIVE
+              : c->alignment == ATTN_ALIGN_UNIFORM ? ATTN_ALIGNMENT_UNIFORM
+                                                   : ATTN_ALIGNMENT_DOT,
+      .scale = (float)attn_model_score_scale(c)};
 }
 
 struct attn_tape_variable *attn_recurrent_embed(const struct attn_pass *p, const int32_t *tokens,

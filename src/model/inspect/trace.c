@@ -1,6 +1,5 @@
 #include "trace.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,17 +45,17 @@ static attn_status visit_one(struct attn_tape *tape, const struct attn_multihead
 static void watch(struct attn_tape *tape, const struct attn_multihead *m, struct attn_row_view q,
                   struct attn_row_view k) {
   struct trace_run *t = tape->watcher;
-  struct attn_traced_attention attention = {
-      .heads = m->num_heads,
-      .kv_heads = m->num_kv_heads,
-      .width = m->head_dim,
-      .queries = q.n,
-      .keys = k.n,
-      .causal = m->causal,
-      .scale = m->scale != 0 ? m->scale : 1 / sqrt((double)m->head_dim),
-      .slopes = m->alibi,
-      .q = q,
-      .k = k};
+  struct attn_traced_attention attention = {.heads = m->num_heads,
+                                            .kv_heads = m->num_kv_heads,
+                                            .width = m->head_dim,
+                                            .queries = q.n,
+                                            .keys = k.n,
+                                            .causal = m->causal,
+                                            .scale = m->scale,
+                                            .slopes = m->alibi,
+                                            .additive = m->additive,
+                                            .q = q,
+                                            .k = k};
   identify(&t->network->config, t->num_traced++, &attention);
   tape->status = visit_one(tape, m, &attention);
 }
@@ -172,26 +171,4 @@ attn_status attn_transformer_trace(const struct attn_network *network, const int
   attn_tape_close(&tape);
   free(from.position_ids), free(to.position_ids);
   return status;
-}
-
-/* ---- One weight ---- */
-
-static double score(const struct attn_traced_attention *s, int64_t head, int64_t i, int64_t j,
-                    struct attn_traced_weight *weight) {
-  weight->q = s->q.at + i * s->q.step + head * s->width;
-  weight->k = s->k.at + j * s->k.step + head / (s->heads / s->kv_heads) * s->width;
-  weight->dot = 0,
-  weight->distance = s->slopes ? (double)s->slopes[head] * fabs((double)(i - j)) : 0;
-  for (int64_t e = 0; e < s->width; e++) weight->dot += (double)weight->q[e] * (double)weight->k[e];
-  return s->causal && j > i ? -INFINITY : s->scale * weight->dot - weight->distance;
-}
-
-void attn_traced_weight_get(const struct attn_traced_attention *s, int64_t head, int64_t query,
-                            int64_t key, struct attn_traced_weight *weight) {
-  double top = -INFINITY, sum = 0;
-  for (int64_t j = 0; j < s->keys; j++) top = fmax(top, score(s, head, query, j, weight));
-  for (int64_t j = 0; j < s->keys; j++) sum += exp(score(s, head, query, j, weight) - top);
-  weight->score = score(s, head, query, key, weight);
-  weight->lse = top + log(sum);
-  weight->weight = exp(weight->score - weight->lse);
 }

@@ -1,5 +1,4 @@
-/* trace.h -- the attention weights of every layer and head in a pass, and how a weight is computed.
- */
+/* trace.h -- the attention weights of every layer and head in a pass. */
 #ifndef ATTN_MODEL_TRACE_H
 #define ATTN_MODEL_TRACE_H
 
@@ -14,14 +13,17 @@ enum attn_trace_kind {
 /* The attention of one layer. Pointers are valid until the visitor returns. */
 struct attn_traced_attention {
   enum attn_trace_kind kind;
-  int64_t layer;                             /* from 0, in the encoder or the decoder */
-  int64_t heads, kv_heads, width;            /* Hq, H, E; head h has key/value head h / (Hq / H) */
-  int64_t queries, keys;                     /* L, S */
-  int causal;                                /* query i attends to keys 0 .. i */
-  double scale;                              /* 1 / sqrt(E) by default */
-  const float *slopes;                       /* (Hq) of ALiBi, or NULL */
-  const float *weights;                      /* (Hq, L, S), each row sums to 1 */
-  struct attn_row_view q /* (L, Hq E) */, k; /* (S, H E); rotated already if positions are rotary */
+  int64_t layer;                  /* from 0, in the encoder or the decoder */
+  int64_t heads, kv_heads, width; /* Hq, H, E; head h has key/value head h / (Hq / H) */
+  int64_t queries, keys;          /* L, S */
+  int causal;                     /* query i attends to keys 0 .. i */
+  double scale;                   /* of the scores */
+  const float *additive;          /* (Hq, E): a of a . tanh(q + k), or NULL: q . k */
+  const float *slopes;            /* (Hq) of ALiBi, or NULL */
+  const float *weights;           /* (Hq, L, S), each row sums to 1 */
+  /* (L, Hq E), (S, H E); with rotary positions already rotated, with general alignment q times W.
+   */
+  struct attn_row_view q, k;
 };
 
 /* Runs a pass and calls visit with the attention of each layer: the encoder's first, then of each
@@ -44,18 +46,5 @@ attn_status attn_transformer_trace(const struct attn_network *network, const int
                                    int (*visit)(void *context,
                                                 const struct attn_traced_attention *attention),
                                    void *context, attn_error *err);
-
-/* How one weight is computed: score = scale q.k - distance, weight = e^(score - lse). */
-struct attn_traced_weight {
-  const float *q, *k;   /* (E) */
-  double dot, distance; /* distance: ALiBi's slope |i - j|, else 0 */
-  double score;         /* -inf if the key is masked */
-  double lse;           /* log sum e^score over the row */
-  double weight;        /* in double; the traced weight is this, rounded */
-};
-
-/* Computes it for a head, a query and a key. Cost: (E + 1) S. */
-void attn_traced_weight_get(const struct attn_traced_attention *attention, int64_t head,
-                            int64_t query, int64_t key, struct attn_traced_weight *weight);
 
 #endif

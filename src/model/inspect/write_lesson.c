@@ -131,6 +131,8 @@ static void write_attention(struct lesson_writer *w, const struct attn_traced_at
   char *const *keys = attn_inspection_key_tokens(w->inspection, s->kind)->texts;
   put(w, "# %s, layer %lld, head %lld\n\n", kinds[s->kind], (long long)s->layer + 1,
       (long long)w->head + 1);
+  if (w->inspection->model->network->config.alignment == ATTN_ALIGN_GENERAL)
+    put(w, "Q is multiplied by the matrix of the score function.\n\n");
   put_rows(w, "Q", &s->q, w->head * s->width, s->width, queries);
   put_rows(w, "K", &s->k, w->head / (s->heads / s->kv_heads) * s->width, s->width, keys);
   const char *scores = put_scale(w, s);
@@ -159,6 +161,11 @@ attn_status attn_model_write_lesson(const attn_model *model, const char *source,
     return attn_fail(err, ATTN_ERR_ARGUMENT, "layer", "layer and head must be at least 0");
   if (model->network->config.positions == ATTN_POSITIONS_ALIBI)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "model", "lessons do not support ALiBi positions");
+  if (model->network->config.alignment == ATTN_ALIGN_ADDITIVE ||
+      model->network->config.alignment == ATTN_ALIGN_UNIFORM)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "model",
+                     "lessons require alignment dot, scaled or general, got %s",
+                     attn_model_alignment_name(model->network->config.alignment));
   attn_status status = attn_inspection_open(&inspection, model, source, target, threads, err);
   if (!status) status = attn_inspection_trace(&inspection, visit, &w, err);
   attn_inspection_close(&inspection);

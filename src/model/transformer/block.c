@@ -38,6 +38,15 @@ static struct attn_tape_variable *add_residual(const struct attn_pass *p,
   return p->c->norm_first ? y : attn_pass_norm(p, y, w);
 }
 
+/* score: the block's weights of its alignment, or NULL. */
+static struct attn_block_queries queries(const struct attn_pass *p, struct attn_tape_variable *q,
+                                         const struct attn_tape_variable *score) {
+  if (p->c->alignment == ATTN_ALIGN_GENERAL)
+    return (struct attn_block_queries){attn_tape_map_heads(p->tape, q, p->c->num_heads, score),
+                                       NULL};
+  return (struct attn_block_queries){q, score};
+}
+
 static struct attn_tape_variable *self_attention(const struct attn_pass *p,
                                                  const struct attn_block_weights *b, int64_t block,
                                                  struct attn_tape_variable *x,
@@ -48,14 +57,17 @@ static struct attn_tape_variable *self_attention(const struct attn_pass *p,
   const struct attn_rotary_args rotary = {
       0, c->num_heads + c->num_kv_heads, c->head_dim, position_ids, &p->n->cos, &p->n->sin};
   if (c->positions == ATTN_POSITIONS_ROTARY) attn_tape_rotary(p->tape, qkv, &rotary);
-  return attn_pass_linear(p, attention->self(attention->context, p, block, qkv), b->self_out);
+  struct attn_tape_variable *y =
+      attention->self(attention->context, p, block, queries(p, qkv, b->self_score), qkv);
+  return attn_pass_linear(p, y, b->self_out);
 }
 
 static struct attn_tape_variable *cross_attention(const struct attn_pass *p,
                                                   const struct attn_block_weights *b, int64_t block,
                                                   struct attn_tape_variable *x,
                                                   const struct attn_block_attention *attention) {
-  struct attn_tape_variable *q = attn_pass_linear(p, x, b->cross_q);
+  const struct attn_block_queries q =
+      queries(p, attn_pass_linear(p, x, b->cross_q), b->cross_score);
   return attn_pass_linear(p, attention->cross(attention->context, p, block, q), b->cross_out);
 }
 

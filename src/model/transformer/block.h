@@ -15,15 +15,23 @@ struct attn_pass {
   const struct attn_packed_weights *pack; /* or NULL */
 };
 
+/* Queries in the first columns of q, multiplied by W with general alignment. additive: a of
+ * additive alignment, else NULL. */
+struct attn_block_queries {
+  struct attn_tape_variable *q;
+  const struct attn_tape_variable *additive;
+};
+
 /* The attention of a block: the heads' outputs (n, num_heads value_head_dim), before the output
  * projection. block: its index in the stack. */
 struct attn_block_attention {
   /* qkv: one projection, with q and k already rotated if positions are rotary. */
   struct attn_tape_variable *(*self)(const void *context, const struct attn_pass *pass,
-                                     int64_t block, struct attn_tape_variable *qkv);
+                                     int64_t block, struct attn_block_queries queries,
+                                     struct attn_tape_variable *qkv);
   /* NULL: the block has no cross-attention. */
   struct attn_tape_variable *(*cross)(const void *context, const struct attn_pass *pass,
-                                      int64_t block, struct attn_tape_variable *q);
+                                      int64_t block, struct attn_block_queries queries);
   const void *context;
 };
 

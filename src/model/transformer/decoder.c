@@ -34,6 +34,12 @@ struct cached_attention {
   const int64_t *slots;
 };
 
+/* a of additive scores. */
+static attn_tensor additive_of(const struct attn_model_config *c, const void *a) {
+  return (attn_tensor){
+      (void *)(uintptr_t)a, ATTN_F32, 2, {c->num_heads, c->head_dim}, {c->head_dim, 1}};
+}
+
 /* (rows, heads, 1, width): columns of a value from `from` on, a sequence for each row. */
 static attn_tensor by_rows(const struct attn_tape_variable *v, int64_t from, int64_t heads,
                            int64_t width) {
@@ -43,10 +49,12 @@ static attn_tensor by_rows(const struct attn_tape_variable *v, int64_t from, int
 
 static struct attn_tape_variable *attend(const struct attn_pass *p, const struct attn_decoder *d,
                                          const attn_cache *cache, const int64_t *sequences,
-                                         const struct attn_tape_variable *q, int with_alibi) {
+                                         struct attn_block_queries queries, int with_alibi) {
   const struct attn_model_config *c = p->c;
   struct attn_tape *t = p->tape;
+  const struct attn_tape_variable *q = queries.q, *a = queries.additive;
   struct attn_tape_variable *y = attn_tape_variable(t, q->n, c->num_heads * c->value_head_dim);
+  const attn_tensor additive = additive_of(c, a ? a->x : NULL);
   attn_tensor slopes = {p->n->slopes, ATTN_F32, 1, {c->num_heads}, {1}};
   attn_tensor tq = by_rows(q, 0, c->num_heads, c->head_dim),
               ty = by_rows(y, 0, c->num_heads, c->value_head_dim);
@@ -55,8 +63,9 @@ static struct attn_tape_variable *attend(const struct attn_pass *p, const struct
                           .threads = t->host.threads,
                           .workspace = d->workspace,
                           .workspace_bytes = d->workspace_bytes,
-                          .flags = c->scale != 0 ? ATTN_SDPA_SCALE : 0,
-                          .scale = c->scale,
+                          .flags = ATTN_SDPA_SCALE,
+                          .scale = attn_model_score_scale(c),
+                          .additive = a ? &additive : NULL,
                           .alibi = with_alibi ? &slopes : NULL};
   if (attn_tape_is_computing(t))
     t->status = attn_sdpa_forward_cached(&desc, &tq, cache, sequences, q->n, &ty, &t->error);
@@ -64,7 +73,8 @@ static struct attn_tape_variable *attend(const struct attn_pass *p, const struct
 }
 
 static struct attn_tape_variable *attend_self(const void *context, const struct attn_pass *p,
-                                              int64_t block, struct attn_tape_variable *qkv) {
+                                              int64_t block, struct attn_block_queries queries,
+                                              struct attn_tape_variable *qkv) {
   const struct cached_attention *a = context;
   const struct attn_model_config *c = p->c;
   struct attn_tape *t = p->tape;
@@ -73,13 +83,14 @@ static struct attn_tape_variable *attend_self(const void *context, const struct 
   attn_tensor v = by_rows(qkv, values, c->num_kv_heads, c->value_head_dim);
   if (attn_tape_is_computing(t))
     t->status = attn_cache_append(a->d->self[block], a->slots, qkv->n, &k, &v, &t->error);
-  return attend(p, a->d, a->d->self[block], a->slots, qkv, c->positions == ATTN_POSITIONS_ALIBI);
+  return attend(p, a->d, a->d->self[block], a->slots, queries,
+                c->positions == ATTN_POSITIONS_ALIBI);
 }
 
 static struct attn_tape_variable *attend_cross(const void *context, const struct attn_pass *p,
-                                               int64_t block, struct attn_tape_variable *q) {
+                                               int64_t block, struct attn_block_queries queries) {
   const struct cached_attention *a = context;
-  return attend(p, a->d, a->d->cross[block], a->d->sources, q, 0);
+  return attend(p, a->d, a->d->cross[block], a->d->sources, queries, 0);
 }
 
 /* ---- A step ---- */
@@ -207,7 +218,10 @@ static attn_status open_tape(struct attn_decoder *d, attn_error *err) {
  * serves as any pointer. ALiBi needs no more. */
 static attn_status measure_workspace(struct attn_decoder *d, int64_t keys, attn_error *err) {
   const struct attn_model_config *c = &d->network->config;
-  const attn_sdpa desc = {.struct_size = sizeof desc, .threads = d->tape.host.threads};
+  const attn_tensor additive = additive_of(c, d);
+  const attn_sdpa desc = {.struct_size = sizeof desc,
+                          .threads = d->tape.host.threads,
+                          .additive = c->alignment == ATTN_ALIGN_ADDITIVE ? &additive : NULL};
   attn_tensor q = attn_tensor_dense(ATTN_F32, d, d->slots, c->num_heads, 1, c->head_dim);
   attn_tensor k = attn_tensor_dense(ATTN_F32, d, d->slots, c->num_kv_heads, keys, c->head_dim);
   attn_tensor v =

@@ -11,7 +11,7 @@
 #include "network_builder.h"
 #include "philox.h"
 
-enum { ALIGNMENT = 64, PARAMETERS_PER_BLOCK = 18, OTHER_PARAMETERS = 48 };
+enum { ALIGNMENT = 64, PARAMETERS_PER_BLOCK = 20, OTHER_PARAMETERS = 48 };
 
 /* ---- Names ---- */
 
@@ -71,6 +71,19 @@ static struct attn_linear_weights view_rows(struct attn_network_builder *b,
 
 /* ---- Layers ---- */
 
+/* W_h of a head is initialized to keep the variance of q. */
+static const struct attn_tape_variable *add_score(struct attn_network_builder *b,
+                                                  const char *name) {
+  const struct attn_model_config *c = &b->n->config;
+  if (c->alignment == ATTN_ALIGN_ADDITIVE)
+    return attn_network_add(b, name, c->num_heads, c->head_dim, 2, ATTN_INIT_XAVIER);
+  if (c->alignment != ATTN_ALIGN_GENERAL) return NULL;
+  const struct attn_tape_variable *w =
+      attn_network_add(b, name, c->num_heads * c->head_dim, c->head_dim, 2, ATTN_INIT_NORMAL);
+  b->n->parameters[b->n->count - 1].deviation = 1 / sqrt((double)c->head_dim);
+  return w;
+}
+
 static void build_block(struct attn_network_builder *b, struct attn_block_weights *block,
                         int crosses) {
   const struct attn_model_config *c = &b->n->config;
@@ -81,12 +94,14 @@ static void build_block(struct attn_network_builder *b, struct attn_block_weight
                                            q + kv, c->d_model);
   block->self_out =
       attn_network_add_linear(b, "self_attn.out_proj", ".weight", ".bias", c->d_model, out);
+  block->self_score = add_score(b, "self_attn.score_weight");
   if (crosses) {
     struct attn_linear_weights in = attn_network_add_linear(b, "multihead_attn", ".in_proj_weight",
                                                             ".in_proj_bias", q + kv, c->d_model);
     block->cross_q = view_rows(b, in, 0, q), block->cross_kv = view_rows(b, in, q, kv);
     block->cross_out =
         attn_network_add_linear(b, "multihead_attn.out_proj", ".weight", ".bias", c->d_model, out);
+    block->cross_score = add_score(b, "multihead_attn.score_weight");
   }
   block->linear1 = attn_network_add_linear(b, "linear1", ".weight", ".bias", inner, c->d_model);
   block->linear2 =

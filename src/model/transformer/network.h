@@ -33,11 +33,13 @@ struct attn_embedding_weights {
   struct attn_norm_weights norm;
 };
 
-/* self_in, PyTorch's in_proj: rows of q, then k, then v. */
+/* self_in, PyTorch's in_proj: rows of q, then k, then v. A score is a of additive alignment (Hq, E)
+ * or W of general alignment (Hq E, E), else NULL. */
 struct attn_block_weights {
   struct attn_norm_weights norm1, norm2, norm3;
   struct attn_linear_weights self_in, self_out;
   struct attn_linear_weights cross_q, cross_kv, cross_out; /* of an encoder-decoder */
+  const struct attn_tape_variable *self_score, *cross_score;
   struct attn_linear_weights linear1, linear2;
 };
 

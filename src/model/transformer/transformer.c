@@ -14,7 +14,7 @@ struct sequence_attention {
 
 static struct attn_tape_variable *attend(const struct attn_pass *p,
                                          const struct sequence_attention *a, int is_self,
-                                         struct attn_columns q, struct attn_columns k) {
+                                         struct attn_block_queries q, struct attn_columns k) {
   const struct attn_model_config *c = p->c;
   const struct attn_token_batch *keys = is_self ? a->queries : a->keys;
   const struct attn_multihead m = {
@@ -26,26 +26,26 @@ static struct attn_tape_variable *attend(const struct attn_pass *p,
       .cu_seqlens_q = a->queries->starts,
       .cu_seqlens_k = keys->starts,
       .causal = is_self && a->causal,
-      .scale = c->scale,
+      .scale = attn_model_score_scale(c),
       .alibi = is_self && c->positions == ATTN_POSITIONS_ALIBI ? p->n->slopes : NULL};
   struct attn_columns v = {k.of, k.from + c->num_kv_heads * c->head_dim};
-  return attn_tape_attend(p->tape, &m, q, k, v, c->dropout);
+  return attn_tape_attend(p->tape, &m, q.additive, (struct attn_columns){q.q, 0}, k, v, c->dropout);
 }
 
 static struct attn_tape_variable *attend_self(const void *context, const struct attn_pass *p,
-                                              int64_t block, struct attn_tape_variable *qkv) {
+                                              int64_t block, struct attn_block_queries q,
+                                              struct attn_tape_variable *qkv) {
   const struct sequence_attention *a = context;
   (void)block;
-  return attend(p, a, 1, (struct attn_columns){qkv, 0},
-                (struct attn_columns){qkv, p->c->num_heads * p->c->head_dim});
+  return attend(p, a, 1, q, (struct attn_columns){qkv, p->c->num_heads * p->c->head_dim});
 }
 
 static struct attn_tape_variable *attend_cross(const void *context, const struct attn_pass *p,
-                                               int64_t block, struct attn_tape_variable *q) {
+                                               int64_t block, struct attn_block_queries q) {
   const struct sequence_attention *a = context;
   struct attn_tape_variable *kv =
       attn_pass_linear(p, a->memory, p->n->decoder.blocks[block].cross_kv);
-  return attend(p, a, 0, (struct attn_columns){q, 0}, (struct attn_columns){kv, 0});
+  return attend(p, a, 0, q, (struct attn_columns){kv, 0});
 }
 
 /* ---- Encoder, decoder, both ---- */
