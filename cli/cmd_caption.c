@@ -9,6 +9,7 @@
 #include "command.h"
 #include "console.h"
 #include "json_output.h"
+#include "model_input.h"
 #include "picture_files.h"
 
 static const char help[] =
@@ -26,6 +27,7 @@ static const char help[] =
     "                      and print what the word becomes; with pictures, also that picture\n"
     "  --num-beams N       beam search, 0 to 4096 [1: greedy]\n"
     "  --max-new-tokens N  tokens, with the end token [0: the positions of the model]\n"
+    "  --precision P       of the caption: float32 or bf16 [float32]\n"
     "  --seed N            of --examples [0]\n"
     "  --json              one object per picture: caption, log_prob, words with the place\n"
     "                      (row, column) of the highest attention, its weight, the entropy in "
@@ -49,6 +51,7 @@ struct caption_options {
   attn_style style;
   struct attn_cli_pictures pictures;
   attn_generation_config generation;
+  const char *precision;
   int64_t examples, num_beams, seed, threads;
   int show, occlude, json, help;
 };
@@ -408,6 +411,7 @@ int attn_cmd_caption(int argc, char **argv) {
       {"--occlude", OPTION_FLAG, &o.occlude, NULL},
       {"--num-beams", OPTION_INT, &o.num_beams, NULL},
       {"--max-new-tokens", OPTION_INT, &o.generation.max_new_tokens, NULL},
+      {"--precision", OPTION_TEXT, &o.precision, NULL},
       {"--seed", OPTION_INT, &o.seed, NULL},
       {"--threads", OPTION_INT, &o.threads, NULL},
       {"--json", OPTION_FLAG, &o.json, NULL},
@@ -422,6 +426,7 @@ int attn_cmd_caption(int argc, char **argv) {
   if (attn_cli_check_range("caption", "--examples", o.examples, 0, EXAMPLES_MAX) ||
       attn_cli_check_range("caption", "--num-beams", o.num_beams, 0, 4096) ||
       attn_cli_check_range("caption", "--threads", o.threads, 0, ATTN_CLI_MAX_THREADS) ||
+      attn_cli_parse_precision("caption", o.precision, &o.generation.precision) ||
       attn_cli_parse_style("caption", &style, &o.style))
     return EXIT_TROUBLE;
   o.generation.num_beams = (int32_t)o.num_beams, o.generation.threads = (int32_t)o.threads;

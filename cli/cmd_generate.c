@@ -218,10 +218,7 @@ static int set_config(struct generate_options *o) {
   o->config.num_return_sequences = (int32_t)o->num_return_sequences;
   o->config.top_k = (int32_t)o->top_k, o->config.threads = (int32_t)o->threads;
   o->config.seed = (uint64_t)o->seed, o->config.batch_size = (int32_t)o->batch_size;
-  if (!o->precision) return 0;
-  int precision = attn_cli_parse_choice("generate", "--precision", o->precision, precisions, 2);
-  o->config.precision = precision == 1 ? ATTN_BF16 : ATTN_F32;
-  return precision < 0 ? -1 : 0;
+  return attn_cli_parse_precision("generate", o->precision, &o->config.precision);
 }
 
 static int generate_from_operands(const attn_model *model, const struct generate_options *o,

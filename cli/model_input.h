@@ -30,6 +30,9 @@ int attn_cli_check_attention(const char *command, const struct attn_cli_attentio
 attn_attention_kind attn_cli_attention_kind(const struct attn_cli_attention_options *options,
                                             const attn_model *model);
 
+/* float32 or bf16 as ATTN_F32 or ATTN_BF16; NULL is 0. Returns 0, or -1 after a message. */
+int attn_cli_parse_precision(const char *command, const char *text, int32_t *precision);
+
 /* ---- Text that the vocabulary does not cover ---- */
 
 /* Warns on standard error of each span that is read as <unk>, of many only the first few. name: "-"

@@ -5,7 +5,7 @@ from typing import Optional
 
 import numpy as np
 
-from ._core import F32, U8, AttnError, AttnTypeError, check, ffi, integer, make_view, model, new_error
+from ._core import BF16, F32, U8, AttnError, AttnTypeError, check, ffi, integer, make_view, model, new_error
 
 
 @dataclass
@@ -91,7 +91,7 @@ class Captioner:
         if not self.image_size:
             raise AttnError(f"{path}: the model reads texts, not images", "ATTN_ERR_ARGUMENT", "path")
 
-    def __call__(self, image, *, num_beams=1, max_new_tokens=0, threads=0) -> Caption:
+    def __call__(self, image, *, num_beams=1, max_new_tokens=0, precision="float32", threads=0) -> Caption:
         """Captions an image.
 
         Parameters
@@ -102,6 +102,8 @@ class Captioner:
             Beam search; 1: greedy.
         max_new_tokens : int
             With the end token; 0: the positions of the model.
+        precision : str
+            "float32", or "bf16": linear layers multiply values rounded to bf16. Convolutions, cells and alignment are float32.
         threads : int
             0: all.
 
@@ -118,6 +120,9 @@ class Captioner:
         config.struct_size = ffi.sizeof("attn_generation_config")
         config.num_beams = integer(num_beams, "num_beams", 1, 4096)
         config.max_new_tokens = integer(max_new_tokens, "max_new_tokens", 0)
+        if precision not in ("float32", "bf16"):
+            raise AttnError(f'precision must be "float32" or "bf16", got {precision!r}', "ATTN_ERR_ARGUMENT", "precision")
+        config.precision = BF16 if precision == "bf16" else F32
         config.threads = integer(threads, "threads", 0, 1024)
         result, error = ffi.new("attn_generation_result *"), new_error()
         result.struct_size = ffi.sizeof("attn_generation_result")

@@ -1,5 +1,5 @@
-/* clones.h -- loops compiled twice, for AVX2 and for the baseline; the loader chooses one. Without
- * contraction (-ffp-contract=off) both give the same bits. */
+/* clones.h -- loops compiled for AVX-512, for AVX2 and for the baseline; the loader chooses one.
+ * Without contraction (-ffp-contract=off) all give the same bits. */
 #ifndef ATTN_BASE_CLONES_H
 #define ATTN_BASE_CLONES_H
 
@@ -10,7 +10,7 @@
 #ifdef ATTN_CLONES /* the build defines it to get one version */
 #elif defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define ATTN_CLONES __attribute__((target_clones("avx2", "default")))
+#define ATTN_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define ATTN_CLONES
 #endif

@@ -144,7 +144,8 @@ def test_a_text_task_has_no_pictures(attn):
 
 
 @pytest.mark.parametrize("alignment, options", [("additive", []), ("none", []), ("additive", ["--pretrain-encoder", "3"]),
-                                                ("dot", ["--pretrain-encoder", "3", "--freeze-cnn"])])
+                                                ("dot", ["--pretrain-encoder", "3", "--freeze-cnn"]),
+                                                ("additive", ["--precision", "bf16"])])
 def test_a_killed_run_resumes_with_the_same_bits(attn, tmp_path, alignment, options):
     few = [a.replace("{", '{"alignment": "%s", ' % alignment) for a in FEW] + options
     few[few.index("--steps") + 1] = "40"

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "bf16.h"
 #include "decoder.h"
 #include "random.h"
 #include "trace.h"
@@ -109,24 +110,49 @@ static const float *whole(const int32_t *tokens, int64_t count, int64_t of) {
   return y->x;
 }
 
-static void expect_near(const float *got, const float *expected, int count) {
+static void expect_within(const float *got, const float *expected, int count, double bound) {
   for (int v = 0; v < count; v++)
-    if (!(fabs((double)(got[v] - expected[v])) < 2e-4))
+    if (!(fabs((double)(got[v] - expected[v])) < bound))
       fail_msg("%d: %g %g", v, (double)got[v], (double)expected[v]);
 }
 
-/* Slots advance and fork at random; each is compared with the whole pass at every step. */
+static void expect_near(const float *got, const float *expected, int count) {
+  expect_within(got, expected, count, 2e-4);
+}
+
+/* The layout of the decoder's weights, as in test_decoder.c. */
+enum standing { PLAIN, PACKED, PACKED_BF16, STANDINGS };
+
+/* Packs all layers; the whole pass then uses bf16 too. */
+static struct attn_packed_weights *pack_as(enum standing how, uint16_t **bf16) {
+  struct attn_packed_weights *pack = NULL;
+  const struct attn_host host = {.threads = 1};
+  tape.bf16 = encoding.bf16 = how == PACKED_BF16;
+  if (how == PLAIN) return NULL;
+  assert_int_equal(attn_packed_weights_new(network, how == PACKED_BF16, 0, &pack, NULL), ATTN_OK);
+  if (how == PACKED) return pack;
+  *bf16 = malloc((size_t)network->parameter_count * sizeof **bf16);
+  attn_network_set_bf16(network, *bf16);
+  attn_convert_to_bf16(&host, *bf16, network->parameters[0].value.x, network->parameter_count);
+  return pack;
+}
+
+/* Slots advance and fork at random; each is compared with the whole pass at every step. In bf16 the
+ * last bit of a sum may decide how an input is rounded, by one part in 2^8. */
 static void steps_equal_the_whole_pass(void **state) {
   enum { SLOTS = 5, ROUNDS = 20 };
   (void)state;
-  for (int v = 0; v < VARIANTS; v++) {
+  for (int v = 0; v < VARIANTS * STANDINGS; v++) {
+    const enum standing how = (enum standing)(v % STANDINGS);
+    uint16_t *bf16 = NULL;
     int32_t read[SLOTS][LENGTH];
     int64_t counts[SLOTS] = {0}, of[SLOTS] = {0, 1, 2, 0, 0};
     struct attn_decoder *d;
-    open_network(variants[v]);
+    open_network(variants[v / STANDINGS]);
+    struct attn_packed_weights *pack = pack_as(how, &bf16);
     struct attn_tape_variable *memory =
         (attn_tape_start(&encoding), attn_transformer_encode(network, &encoding, &images));
-    assert_int_equal(attn_decoder_new(network, NULL, memory, &images, SLOTS, LENGTH, 1, &d, NULL),
+    assert_int_equal(attn_decoder_new(network, pack, memory, &images, SLOTS, LENGTH, 1, &d, NULL),
                      ATTN_OK);
     for (int round = 0; round < ROUNDS; round++) {
       int64_t slots[SLOTS], count = 0;
@@ -146,12 +172,14 @@ static void steps_equal_the_whole_pass(void **state) {
       assert_int_equal(attn_decoder_step(d, count, slots, next, &logits, NULL), ATTN_OK);
       for (int64_t n = 0; n < count; n++) {
         int64_t s = slots[n];
-        expect_near(logits + n * WORDS, whole(read[s], counts[s], of[s]) + (counts[s] - 1) * WORDS,
-                    WORDS);
+        expect_within(logits + n * WORDS,
+                      whole(read[s], counts[s], of[s]) + (counts[s] - 1) * WORDS, WORDS,
+                      how == PACKED_BF16 ? 0x1p-5 : 2e-4);
       }
     }
-    attn_decoder_free(d), close_network();
+    attn_decoder_free(d), attn_packed_weights_free(pack), close_network(), free(bf16);
   }
+  tape.bf16 = encoding.bf16 = 0;
 }
 
 /* A slot takes max_positions tokens and no more. */

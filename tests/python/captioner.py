@@ -119,11 +119,11 @@ class Captioner(nn.Module):
         if self.c["alignment"] != "none":
             a = self.weights(h, z, keys)
             context = (a[:, None] @ z)[:, 0]
-            gates = gates + context @ self.names["decoder.cell.weight_ch"].T
+            gates = gates + F.linear(context, self.names["decoder.cell.weight_ch"])
         h_gates = F.linear(h, self.names["decoder.cell.weight_hh"], self.names["decoder.cell.bias_hh"])
         h, c = self.cell(gates, h_gates, h, c)
         y = word + self.linear("decoder.out_hidden", h)
-        return h, c, y if context is None else y + context @ self.names["decoder.out_context.weight"].T, a
+        return h, c, y if context is None else y + self.linear("decoder.out_context", context), a
 
     def forward(self, images, target):
         """target (N, T) token ids; returns the logits (N, T, V), and the weights (N, T, P) of a recurrent decoder."""

@@ -41,13 +41,15 @@ def png(rgb):
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
-@pytest.mark.parametrize("beams, most", [(1, 5), (1, 0), (3, 7)])
-def test_captions_are_those_of_the_command(path, image, tmp_path, beams, most):
+@pytest.mark.parametrize("beams, most, precision", [(1, 5, "float32"), (1, 0, "float32"), (3, 7, "bf16"), (1, 5, "bf16")])
+def test_captions_are_those_of_the_command(path, image, tmp_path, beams, most, precision):
     (tmp_path / "a.png").write_bytes(png(image))
     done = subprocess.run([ATTN, "caption", path, tmp_path / "a.png", "--json", "--num-beams", str(beams), "--max-new-tokens",
-                           str(most)], check=True, capture_output=True)
+                           str(most), "--precision", precision], check=True, capture_output=True)
     expected = json.loads(done.stdout)
-    found = attn.Captioner(path)(image, num_beams=beams, max_new_tokens=most)
+    model = attn.Captioner(path)
+    found = model(image, num_beams=beams, max_new_tokens=most, precision=precision)
+    assert (found.log_prob == model(image, num_beams=beams, max_new_tokens=most).log_prob) == (precision == "float32")
     assert (found.text, found.log_prob) == (expected["caption"], expected["log_prob"]) and str(found) == found.text
     assert found.tokens == [w["word"] for w in expected["words"]]
     for word, weights in zip(expected["words"], found.weights if found.tokens else []):
@@ -90,6 +92,8 @@ def test_errors(path, image, tmp_path):
                          (image[..., :2], attn.AttnError), (image[:0], attn.AttnError)):
         with pytest.raises(error, match="image"):
             model(wrong)
+    with pytest.raises(attn.AttnError, match="precision must be"):
+        model(image, precision="int8")
     with pytest.raises(attn.AttnError, match="num_beams"):
         model(image, num_beams=0)
     with pytest.raises(attn.AttnError, match="missing.safetensors"):

@@ -198,7 +198,7 @@ def train(model, config, training, steps, batch, path):
     return load_file(to), load_file(f"{to}.first"), load_file(f"{to}.last"), [[*map(float, l.split())] for l in said]
 
 
-def pieces(name, x, whole):
+def pieces(name, x, whole=False):
     """Splits in_proj_bias into q's and v's. k's does not affect the softmax of dot products, so its gradient is only
     rounding."""
     if "in_proj_bias" not in name or whole:

@@ -27,6 +27,19 @@ static attn_status add_block(struct attn_packed_weights *p, const struct attn_bl
   return status;
 }
 
+/* Of a captioner: each word's layers; with bf16 those that read an image once, too. */
+static attn_status add_captioner(struct attn_packed_weights *p, const struct attn_network *n,
+                                 attn_error *err) {
+  const struct attn_recurrent_weights *r = &n->recurrent;
+  const struct attn_linear_weights all[] = {
+      r->input, r->context, r->hidden,  r->query,   r->out_hidden,       r->out_context,
+      r->key,   r->vector,  r->first_h, r->first_c, n->vision.projection};
+  const size_t count = p->bf16 ? sizeof all / sizeof *all : 6;
+  attn_status status = ATTN_OK;
+  for (size_t k = 0; k < count && !status; k++) status = add(p, all[k], err);
+  return status;
+}
+
 attn_status attn_packed_weights_new(const struct attn_network *n, int bf16, int64_t min,
                                     struct attn_packed_weights **pack, attn_error *err) {
   struct attn_packed_weights *p = calloc(1, sizeof *p + (size_t)n->linears * sizeof *p->of);
@@ -34,6 +47,7 @@ attn_status attn_packed_weights_new(const struct attn_network *n, int bf16, int6
   p->bf16 = bf16, p->min = min, p->count = n->linears;
   attn_status status = add(p, n->transform, err);
   if (!status) status = add(p, n->output, err);
+  if (!status) status = add_captioner(p, n, err);
   for (int64_t l = 0; l < n->decoder.num_blocks && !status; l++) {
     status = add_block(p, &n->decoder.blocks[l], err);
     if (!status && bf16) status = add(p, n->decoder.blocks[l].cross_kv, err);
