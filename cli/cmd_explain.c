@@ -17,6 +17,10 @@ static const char help[] =
     "                      R and C are indices from 0 or token names: weights[cats,I]. A name of\n"
     "                      digits, or with a comma or bracket, needs quotes: weights[\"2\",0].\n"
     "                      Prefixes select one of several: example 2: head 1: weights[2,0]\n"
+    "  --gradients         how the loss depends on each number, from the output back to the "
+    "inputs;\n"
+    "                      --cell 'd_q[0,1]' works out one gradient\n"
+    "  --loss NAME[R,C]    the number whose gradients are computed [the sum of the output]\n"
     "  --json              one object per file (docs/explain.schema.json)\n"
     "  --svg, --png, --html FILE\n"
     "                      every step as a picture: matrices, weights as heat maps, queries and\n"
@@ -42,14 +46,15 @@ static const char help[] =
     "examples:\n"
     "  attn explain lesson.md\n"
     "  attn explain lesson.md --cell 'weights[0,1]' --lang ja\n"
+    "  attn explain lesson.md --cell 'd_scores[0,1]' --loss 'output[0,0]'\n"
     "  attn explain lesson.md --html lesson.html\n"
     "  attn explain lesson.md --svg lesson.svg --lang ja --precision 2\n"
     "  attn explain dates.safetensors --input '12 May 1991' --cell 'weights[0,7]'\n";
 
 struct explain_options {
   attn_style style;
-  const char *cell;
-  int json, lesson, help;
+  const char *cell, *loss;
+  int json, lesson, gradients, help;
   struct attn_cli_pictures pictures;
   struct attn_cli_attention_options attention; /* of a model */
 };
@@ -81,6 +86,35 @@ static attn_status explain(const attn_lesson *lesson, const struct explain_optio
   if (o->cell) return attn_lesson_explain_cell(lesson, o->cell, &o->style, &sink, err);
   if (o->json) return attn_lesson_explain_json(lesson, &sink, err);
   return attn_lesson_explain(lesson, &o->style, &sink, err);
+}
+
+/* ---- Gradients ---- */
+
+/* "d_q[0,1]", perhaps after "example 2: head 1:". */
+static int is_gradient(const char *cell) {
+  const char *open = cell ? strchr(cell, '[') : NULL, *at = open;
+  while (at && at > cell && at[-1] != ' ' && at[-1] != ':') at--;
+  return open && open - at > 2 && (at[0] == 'd' || at[0] == 'D') && at[1] == '_';
+}
+
+static attn_status explain_gradients(const attn_lesson *lesson, const struct explain_options *o,
+                                     attn_error *err) {
+  attn_cell_address loss;
+  attn_lesson *gradients = NULL;
+  attn_status status = o->loss ? attn_lesson_find_cell(lesson, o->loss, &loss, err) : ATTN_OK;
+  if (!status) status = attn_lesson_gradients(lesson, o->loss ? &loss : NULL, &gradients, err);
+  if (!status) status = explain(gradients, o, err);
+  attn_lesson_free(gradients);
+  return status;
+}
+
+/* A step of the document that is called d_... has precedence. */
+static attn_status explain_any(const attn_lesson *lesson, const struct explain_options *o,
+                               attn_error *err) {
+  attn_cell_address unused;
+  int is_own = o->cell && !attn_lesson_find_cell(lesson, o->cell, &unused, NULL);
+  int wants = o->gradients || o->loss || (is_gradient(o->cell) && !is_own);
+  return (wants ? explain_gradients : explain)(lesson, o, err);
 }
 
 /* ---- A head of a model ---- */
@@ -127,7 +161,7 @@ static int explain_file(const char *path, const void *options) {
   attn_status status =
       is_model(o) ? read_head(path, o, &lesson, &err) : attn_cli_read_lesson(path, &lesson, &err);
   int is_read = !status, result = EXIT_TROUBLE;
-  if (!status) status = explain(lesson, o, &err);
+  if (!status) status = explain_any(lesson, o, &err);
   if (status) /* after reading, ATTN_ERR_FILE is about the picture */
     result =
         attn_cli_report_error("explain", is_read && status == ATTN_ERR_FILE ? NULL : path, &err);
@@ -144,9 +178,12 @@ static const char *conflict(const struct explain_options *o, int files) {
   if (o->cell && o->json) return "--cell writes text; leave out --json";
   if (pictures && (o->cell || o->json))
     return "--svg, --png and --html draw every step; leave out --cell and --json";
+  if (pictures && (o->gradients || o->loss))
+    return "--gradients writes text and JSON; leave out --svg, --png and --html";
   if (pictures && files > 1) return "a picture shows one file; run attn explain once per file";
-  if (o->lesson && (o->cell || o->json || pictures))
-    return "--lesson writes the worked example; leave out --cell, --json and pictures";
+  if (o->lesson && (o->cell || o->json || o->gradients || o->loss || pictures))
+    return "--lesson writes the worked example; leave out --cell, --gradients, --loss, --json and "
+           "pictures";
   if (!is_model(o) && (a->kind || o->lesson || a->layer > 1 || a->head > 1 || a->threads))
     return "--kind, --layer, --head, --threads and --lesson apply to a model; give --input TEXT";
   return NULL;
@@ -157,6 +194,8 @@ int attn_cmd_explain(int argc, char **argv) {
   struct attn_cli_style_options style = ATTN_CLI_STYLE_DEFAULTS;
   int files;
   const struct attn_cli_option table[] = {{"--cell", OPTION_TEXT, &o.cell, NULL},
+                                          {"--gradients", OPTION_FLAG, &o.gradients, NULL},
+                                          {"--loss", OPTION_TEXT, &o.loss, NULL},
                                           {"--json", OPTION_FLAG, &o.json, NULL},
                                           {"--lesson", OPTION_FLAG, &o.lesson, NULL},
                                           ATTN_CLI_PICTURE_OPTIONS(&o.pictures),

@@ -31,6 +31,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   attn_lesson_explain(lesson, &style, &sink, &err);
   attn_lesson_explain_json(lesson, &sink, &err);
   attn_lesson_explain_cell(lesson, "weights[0,0]", NULL, &sink, &err);
+  attn_lesson *gradients;
+  if (attn_lesson_gradients(lesson, NULL, &gradients, &err) == ATTN_OK) {
+    attn_lesson_explain(gradients, &style, &sink, &err);
+    attn_lesson_explain_cell(gradients, "d_q[0,0]", NULL, &sink, &err);
+    attn_lesson_free(gradients);
+  }
   attn_lesson_draw(lesson, ATTN_PICTURE_HTML, NULL, &sink, &err);
   if (size < 512 && size % 16 == 0)
     attn_lesson_draw(lesson, ATTN_PICTURE_PNG, NULL, &sink, &err); /* slower */

@@ -96,6 +96,8 @@ typedef enum attn_step_op {
   ATTN_OP_POSITIONS,     /* the sine and cosine table: scalar = first k (0 or 1); rows and cols as set */
   ATTN_OP_TANH,          /* tanh(a), element by element */
   ATTN_OP_SHIFT,         /* a minus the largest value of its row (axis 1) or column (axis 0) */
+  ATTN_OP_SOFTMAX_GRADIENT, /* of softmax along axis, p = a and the gradient g = b of p: p (g - sum p g) */
+  ATTN_OP_COLUMNS,       /* columns of a from scalar on, as many as set */
   ATTN_OP_COUNT,         /* how many operations there are */
 } attn_step_op;
 
@@ -116,7 +118,11 @@ typedef struct attn_step {
   int32_t uncertain;   /* 1: its role is a guess: its values are never judged wrong */
   char *symbol;   /* its name in the document: "W^Q", "Scaled E", "scaled_weights"; never NULL */
   attn_matrix exact; /* the exact values: those of a GIVEN, else computed from them in double */
+  int32_t gradient_of; /* of attn_lesson_gradients: 1 + the index of the step whose gradient, or part of
+                          whose gradient, it is; ATTN_GRADIENT_PART on the way to one; 0 else */
 } attn_step;
+
+#define ATTN_GRADIENT_PART (-1)
 
 typedef enum attn_orientation {
   ATTN_QUERIES_IN_ROWS = 0,    /* scores[i][j]: query i, key j; softmax along rows */
@@ -290,6 +296,34 @@ ATTN_API attn_status attn_lesson_explain_json(const attn_lesson *lesson, const a
 ATTN_API attn_status attn_lesson_explain_cell(const attn_lesson *lesson, const char *cell,
                                               const attn_style *style, const attn_sink *sink,
                                               attn_error *err);
+
+/** One value of a lesson: indices from 0. */
+typedef struct attn_cell_address {
+  int32_t example, step, row, col;
+} attn_cell_address;
+
+/** Finds the value that a cell of attn_lesson_explain_cell names. Errors: as there. */
+ATTN_API attn_status attn_lesson_find_cell(const attn_lesson *lesson, const char *cell,
+                                           attn_cell_address *address, attn_error *err);
+
+/**
+ * Adds the gradients of a loss L to the steps of each example, as steps: d_Q = dL/dQ is computed from
+ * d_scores and K, and so on from the output back to the inputs. The functions that explain, print and
+ * draw lessons take the result. Steps of gradients are called d_Q, d_scores ...; of several
+ * contributions to one gradient each is a step, "d_X by Q".
+ *
+ *   lesson     in   must outlive the result, which shares its matrices and texts
+ *   loss       in   L is this value; examples without it are copied. NULL: the sum of the values of
+ *                   each example's outputs (projected, concatenated or of each head)
+ *   gradients  out  owned by the caller, freed by attn_lesson_free; NULL on failure
+ *
+ * Accuracy  double precision, as the other steps.
+ * Errors    ATTN_ERR_ARGUMENT: no example has gradients, as it has no output or a step whose rule is not
+ *           known: additive alignment, tanh, exponentials outside a softmax. ATTN_ERR_MEMORY.
+ * Cost      about twice that of the steps.
+ */
+ATTN_API attn_status attn_lesson_gradients(const attn_lesson *lesson, const attn_cell_address *loss,
+                                           attn_lesson **gradients, attn_error *err);
 
 /** Writes a check as text: verdict, each step, the first wrong cell with its computation and cause,
     and the numbers that were not read. */

@@ -180,6 +180,23 @@ attn_status attn_eval_shift(const attn_step *step, const attn_matrix *const *ope
   return status;
 }
 
+/* p (g - sum p g), the sum along the line. */
+attn_status attn_eval_softmax_gradient(const attn_step *step, const attn_matrix *const *operand,
+                                       struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  matrix p = operand[0], g = operand[1];
+  int axis = step->axis;
+  if (p->rows != g->rows || p->cols != g->cols) return misfit(p, g, "gradient of softmax", err);
+  attn_status status = make(pool, p->rows, p->cols, out, err);
+  for (int32_t l = 0; l < lines(p, axis) && !status; l++) {
+    double sum = 0;
+    for (int32_t k = 0; k < length(p, axis); k++)
+      sum += line_get(p, axis, l, k) * line_get(g, axis, l, k);
+    for (int32_t k = 0; k < length(p, axis); k++)
+      line_set(out, axis, l, k, line_get(p, axis, l, k) * (line_get(g, axis, l, k) - sum));
+  }
+  return status;
+}
+
 /* ---- element by element ---- */
 
 /* b may be one row, one column or one value that is broadcast. */
@@ -273,6 +290,19 @@ attn_status attn_eval_append(const attn_step *step, const attn_matrix *const *op
   for (int32_t n = 0; !status && n < count; at += operand[n]->cols, n++)
     for (int32_t i = 0; i < out->rows; i++)
       for (int32_t j = 0; j < operand[n]->cols; j++) set(out, i, at + j, get(operand[n], i, j));
+  return status;
+}
+
+attn_status attn_eval_columns(const attn_step *step, const attn_matrix *const *operand,
+                              struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  matrix a = operand[0];
+  const int32_t from = (int32_t)step->scalar, cols = step->exact.cols;
+  if (!(step->scalar >= 0 && step->scalar <= a->cols) || cols > a->cols - from)
+    return attn_fail(err, ATTN_ERR_SHAPE, NULL, "columns %g and %d more: there are %d",
+                     step->scalar, (int)cols, (int)a->cols);
+  attn_status status = make(pool, a->rows, cols, out, err);
+  for (int32_t i = 0; i < a->rows && !status; i++)
+    for (int32_t j = 0; j < cols; j++) set(out, i, j, get(a, i, from + j));
   return status;
 }
 

@@ -223,6 +223,30 @@ attn_status attn_interval_softmax(const attn_step *step, intervals const *o, dou
   return status;
 }
 
+/* p (g - sum p g), each operation over intervals. */
+attn_status attn_interval_softmax_gradient(const attn_step *step, intervals const *o, double slack,
+                                           struct attn_pool *pool, struct attn_interval_matrix *out,
+                                           attn_error *err) {
+  intervals p = o[0], g = o[1];
+  int axis = step->axis;
+  (void)slack;
+  attn_status status = make(pool, p->lo.rows, p->lo.cols, out, err);
+  for (int32_t l = 0; l < lines(p, axis) && !status; l++) {
+    struct attn_interval sum = {0, 0};
+    for (int32_t k = 0; k < length(p, axis); k++) {
+      struct attn_interval x = times(line_get(p, axis, l, k), line_get(g, axis, l, k));
+      sum.lo += x.lo, sum.hi += x.hi;
+    }
+    for (int32_t k = 0; k < length(p, axis); k++) {
+      struct attn_interval x = line_get(g, axis, l, k);
+      line_set(
+          out, axis, l, k,
+          times(line_get(p, axis, l, k), (struct attn_interval){x.lo - sum.hi, x.hi - sum.lo}));
+    }
+  }
+  return status;
+}
+
 attn_status attn_interval_quotient(const attn_step *step, intervals const *o, double slack,
                                    struct attn_pool *pool, struct attn_interval_matrix *out,
                                    attn_error *err) {

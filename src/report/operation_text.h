@@ -39,8 +39,8 @@ attn_explain_step attn_explain_product;
 attn_write_working attn_write_product, attn_write_transpose, attn_write_divide, attn_write_mask,
     attn_write_softmax, attn_write_exp, attn_write_sum, attn_write_quotient, attn_write_add,
     attn_write_append, attn_write_general, attn_write_additive, attn_write_positions,
-    attn_write_tanh, attn_write_shift;
+    attn_write_tanh, attn_write_shift, attn_write_softmax_gradient, attn_write_columns;
 attn_visit_operands attn_visit_product, attn_visit_transpose, attn_visit_line, attn_visit_broadcast,
-    attn_visit_append, attn_visit_alignment;
+    attn_visit_append, attn_visit_alignment, attn_visit_lines, attn_visit_columns;
 
 #endif

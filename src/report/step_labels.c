@@ -20,6 +20,7 @@ static enum attn_step_axis by_operation(const attn_example *e, const attn_step *
 
 enum attn_step_axis attn_step_axis(const attn_example *e, const attn_step *s, int axis) {
   int columns = e->orientation == ATTN_QUERIES_IN_COLUMNS;
+  if (s->gradient_of > 0) return attn_step_axis(e, &e->step[s->gradient_of - 1], axis);
   switch (s->name) {
     case ATTN_STEP_X:
     case ATTN_STEP_K:

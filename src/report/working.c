@@ -242,6 +242,36 @@ void attn_write_divide(const struct attn_worked_cell *w) {
   attn_out_factor(w->out, w->step->scalar);
 }
 
+/* "weights[a,b] × (d_weights[a,b] - weights[a,:]·d_weights[a,:]) = 0.3 × (2 - (0.3×2 + 0.7×1))" */
+void attn_write_softmax_gradient(const struct attn_worked_cell *w) {
+  const attn_matrix *p = matrix(w, 0), *g = matrix(w, 1);
+  const int axis = w->step->axis, count = axis ? p->cols : p->rows;
+  const int32_t row = axis ? w->row : -1, col = axis ? -1 : w->col;
+  double sum = 0;
+  for (int32_t k = 0; k < count; k++)
+    sum += axis ? at(p, w->row, k) * at(g, w->row, k) : at(p, k, w->col) * at(g, k, w->col);
+  put_address(w, 0, w->row, w->col), attn_out_flow(w->out, "×(");
+  put_address(w, 1, w->row, w->col), attn_out_flow(w->out, " - ");
+  put_address(w, 0, row, col), attn_out_flow(w->out, "·"), put_address(w, 1, row, col);
+  attn_out_flow(w->out, ") = ");
+  attn_out_factor(w->out, value_of(w, 0)), attn_out_flow(w->out, "×(");
+  attn_out_factor(w->out, value_of(w, 1)), attn_out_flow(w->out, " - (");
+  for (int32_t k = 0; k < count && !cut(w, k, count); k++) {
+    if (k) attn_out_flow(w->out, " + ");
+    attn_out_factor(w->out, axis ? at(p, w->row, k) : at(p, k, w->col));
+    attn_out_flow(w->out, "×");
+    attn_out_factor(w->out, axis ? at(g, w->row, k) : at(g, k, w->col));
+  }
+  attn_out_flow(w->out, ")) = ");
+  attn_out_factor(w->out, value_of(w, 0)), attn_out_flow(w->out, "×(");
+  attn_out_factor(w->out, value_of(w, 1)), attn_out_flow(w->out, " - ");
+  attn_out_factor(w->out, sum), attn_out_flow(w->out, ")");
+}
+
+void attn_write_columns(const struct attn_worked_cell *w) {
+  put_address(w, 0, w->row, w->col + (int32_t)w->step->scalar);
+}
+
 /* The value, then the mask's cell as the reason. */
 void attn_write_mask(const struct attn_worked_cell *w) {
   int sees = value_of(w, 1) != 0;
@@ -323,6 +353,15 @@ void attn_visit_transpose(const struct attn_worked_cell *w, attn_cell_visit visi
 
 void attn_visit_line(const struct attn_worked_cell *w, attn_cell_visit visit, void *context) {
   visit_cells(w, 0, w->step->axis ? w->row : -1, w->step->axis ? -1 : w->col, visit, context);
+}
+
+void attn_visit_lines(const struct attn_worked_cell *w, attn_cell_visit visit, void *context) {
+  for (int n = 0; n < 2; n++)
+    visit_cells(w, n, w->step->axis ? w->row : -1, w->step->axis ? -1 : w->col, visit, context);
+}
+
+void attn_visit_columns(const struct attn_worked_cell *w, attn_cell_visit visit, void *context) {
+  visit(context, w->step->operand[0], w->row, w->col + (int32_t)w->step->scalar);
 }
 
 void attn_visit_append(const struct attn_worked_cell *w, attn_cell_visit visit, void *context) {

@@ -198,6 +198,39 @@ static const char *const messages[MESSAGE_COUNT][2] = {
     [MESSAGE_WHAT_ADD] = {"Added element by element.", "対応する要素どうしを足します。"},
     [MESSAGE_WHAT_APPEND] = {"Concatenated: each row gets longer.", "各行を横に連結します。"},
 
+    /* ---- explain: gradients ---- */
+    [MESSAGE_GRADIENT] = {"Gradient", "勾配"},
+    [MESSAGE_WHAT_GRADIENT] =
+        {"d_A has one value for each value of A: by how much L changes if that value grows by a "
+         "little, divided by how much it grows. It is computed from the loss backwards: each step "
+         "passes its gradient to the steps that it was computed from.",
+         "d_A は A の各値に一つずつあり、その値を少し増やしたときの L "
+         "の変化を、増やした量で割ったものです。損失から逆向きに計算します。各ステップは、自分の"
+         "計算に使ったステップへ勾配を渡します。"},
+    [MESSAGE_LOSS_SUM] = {"The loss is L = the sum of all values of {0}, so each of them has the "
+                          "gradient 1.",
+                          "損失 L は {0} のすべての値の和です。したがって各値の勾配は 1 です。"},
+    [MESSAGE_LOSS_CELL] = {"The loss is L = {0}: its gradient is 1, that of the others 0.",
+                           "損失 L は {0} です。その勾配は 1、ほかの値の勾配は 0 です。"},
+    [MESSAGE_GRADIENT_PRODUCT] = {"Rule of products: for C = A B, d_A = d_C B^T and d_B = A^T d_C.",
+                                  "積の規則：C = A B のとき、d_A = d_C B^T、d_B = A^T d_C です。"},
+    [MESSAGE_GRADIENT_SOFTMAX] =
+        {"Rule of softmax: d_z = p × (d_p - the mean of d_p, weighted by p). So the gradients of "
+         "the "
+         "scores of one query sum to 0, and a weight near 0 or 1 passes on almost nothing.",
+         "ソフトマックスの規則：d_z = p × (d_p - d_p を p "
+         "で重み付けした平均)。そのため一つのクエリのスコアの勾配の和は 0 で、0 や 1 "
+         "に近い重みは勾配をほとんど通しません。"},
+    [MESSAGE_GRADIENT_SCALED] =
+        {"Rule of scaling: what divides the values divides their gradients.",
+         "スケーリングの規則：値を割る数で、勾配も割ります。"},
+    [MESSAGE_GRADIENT_MASKED] = {"Rule of masks: hidden values have the gradient 0.",
+                                 "マスクの規則：隠された値の勾配は 0 です。"},
+    [MESSAGE_GRADIENT_SUM] = {"Used more than once: the gradient is the sum of the contributions.",
+                              "二か所以上で使われるので、勾配はそれぞれの寄与の和です。"},
+    [MESSAGE_GRADIENT_MOVED] = {"The same values at the places that they came from.",
+                                "もとの位置に戻した同じ値です。"},
+
     /* ---- explain: numbers worked out ---- */
     [MESSAGE_ONE_CELL] = {"One value worked out: ", "一つの値の計算："},
     [MESSAGE_ONE_ROW] = {"The row of {0} in full:", "{0}の行をすべて計算すると："},

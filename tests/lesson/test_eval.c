@@ -127,6 +127,29 @@ static void test_less_the_largest(void **state) {
   expect((struct scene){ATTN_OP_SHIFT, 1, 0, 1, {none}}, RIGHT(1, 2, -INFINITY, -INFINITY));
 }
 
+/* p (g - p . g): of p = (1/4, 3/4) and g = (4, 0), p . g = 1. A line that sees nothing has none. */
+static void test_the_gradient_of_softmax(void **state) {
+  (void)state;
+  attn_matrix p = MATRIX(2, 2, 0.25, 0.75, 0, 0), g = MATRIX(2, 2, 4, 0, 5, 6);
+  attn_matrix down = MATRIX(2, 1, 0.25, 0.75), of = MATRIX(2, 1, 4, 0);
+  expect((struct scene){ATTN_OP_SOFTMAX_GRADIENT, 1, 0, 2, {p, g}}, RIGHT(2, 2, 0.75, -0.75, 0, 0));
+  expect((struct scene){ATTN_OP_SOFTMAX_GRADIENT, 0, 0, 2, {down, of}}, RIGHT(2, 1, 0.75, -0.75));
+}
+
+static void test_columns(void **state) {
+  (void)state;
+  attn_matrix a = a23(), out;
+  const attn_matrix *operand[] = {&a};
+  attn_step step = {.op = ATTN_OP_COLUMNS, .operands = 1, .scalar = 1, .exact = {0, 2, NULL}};
+  assert_int_equal(attn_eval_step(&step, operand, pool, &out, NULL), ATTN_OK);
+  assert_int_equal(out.cols, 2);
+  assert_true(out.at[0] == 2 && out.at[1] == 3 && out.at[2] == 5 && out.at[3] == 6);
+  step.scalar = 2; /* one column is left */
+  assert_int_equal(attn_eval_step(&step, operand, pool, &out, NULL), ATTN_ERR_SHAPE);
+  step.scalar = -1;
+  assert_int_equal(attn_eval_step(&step, operand, pool, &out, NULL), ATTN_ERR_SHAPE);
+}
+
 static void test_sums_and_quotients(void **state) {
   (void)state;
   attn_matrix rows = MATRIX(2, 1, 2, 0), cols = MATRIX(1, 3, 1, 2, 4);
@@ -260,14 +283,27 @@ static void expect_inside(const struct interval_scene *s) {
 
 static void test_an_interval_contains_every_value(void **state) {
   (void)state;
-  static const struct interval_scene scenes[] = {
-      {ATTN_OP_MATMUL, 1, 2, 0},    {ATTN_OP_MATMUL_NT, 1, 2, 0}, {ATTN_OP_MATMUL_TN, 1, 2, 0},
-      {ATTN_OP_DIVIDE, 1, 1, 1.5},  {ATTN_OP_DIVIDE, 1, 1, -2},   {ATTN_OP_EXP, 1, 1, 0},
-      {ATTN_OP_SOFTMAX, 1, 1, 0},   {ATTN_OP_SOFTMAX, 0, 1, 0},   {ATTN_OP_SUM, 1, 1, 0},
-      {ATTN_OP_SUM, 0, 1, 0},       {ATTN_OP_QUOTIENT, 1, 2, 0},  {ATTN_OP_QUOTIENT, 0, 2, 0},
-      {ATTN_OP_ADD, 1, 2, 0},       {ATTN_OP_GENERAL, 1, 3, 0},   {ATTN_OP_ADDITIVE, 1, 5, 0},
-      {ATTN_OP_TRANSPOSE, 1, 1, 0}, {ATTN_OP_TANH, 1, 1, 0},      {ATTN_OP_SHIFT, 1, 1, 0},
-      {ATTN_OP_SHIFT, 0, 1, 0}};
+  static const struct interval_scene scenes[] = {{ATTN_OP_MATMUL, 1, 2, 0},
+                                                 {ATTN_OP_MATMUL_NT, 1, 2, 0},
+                                                 {ATTN_OP_MATMUL_TN, 1, 2, 0},
+                                                 {ATTN_OP_DIVIDE, 1, 1, 1.5},
+                                                 {ATTN_OP_DIVIDE, 1, 1, -2},
+                                                 {ATTN_OP_EXP, 1, 1, 0},
+                                                 {ATTN_OP_SOFTMAX, 1, 1, 0},
+                                                 {ATTN_OP_SOFTMAX, 0, 1, 0},
+                                                 {ATTN_OP_SUM, 1, 1, 0},
+                                                 {ATTN_OP_SUM, 0, 1, 0},
+                                                 {ATTN_OP_QUOTIENT, 1, 2, 0},
+                                                 {ATTN_OP_QUOTIENT, 0, 2, 0},
+                                                 {ATTN_OP_ADD, 1, 2, 0},
+                                                 {ATTN_OP_GENERAL, 1, 3, 0},
+                                                 {ATTN_OP_ADDITIVE, 1, 5, 0},
+                                                 {ATTN_OP_TRANSPOSE, 1, 1, 0},
+                                                 {ATTN_OP_TANH, 1, 1, 0},
+                                                 {ATTN_OP_SHIFT, 1, 1, 0},
+                                                 {ATTN_OP_SHIFT, 0, 1, 0},
+                                                 {ATTN_OP_SOFTMAX_GRADIENT, 1, 2, 0},
+                                                 {ATTN_OP_SOFTMAX_GRADIENT, 0, 2, 0}};
   for (size_t n = 0; n < sizeof scenes / sizeof *scenes; n++)
     for (int round = 0; round < 20; round++) expect_inside(&scenes[n]);
 }
@@ -295,6 +331,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_element_by_element),
       cmocka_unit_test(test_softmax),
       cmocka_unit_test(test_less_the_largest),
+      cmocka_unit_test(test_the_gradient_of_softmax),
+      cmocka_unit_test(test_columns),
       cmocka_unit_test(test_sums_and_quotients),
       cmocka_unit_test(test_alignments),
       cmocka_unit_test(test_positions),

@@ -115,6 +115,8 @@ static const char *const OPS[ATTN_OP_COUNT] = {
     [ATTN_OP_ADDITIVE] = "additive",
     [ATTN_OP_TANH] = "tanh",
     [ATTN_OP_SHIFT] = "shift",
+    [ATTN_OP_SOFTMAX_GRADIENT] = "softmax_gradient",
+    [ATTN_OP_COLUMNS] = "columns",
 };
 
 static const char *const MASKS[] = {

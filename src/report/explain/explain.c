@@ -206,16 +206,24 @@ void attn_explain_product(struct attn_explanation *t, const attn_step *s) {
 
 void attn_explain_values(struct attn_explanation *t, const attn_step *s) {
   const struct attn_operation_text *operation = attn_operation_text(s->op);
+  if (s->gradient_of) {
+    attn_explain_gradient(t, s);
+    return;
+  }
   if (!operation->explain) return;
   operation->explain(t, s);
   if (s->name == ATTN_STEP_WEIGHTS) attn_explain_attention(t, s);
+}
+
+void attn_explain_kind(struct attn_out *out, const attn_step *s) {
+  attn_out_message(out, s->gradient_of ? MESSAGE_GRADIENT : MESSAGE_TITLE + s->name, NULL);
 }
 
 void attn_explain_name(struct attn_out *out, const attn_step *s, int number) {
   char text[24];
   snprintf(text, sizeof text, "%d. ", number);
   attn_out_text(out, text);
-  attn_out_message(out, MESSAGE_TITLE + s->name, NULL);
+  attn_explain_kind(out, s);
   snprintf(text, sizeof text, "%d", (int)s->head + 1);
   if (s->head >= 0) {
     attn_out_message(out, MESSAGE_COMMA, NULL);
@@ -328,19 +336,23 @@ void attn_explain_begin(struct attn_explanation *t, struct attn_out *out, const 
   *t = (struct attn_explanation){.out = out, .example = e, .query = followed_query(e)};
 }
 
-/* Given steps first, then computed ones, each in the document's order. */
+static int has_gradients(const attn_example *e) {
+  return e->steps && e->step[e->steps - 1].gradient_of;
+}
+
+/* Given steps first, then computed ones, each in the document's order; of gradients only these. */
 static attn_status explain_example(struct attn_out *out, const attn_lesson *lesson, int32_t index,
                                    const attn_example_verdict *verdict) {
   const attn_example *e = &lesson->example[index];
   struct attn_explanation t;
   attn_status status = ATTN_OK;
-  int number = 0;
+  int number = 0, only = has_gradients(e);
   attn_explain_begin(&t, out, e);
   if (index) attn_out_line(out, 0);
   put_head(out, lesson, index);
   for (int computed = 0; computed < 2; computed++)
     for (int32_t n = 0; n < e->steps && !status; n++)
-      if ((e->step[n].op != ATTN_OP_GIVEN) == computed)
+      if ((e->step[n].op != ATTN_OP_GIVEN) == computed && (!only || e->step[n].gradient_of))
         status = explain_step(&t, &e->step[n], computed ? attn_explain_verdict(verdict, n) : NULL,
                               ++number);
   return status;

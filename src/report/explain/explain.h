@@ -27,9 +27,11 @@ void attn_explain_context(struct attn_out *out, const attn_example *e);
 
 /* "3. Scores, head 1" and " (4×4; one row per query, one column per key)", flowing. */
 void attn_explain_name(struct attn_out *out, const attn_step *s, int number);
+void attn_explain_kind(struct attn_out *out, const attn_step *s); /* "Scores" */
 void attn_explain_size(struct attn_out *out, const attn_example *e, const attn_step *s);
 
-/* Lines about the values of a step: what it is, why, values worked out, what each query attends to. */
+/* Lines about the values of a step: what it is, why, values worked out, what each query attends to.
+ */
 void attn_explain_values(struct attn_explanation *t, const attn_step *s);
 
 /* Where the document prints another value. The verdict of a step may be NULL. Marks: one byte per
@@ -74,5 +76,10 @@ void attn_explain_output(struct attn_explanation *t, const attn_step *s); /* exp
 void attn_explain_joined(struct attn_explanation *t, const attn_step *s);
 void attn_explain_positions(struct attn_explanation *t,
                             const attn_step *s); /* explain_positions.c */
+void attn_explain_gradient(struct attn_explanation *t, const attn_step *s); /* explain_gradient.c */
+
+/* The loss whose gradient by a step is s, the first of the gradients: the sum of the step's values,
+ * or one of them. A sentence, flowing. */
+void attn_out_loss(struct attn_out *out, const attn_example *e, const attn_step *s);
 
 #endif

@@ -81,8 +81,18 @@ static int parse(const char *text, struct cell_request *r) {
 /* How a name refers to a step, in order of precedence. */
 enum { BY_SYMBOL, BY_LABEL, BY_ALIAS, NAME_KINDS };
 
+/* d_q names d_Q. */
+static int is_alike(const char *a, const char *b) {
+  for (; *a && *b; a++, b++) {
+    char x = *a >= 'A' && *a <= 'Z' ? (char)(*a | 32) : *a;
+    if (x != (*b >= 'A' && *b <= 'Z' ? (char)(*b | 32) : *b)) return 0;
+  }
+  return *a == *b;
+}
+
 static int called(const attn_step *s, const char *name, int way) {
   char symbol[ATTN_LABEL_BYTES];
+  if (s->gradient_of) return way == BY_ALIAS ? is_alike(s->symbol, name) : !strcmp(s->symbol, name);
   if (way == BY_SYMBOL)
     return s->symbol && (!strcmp(s->symbol, name) || !strcmp(attn_symbol_text(s, symbol), name));
   return way == BY_LABEL ? !strcmp(attn_step_label(s->name), name)
@@ -231,7 +241,7 @@ static void need_operands(struct needed_cells *needs, int32_t target) {
 
 void attn_out_step(struct attn_out *out, const attn_example *e, const attn_step *s) {
   char symbol[ATTN_LABEL_BYTES], formula[ATTN_FORMULA_BYTES], head[16];
-  attn_out_message(out, MESSAGE_TITLE + s->name, NULL);
+  attn_explain_kind(out, s);
   snprintf(head, sizeof head, "%d", (int)s->head + 1);
   if (s->head >= 0) {
     attn_out_message(out, MESSAGE_OPEN_BRACKET, NULL);
@@ -268,7 +278,8 @@ static void put_givens(struct attn_out *out, const struct needed_cells *needs) {
   for (int32_t n = 0; n < e->steps; n++) {
     const attn_step *s = &e->step[n];
     size_t used = strlen(list);
-    if (!needs->cell[n] || s->op != ATTN_OP_GIVEN || used + ATTN_LABEL_BYTES + 8 > sizeof list)
+    if (!needs->cell[n] || s->op != ATTN_OP_GIVEN || s->gradient_of ||
+        used + ATTN_LABEL_BYTES + 8 > sizeof list)
       continue;
     snprintf(list + used, sizeof list - used, "%s%s", used ? comma : "",
              attn_symbol_text(s, symbol));
@@ -276,6 +287,13 @@ static void put_givens(struct attn_out *out, const struct needed_cells *needs) {
   if (!*list) return;
   attn_out_message(out, MESSAGE_GIVENS_USED, list, NULL);
   attn_out_line(out, 0);
+}
+
+static void put_losses(struct attn_out *out, const struct needed_cells *needs) {
+  const attn_example *e = needs->example;
+  for (int32_t n = 0; n < e->steps; n++)
+    if (needs->cell[n] && e->step[n].op == ATTN_OP_GIVEN && e->step[n].gradient_of)
+      attn_out_loss(out, e, &e->step[n]), attn_out_line(out, 0);
 }
 
 static attn_status write_out(struct attn_out *out, const attn_example *e, int32_t target,
@@ -287,7 +305,7 @@ static attn_status write_out(struct attn_out *out, const attn_example *e, int32_
   for (int32_t n = target; n >= 0 && !needs.failed; n--)
     if (needs.cell[n] && (e->step[n].op != ATTN_OP_GIVEN || n == target))
       put_cells(out, e, &e->step[n], needs.cell[n]);
-  if (!needs.failed) put_givens(out, &needs);
+  if (!needs.failed) put_givens(out, &needs), put_losses(out, &needs);
   for (int32_t n = 0; n < e->steps; n++) free(needs.cell[n]);
   free(needs.cell);
   return needs.failed ? ATTN_ERR_MEMORY : ATTN_OK;
@@ -304,13 +322,10 @@ static const attn_step *choose(const attn_lesson *lesson, const struct cell_requ
   return NULL;
 }
 
-attn_status attn_lesson_explain_cell(const attn_lesson *lesson, const char *cell,
-                                     const attn_style *style, const attn_sink *sink,
-                                     attn_error *err) {
-  struct attn_out out;
+attn_status attn_lesson_find_cell(const attn_lesson *lesson, const char *cell,
+                                  attn_cell_address *address, attn_error *err) {
   struct cell_request r;
   const attn_example *e = NULL;
-  int32_t row, col;
   if (!lesson->examples)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "cell",
                      "the document has no worked example with numbers");
@@ -323,11 +338,20 @@ attn_status attn_lesson_explain_cell(const attn_lesson *lesson, const char *cell
                      (int)lesson->examples);
   const attn_step *s = choose(lesson, &r, &e);
   if (!s) return no_step(lesson, &r, err);
-  attn_status status = find_index(e, s, 0, r.row, &row, err);
-  if (!status) status = find_index(e, s, 1, r.col, &col, err);
+  address->example = (int32_t)(e - lesson->example), address->step = (int32_t)(s - e->step);
+  attn_status status = find_index(e, s, 0, r.row, &address->row, err);
+  return status ? status : find_index(e, s, 1, r.col, &address->col, err);
+}
+
+attn_status attn_lesson_explain_cell(const attn_lesson *lesson, const char *cell,
+                                     const attn_style *style, const attn_sink *sink,
+                                     attn_error *err) {
+  struct attn_out out;
+  attn_cell_address c;
+  attn_status status = attn_lesson_find_cell(lesson, cell, &c, err);
   if (status) return status;
   attn_out_begin(&out, style, sink);
-  status = write_out(&out, e, (int32_t)(s - e->step), row, col);
+  status = write_out(&out, &lesson->example[c.example], c.step, c.row, c.col);
   if (status) return attn_fail(err, status, NULL, "no memory for the computation");
   return attn_out_end(&out, err);
 }

@@ -48,6 +48,7 @@ static void put_step(struct attn_json *json, const attn_step *s) {
   for (int32_t n = 0; n < s->operands; n++) attn_json_integer(json, NULL, s->operand[n]);
   attn_json_close(json, ']');
   put_parameters(json, s);
+  if (s->gradient_of > 0) attn_json_integer(json, "gradient_of", s->gradient_of - 1);
   attn_json_integer(json, "rows", s->exact.rows);
   attn_json_integer(json, "cols", s->exact.cols);
   put_rows(json, "exact", &s->exact);
