@@ -93,7 +93,16 @@ class Judgement:
         return self.verdict == "correct"
 
 
-def explain(document, *, cell=None, lang="en", precision=4, width=80) -> Explanation:
+def _gradients_of(it, loss):
+    """The lesson with the gradients of a loss, a cell or the sum of the output; it must be kept alive."""
+    address, handle, error = ffi.new("attn_cell_address *"), ffi.new("attn_lesson **"), new_error()
+    if loss is not None:
+        check_status(model().attn_lesson_find_cell(it.lesson, loss.encode(), address, error), error)
+    check_status(model().attn_lesson_gradients(it.lesson, ffi.NULL if loss is None else address, handle, error), error)
+    return ffi.gc(handle[0], model().attn_lesson_free)
+
+
+def explain(document, *, cell=None, gradients=False, loss=None, lang="en", precision=4, width=80) -> Explanation:
     """Explains every step of a worked example, or the computation of one cell.
 
     Parameters
@@ -101,7 +110,11 @@ def explain(document, *, cell=None, lang="en", precision=4, width=80) -> Explana
     document : str or path
         The name of a file, or the text itself if it contains a newline.
     cell : str, optional
-        A matrix element, such as 'weights[2,0]'.
+        A matrix element, such as 'weights[2,0]'; with gradients also 'd_q[2,0]'.
+    gradients : bool
+        Explains the gradients of a loss by each step: of the sum of the output, or of loss.
+    loss : str, optional
+        The matrix element that is the loss; implies gradients.
     lang : {'en', 'ja'}
     precision : int
         Decimal places.
@@ -119,14 +132,16 @@ def explain(document, *, cell=None, lang="en", precision=4, width=80) -> Explana
     OSError
         The file cannot be read.
     """
-    if cell is not None and not isinstance(cell, str):
-        raise AttnTypeError(f"cell must be a str, got {type(cell).__name__}", "ATTN_ERR_TYPE", "cell")
+    for name, value in (("cell", cell), ("loss", loss)):
+        if value is not None and not isinstance(value, str):
+            raise AttnTypeError(f"{name} must be a str, got {type(value).__name__}", "ATTN_ERR_TYPE", name)
     it, library, style = _Lesson(document), model(), _style(lang, precision, width)
+    lesson = _gradients_of(it, loss) if gradients or loss is not None else it.lesson
     if cell is None:
-        text = _text_of(library.attn_lesson_explain, it.lesson, style)
+        text = _text_of(library.attn_lesson_explain, lesson, style)
     else:
-        text = _text_of(library.attn_lesson_explain_cell, it.lesson, cell.encode(), style)
-    return Explanation(text, json.loads(_text_of(library.attn_lesson_explain_json, it.lesson))["examples"])
+        text = _text_of(library.attn_lesson_explain_cell, lesson, cell.encode(), style)
+    return Explanation(text, json.loads(_text_of(library.attn_lesson_explain_json, lesson))["examples"])
 
 
 def check(document, *, lang="en", precision=4, width=80) -> Judgement:

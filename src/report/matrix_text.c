@@ -48,9 +48,17 @@ static void pad(struct attn_out *out, int count) {
 
 /* ---- Names ---------------------------------------------------------------------------------- */
 
-static void binary_digits(char *text, int32_t number, int digits) {
-  for (int k = 0; k < digits; k++) *text++ = (char)('0' + ((number >> k) & 1));
-  *text = 0;
+int attn_binary_digits(const attn_step *s) {
+  int digits = 0;
+  while (s->op == ATTN_OP_POSITIONS && (1 << digits) < s->exact.rows && digits < BINARY_MAX)
+    digits++;
+  return digits;
+}
+
+const char *attn_binary_text(int32_t number, int digits, char *text) {
+  for (int k = 0; k < digits; k++) text[k] = (char)('0' + ((number >> k) & 1));
+  text[digits] = 0;
+  return text;
 }
 
 static const char *plain_name(const struct matrix_printer *g, int32_t i, char *text) {
@@ -65,7 +73,7 @@ static const char *row_name(const struct matrix_printer *g, int32_t i, char *tex
   char picture[BINARY_MAX + 1], name[ATTN_LABEL_BYTES];
   if (!g->look->binary) return plain_name(g, i, text);
   int widest = snprintf(picture, sizeof picture, "%d", (int)g->step->exact.rows - 1);
-  binary_digits(picture, i, g->look->binary < BINARY_MAX ? g->look->binary : BINARY_MAX);
+  attn_binary_text(i, g->look->binary < BINARY_MAX ? g->look->binary : BINARY_MAX, picture);
   int named = attn_axis_token(g->example, g->step, 0, i) != NULL;
   snprintf(text, ATTN_LABEL_BYTES, "%*d  %s%s%.80s", widest, (int)i, picture, named ? "  " : "",
            named ? plain_name(g, i, name) : "");

@@ -21,4 +21,10 @@ int attn_out_matrix(struct attn_out *out, const attn_example *e, const attn_step
 /* Whether a 0 of a softmax or of its parts is that of a key that the mask hides. */
 int attn_cell_is_hidden(const attn_example *e, const attn_step *s, int32_t i, int32_t j);
 
+/* Digits of the largest row number of a table of positions, at most 12; 0 of other steps. */
+int attn_binary_digits(const attn_step *s);
+
+/* number in binary, lowest digit first: 1 is "100". text: digits and a NUL. */
+const char *attn_binary_text(int32_t number, int digits, char *text);
+
 #endif

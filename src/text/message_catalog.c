@@ -557,6 +557,12 @@ static const char *const messages[MESSAGE_COUNT][2] = {
     [MESSAGE_PAGE_UNDO] = {"Undo", "元に戻す"},
     [MESSAGE_PAGE_REDO] = {"Redo", "やり直す"},
     [MESSAGE_PAGE_RESET] = {"Reset", "リセット"},
+    [MESSAGE_PAGE_REVERSE] = {"Reverse the order", "順序を逆にする"},
+    [MESSAGE_PAGE_REVERSE_HINT] =
+        {"Attention alone does not see the order: each output moves with its "
+         "token. Positions and masks do.",
+         "アテンションだけでは順序は分かりません。各出力はトークンととも"
+         "に動きます。位置とマスクは順序に依存します。"},
     [MESSAGE_PAGE_SCALED] = {"Scale by 1/√d_k", "1/√d_k でスケーリング"},
     [MESSAGE_PAGE_SCALE] = {"Scores", "スコア"},
     [MESSAGE_PAGE_TEMPERATURE] = {"Temperature", "温度"},

@@ -277,3 +277,27 @@ def test_many_tokens(attn, tmp_path, visit):
     attn("explain", "m.md", "--html", "a.html")
     assert (tmp_path / "a.html").stat().st_size < 2 << 20
     visit(tmp_path / "a.html")
+
+
+@pytest.mark.parametrize("name", ["01-first-attention.md", "03-causal.md", "08-positions.md"])
+def test_reversed_tokens(attn, tmp_path, visit, name):
+    """Self-attention alone is equivariant: outputs move with their tokens. A mask and positions are not. Twice changes nothing."""
+    view = open_page(attn, tmp_path, visit, name)
+    rows = "s => examples[0].steps.filter(one => one.name === s).map(one => [one.value.rows, [...one.value.at]])"
+    last = "positions" if "positions" in name else "output"
+    take = lambda what: [np.array(x).reshape(n, -1) for n, x in view.evaluate(rows, what)]
+    tokens, before, x = view.evaluate("examples[0].k"), take(last)[-1], take("X")[0]
+    view.click("#x-reverse")
+    assert view.evaluate("examples[0].k") == tokens[::-1] and np.array_equal(take("X")[0], x[::-1])
+    assert np.allclose(take(last)[-1], before[::-1], atol=1e-12) == (name == "01-first-attention.md")
+    view.click("#x-reverse")
+    assert view.evaluate("examples[0].k") == tokens and np.array_equal(take(last)[-1], before) and not view.evaluate("isChanged()")
+
+
+def test_positions_in_binary(attn, tmp_path, visit):
+    """Each row of the table of positions shows its number in binary, lowest digit first, and its values as heat."""
+    view = open_page(attn, tmp_path, visit, "08-positions.md")
+    bits = "[...document.querySelectorAll('th[data-bits]')].slice(0, 4).map(th => getComputedStyle(th, '::after').content)"
+    assert view.evaluate(bits) == ['"00"', '"10"', '"01"', '"11"']
+    cell = view.locator("td[style]").nth(1)  # cos(0) = 1
+    assert cell.inner_text() == "1" and cell.evaluate("td => td.style.getPropertyValue('--w')") == "1.000"

@@ -153,3 +153,15 @@ def test_names_and_errors():
                                (["01-first-attention.md", "--gradients", "--html", "x.html"], "leave out --svg"),
                                (["01-first-attention.md", "--loss", "output[0,0]", "--lesson", "--input", "a"], "leave out")):
         assert message in run("explain", LESSONS / arguments[0], *arguments[1:], status=2), arguments
+
+
+def test_python_gives_what_the_command_gives():
+    path = LESSONS / "01-first-attention.md"
+    assert attn.explain(path, gradients=True).text == run("explain", path, "--gradients", "--width", 80)
+    found = attn.explain(path, cell="d_k[1,0]", loss="output[0,1]")
+    assert found.text == run("explain", path, "--cell", "d_k[1,0]", "--loss", "output[0,1]", "--width", 80)
+    assert [e["steps"] for e in found.examples] == examples(path, "--loss", "output[0,1]")
+    with pytest.raises(attn.AttnError, match="no row 7"):
+        attn.explain(path, loss="output[7,7]")
+    with pytest.raises(TypeError, match="loss must be a str"):
+        attn.explain(path, loss=3)

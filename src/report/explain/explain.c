@@ -304,17 +304,11 @@ void attn_explain_differences(struct attn_out *out, const attn_example *e, const
   attn_out_line(out, ATTN_INDENT);
 }
 
-static int binary_digits(const attn_step *s) {
-  int digits = 0;
-  while (s->op == ATTN_OP_POSITIONS && (1 << digits) < s->exact.rows && digits < 12) digits++;
-  return digits;
-}
-
 static attn_status explain_step(struct attn_explanation *t, const attn_step *s,
                                 const attn_step_verdict *v, int number) {
   attn_status status = ATTN_OK;
   struct attn_matrix_format look = {NULL, s->name == ATTN_STEP_WEIGHTS, ATTN_INDENT,
-                                    binary_digits(s)};
+                                    attn_binary_digits(s)};
   unsigned char *marked = attn_explain_marks(s, v, &status);
   if (status) return status;
   look.marked = marked;

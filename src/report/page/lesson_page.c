@@ -246,6 +246,10 @@ static void put_changes(struct attn_out *out) {
   put_button(out, "x-undo", MESSAGE_PAGE_UNDO);
   put_button(out, "x-redo", MESSAGE_PAGE_REDO);
   put_button(out, "x-reset", MESSAGE_PAGE_RESET);
+  put(out, "</p>\n<p data-for=\"order\">");
+  put_button(out, "x-reverse", MESSAGE_PAGE_REVERSE);
+  put(out, "</p><p class=\"note\" data-for=\"order\">");
+  attn_page_message(out, MESSAGE_PAGE_REVERSE_HINT);
   put(out, "</p>\n");
   put_check(out, "scaled", MESSAGE_PAGE_SCALED);
   put_slider(out, "scale", MESSAGE_PAGE_SCALE, "min=\"-2\" max=\"8\"");

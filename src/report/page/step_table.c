@@ -9,7 +9,7 @@
 
 /* Cells of a table that is written whole; else rows and columns. Columns of a single row that does
  * not fold. */
-enum { WHOLE = 10000, PART = 64, VECTOR = 16 };
+enum { WHOLE = 10000, PART = 64, VECTOR = 16, BITS = 16 };
 
 static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
 
@@ -30,9 +30,11 @@ static void put_cell(const struct step_table *t, const char *id, int32_t i, int3
   char text[ATTN_STEP_ID_BYTES + ATTN_NUMBER_BYTES];
   snprintf(text, sizeof text, "<td id=\"%s-%d-%d\"", id, (int)i, (int)j);
   put(t->out, text);
-  if (s->name == ATTN_STEP_WEIGHTS && !hidden)
-    put(t->out, " style=\"--w:"), put(t->out, attn_number_fixed(s->exact.at[n], 3, text)),
-        put(t->out, "\"");
+  if ((s->name == ATTN_STEP_WEIGHTS && !hidden) || s->op == ATTN_OP_POSITIONS) {
+    const double share = s->op == ATTN_OP_POSITIONS ? (s->exact.at[n] + 1) / 2 : s->exact.at[n];
+    put(t->out, " style=\"--w:"), put(t->out, attn_number_fixed(share, 3, text));
+    put(t->out, "\"");
+  }
   if (hidden || (t->marked && t->marked[n]))
     put(t->out, hidden ? " class=\"hidden\"" : " class=\"differs\"");
   put(t->out, ">");
@@ -44,7 +46,13 @@ static void put_header(const struct step_table *t, int axis, int32_t index) {
   char text[16];
   const char *token = attn_axis_token(t->example, t->step, axis, index);
   snprintf(text, sizeof text, "%d", (int)index); /* as in addresses */
-  put(t->out, axis ? "<th scope=\"col\">" : "<th scope=\"row\">");
+  put(t->out, axis ? "<th scope=\"col\"" : "<th scope=\"row\"");
+  if (!axis && attn_binary_digits(t->step)) { /* shown by the style sheet: edits replace the text */
+    char bits[BITS];
+    put(t->out, " data-bits=\"");
+    put(t->out, attn_binary_text(index, attn_binary_digits(t->step), bits)), put(t->out, "\"");
+  }
+  put(t->out, ">");
   attn_xml_text(t->out, token ? token : text);
   put(t->out, "</th>");
 }

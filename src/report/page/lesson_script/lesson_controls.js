@@ -7,13 +7,15 @@ const ownDivisor = () => {
 }
 const rootOf = () => allSteps.find(one => one.op === 'divide')?.root ?? 0
 
+// Rows that are one token each.
+const hasOrder = s => s.op === 'given' && s.axes[0] && !s.axes[1] && s.rows > 1
 const isEntryOf = (e, s) => isEntry({...s, from: s.from.map(n => e.steps[n])})
 const entries = data.examples.flatMap(e => e.steps.filter(s => isEntryOf(e, s)))
 const has = {
   scaled: allSteps.some(s => s.op === 'divide'), scale: entries.length > 0, temperature: entries.length > 0,
   causal: entries.some(s => s.rows === s.cols && s.rows > 1), other: entries.length > 0,
   plain: data.examples.some(e => e.steps.some(s => canBePlain({...s, from: s.from.map(n => e.steps[n])}))),
-  by_dk: rootOf() > 1, forgotten: allSteps.some(s => s.op === 'divide'),
+  order: allSteps.some(s => hasOrder(s)), by_dk: rootOf() > 1, forgotten: allSteps.some(s => s.op === 'divide'),
 }
 
 // A slip is a set of changes.
@@ -85,6 +87,21 @@ function changesOf(query) {
   return found
 }
 
+// The tokens and their given rows from the last to the first; what is as the document has it is no change.
+function reversed() {
+  const cells = {...changes.cells}, tokens = {...changes.tokens}
+  const keep = (all, key, now, own) => now === own ? delete all[key] : all[key] = now
+  data.examples.forEach((own, n) => {
+    for (const s of examples[n].steps.filter(hasOrder))
+      for (let i = 0; i < s.rows; i++)
+        for (let j = 0; j < s.cols; j++)
+          keep(cells, `${s.id}-${i}-${j}`, at(s.value, s.rows - 1 - i, j), own.steps.find(one => one.id === s.id).values[i * s.cols + j])
+    for (const kind of ['q', 'k'])
+      own[kind].forEach((token, k) => keep(tokens, `${kind}.${n}.${k}`, examples[n][kind].at(-1 - k), token))
+  })
+  return {cells, tokens}
+}
+
 // ---- Text to copy ----
 
 function showText(title, text) {
@@ -114,7 +131,7 @@ function share() {
 const octave = event => Number((2 ** Number(event.target.value)).toFixed(2))
 
 function startControls() {
-  for (const [id, act] of Object.entries({undo, redo, reset: () => set(unchanged()), share, document: () => showText(control('document'), documentText()),
+  for (const [id, act] of Object.entries({undo, redo, reset: () => set(unchanged()), reverse: () => set(reversed()), share, document: () => showText(control('document'), documentText()),
     copy: copyText, close: () => control('text').close()})) control(id).addEventListener('click', act)
   control('scaled').addEventListener('change', event => set({scaled: event.target.checked, forgotten: false}))
   control('causal').addEventListener('change', event => set({causal: event.target.checked}))

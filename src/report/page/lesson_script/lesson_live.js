@@ -82,6 +82,7 @@ function drawCell(td, s, i, j) {
   td.classList.toggle('changed', td.id in changes.cells)
   td.classList.toggle('given', s.op === 'given')
   if (s.name === 'weights' && !hidden) td.style.setProperty('--w', fixed(at(s.value, i, j), 3))
+  else if (s.op === 'positions') td.style.setProperty('--w', fixed((at(s.value, i, j) + 1) / 2, 3))
   else td.style.removeProperty('--w')
 }
 
