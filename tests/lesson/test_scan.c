@@ -52,7 +52,8 @@ static void put_block(struct scanned *s, const struct attn_block *b) {
   put(s, "\n");
 }
 
-static struct scanned *scan_bytes(const char *text, size_t bytes, const char *file) {
+static struct scanned *scan_bytes(const char *text, size_t bytes, const char *file,
+                                  const struct attn_left *left) {
   struct scanned *s = calloc(1, sizeof *s);
   char *exact = malloc(bytes ? bytes : 1); /* so that a sanitizer sees a read past it */
   assert_non_null(s);
@@ -61,6 +62,7 @@ static struct scanned *scan_bytes(const char *text, size_t bytes, const char *fi
   s->scan.pool = attn_pool_new();
   s->scan.patterns = attn_patterns_new();
   s->scan.err = &s->err;
+  s->scan.left = left;
   s->status = attn_scan_open(&s->scan, exact, bytes, &file);
   if (s->status == ATTN_OK) s->status = attn_scan_document(&s->scan, file);
   for (int n = 0; s->status == ATTN_OK && n < s->scan.blocks; n++) put_block(s, &s->scan.block[n]);
@@ -75,7 +77,7 @@ static void release(struct scanned *s) {
 }
 
 static void check_file(const char *file, const char *text, const char *blocks) {
-  struct scanned *s = scan_bytes(text, strlen(text), file);
+  struct scanned *s = scan_bytes(text, strlen(text), file, NULL);
   if (s->status != ATTN_OK)
     fail_msg("%d:%d %s", (int)s->err.line, (int)s->err.column, s->err.message);
   assert_string_equal(s->dump, blocks);
@@ -85,7 +87,7 @@ static void check_file(const char *file, const char *text, const char *blocks) {
 static void check(const char *text, const char *blocks) { check_file("lesson.md", text, blocks); }
 
 static void check_error(const char *text, int line, int column, const char *message) {
-  struct scanned *s = scan_bytes(text, strlen(text), "lesson.md");
+  struct scanned *s = scan_bytes(text, strlen(text), "lesson.md", NULL);
   assert_int_equal(s->status, ATTN_ERR_FORMAT);
   assert_int_equal(s->err.line, line);
   if (column) assert_int_equal(s->err.column, column);
@@ -198,17 +200,46 @@ static void test_units(void **state) {
 
 /* ---- columns that blanks separate ---- */
 
-/* A row for each query and key: a matrix for each column of numbers. */
-static void test_a_row_for_each_pair(void **state) {
+/* ---- numbers by what they are called ---- */
+
+static void check_gathered(const char *text, const char *blocks) {
+  const struct attn_left all = {.lines = 0};
+  struct scanned *s = scan_bytes(text, strlen(text), "a.txt", &all);
+  assert_int_equal(s->status, ATTN_OK);
+  assert_string_equal(s->dump, blocks);
+  release(s);
+}
+
+static void test_numbers_are_gathered_by_their_keys(void **state) {
   (void)state;
-  check(
-      "| from | to | score | weight |\n|--|--|--|--|\n| a | a | 2 | 0.7 |\n| a | b | 1 | 0.3 |\n"
-      "| b | a | 0 | 0.4 |\n| b | b | 5 | 0.6 |\n",
-      "score 2x2: 2 1; 0 5\nweight 2x2: 0.7 0.3; 0.4 0.6\n");
-  check(
-      "| from | to | score | weight |\n|--|--|--|--|\n| a | a | 2 | 0.7 |\n| a | b | 1 | 0.3 |\n"
-      "| b | c | 0 | 0.4 |\n| b | a | 5 | 0.6 |\n",
-      "score 4x1: 2; 1; 0; 5\nweight 4x1: 0.7; 0.3; 0.4; 0.6\n");
+  /* words in any place, the same line again and again */
+  check_gathered(
+      "op=score of=cat to=cat is 0.5\nop=score of=cat to=dog is 0.2\n"
+      "op=score of=dog to=cat is 0.1\nop=score of=dog to=dog is 0.4\n",
+      "op score of to is 2x2: 0.5 0.2; 0.1 0.4\n");
+  /* whole numbers that are needed to tell rows apart */
+  check_gathered("value 0 0 0.5\nvalue 0 1 0.2\nvalue 1 0 0.1\nvalue 1 1 0.4\n",
+                 "value 2x2: 0.5 0.2; 0.1 0.4\n");
+  /* indices; terms of one line */
+  check_gathered("We get s11 = 0.5, s12 = 0.2, s21 = 0.1 and s22 = 0.4.\n",
+                 "s 2x2: 0.5 0.2; 0.1 0.4\n");
+  /* those that a causal mask leaves; any others are no matrix */
+  check_gathered("s(a, a) = 0.5\ns(b, a) = 0.1\ns(b, b) = 0.4\n", "s 2x2: 0.5 _; 0.1 0.4\n");
+  check_gathered("s(a, a) = 0.5\ns(a, b) = 0.1\ns(b, b) = 0.4\n", "s 1x3: 0.5 0.1 0.4\n");
+  /* the line above, as a row */
+  check_gathered("Of cat\nkey 0.5 1.5\nvalue 2.5 3.5\n\nOf dog\nkey 0.1 1.1\nvalue 2.1 3.1\n",
+                 "key 2x2: 0.5 1.5; 0.1 1.1\nvalue 2x2: 2.5 3.5; 2.1 3.1\n");
+  /* names and indices of a header; a list in a cell */
+  check_gathered(
+      "| token | q1 | q2 | k1 | k2 |\n|--|--|--|--|--|\n| a | 0.1 | 0.2 | 0.3 | 0.4 |\n"
+      "| b | 0.5 | 0.6 | 0.7 | 0.8 |\n",
+      "q 2x2: 0.1 0.2; 0.5 0.6\nk 2x2: 0.3 0.4; 0.7 0.8\n");
+  check_gathered(
+      "| token | q | k |\n|--|--|--|\n| a | 0.1, 0.2 | 0.3, 0.4 |\n"
+      "| b | 0.5, 0.6 | 0.7, 0.8 |\n",
+      "q 2x2: 0.1 0.2; 0.5 0.6\nk 2x2: 0.3 0.4; 0.7 0.8\n");
+  /* the last side of an equation, and of one over several lines */
+  check_gathered("s11 = 0.5 / 0.25 = 2.00\ns12 = 0.5 / 0.5 = 1.00\n", "s 1x2: 2 1\n");
 }
 
 /* A list for each row, of which the indices count: s11, s12; s21, s22. */
@@ -254,7 +285,7 @@ static void test_side_by_side(void **state) {
 static void test_words_above_columns_are_their_header(void **state) {
   (void)state;
   static const char text[] = "Scores:\n     cat  dog\ncat  1    2\ndog  3    4\n";
-  struct scanned *s = scan_bytes(text, sizeof text - 1, NULL);
+  struct scanned *s = scan_bytes(text, sizeof text - 1, NULL, NULL);
   assert_string_equal(s->dump, "2x2: 1 2; 3 4\n");
   assert_string_equal(s->scan.block[0].caption[s->scan.block[0].captions - 1], "Scores:");
   assert_string_equal(s->scan.block[0].column_label[1], "dog");
@@ -264,7 +295,7 @@ static void test_words_above_columns_are_their_header(void **state) {
 static void test_what_programs_print_above(void **state) {
   (void)state;
   static const char text[] = "> Q\n     [,1] [,2]\n[1,]    1    2\n[2,]    3    4\n";
-  struct scanned *s = scan_bytes(text, sizeof text - 1, NULL);
+  struct scanned *s = scan_bytes(text, sizeof text - 1, NULL, NULL);
   assert_string_equal(s->dump, "2x2: 1 2; 3 4\n");
   assert_string_equal(s->scan.block[0].caption[s->scan.block[0].captions - 1], "> Q");
   release(s);
@@ -439,7 +470,7 @@ static void test_places_of_cells(void **state) {
   (void)state;
   static const char text[] =
       "重み\n\n{|\n! a\n| 1 || 22\n|}\n\nwe say q1 = (1, 0), q2 =\n(0, 7), fine words.\n";
-  struct scanned *s = scan_bytes(text, sizeof text - 1, "a.md");
+  struct scanned *s = scan_bytes(text, sizeof text - 1, "a.md", NULL);
   assert_int_equal(s->status, ATTN_OK);
   assert_int_equal(s->scan.blocks, 2);
   check_place(&s->scan.block[0].reading[0].cells[0], 5, 3);
@@ -456,7 +487,7 @@ static void repeat(const char *part, size_t bytes) {
   char *text = malloc(bytes + 1);
   assert_non_null(text);
   for (size_t n = 0; n < bytes; n++) text[n] = part[n % length];
-  struct scanned *s = scan_bytes(text, bytes - bytes % length, NULL);
+  struct scanned *s = scan_bytes(text, bytes - bytes % length, NULL, NULL);
   assert_true(s->status == ATTN_OK || s->status == ATTN_ERR_FORMAT);
   release(s);
   free(text);
@@ -477,7 +508,7 @@ static void test_hostile_texts_take_no_long(void **state) {
 
 static void test_bad_texts_are_refused(void **state) {
   (void)state;
-  struct scanned *s = scan_bytes("\xFF", 1, NULL);
+  struct scanned *s = scan_bytes("\xFF", 1, NULL, NULL);
   assert_int_equal(s->status, ATTN_ERR_FORMAT);
   release(s);
   check_error("A = [[1, 2], [3]]", 1, 15, "length");
@@ -499,7 +530,7 @@ int main(void) {
       cmocka_unit_test(test_indexed_headers_are_parts),
       cmocka_unit_test(test_titles_of_rows),
       cmocka_unit_test(test_units),
-      cmocka_unit_test(test_a_row_for_each_pair),
+      cmocka_unit_test(test_numbers_are_gathered_by_their_keys),
       cmocka_unit_test(test_lists_of_rows_by_their_indices),
       cmocka_unit_test(test_latex_tables_with_words),
       cmocka_unit_test(test_masked_cells_between_commas),

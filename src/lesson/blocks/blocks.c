@@ -1,4 +1,5 @@
 #include "blocks.h"
+#include "facts.h"
 
 #include <math.h>
 #include <string.h>
@@ -327,6 +328,7 @@ static int is_printed_header(struct attn_grouping *g, const char *text) {
 static void read_line(struct attn_grouping *g, const struct attn_scan_line *line) {
   int is_blank = line->text[strspn(line->text, " \t\r\f\v")] == 0;
   struct attn_row row;
+  if (g->facts) attn_facts_line(g, line);
   if (attn_drawn_line(g, line)) return;
   if (g->drawns) {
     attn_drawn_end(g, line->line - 1);
@@ -378,12 +380,15 @@ static int set_result(struct attn_grouping *g) {
 attn_status attn_scan_blocks(struct attn_scan *scan, struct attn_scan_lines *lines) {
   struct attn_grouping g = {.scan = scan, .lines = lines, .heading = ""};
   int last = lines->lines ? lines->line[lines->lines - 1].line : 0;
+  struct attn_facts facts = {.section = -1, .outer = -1};
+  if (scan->left) g.facts = &facts;
   read_lines(&g);
   if (g.status == ATTN_OK) attn_run_flush(&g);
   if (g.status == ATTN_OK) attn_drawn_end(&g, last);
   if (g.status == ATTN_OK) attn_shown_rows_merge(&g);
   if (g.status == ATTN_OK) attn_stacks_merge(&g);
-  if (g.status == ATTN_OK) attn_turns_merge(&g);
+  if (g.status == ATTN_OK) attn_parts_merge(&g);
+  if (g.status == ATTN_OK && g.facts) attn_facts_merge(&g);
   if (g.status == ATTN_OK) attn_stray_finish(&g);
   if (attn_patterns_failed(scan->patterns)) attn_group_no_memory(&g);
   if (g.status == ATTN_OK) set_result(&g);

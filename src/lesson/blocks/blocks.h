@@ -117,6 +117,7 @@ struct attn_grouping {
   int blocks;
   struct attn_stray *stray;
   int strays;
+  struct attn_facts *facts;        /* NULL: not gathered */
   struct attn_result_line results; /* of the last sentence that had some */
 };
 
@@ -197,6 +198,8 @@ struct attn_part attn_name_before(const char *text, size_t at);
 void attn_stray_cell(struct attn_grouping *g, char *name, const attn_cell *cell, int is_result);
 void attn_stray_size(struct attn_grouping *g, char *name, const attn_cell *cell);
 void attn_stray_idle(struct attn_grouping *g, char *name, const attn_cell *cell);
+/* The numbers of a field that is a list of them: "0.1, 0.2". */
+void attn_stray_list(struct attn_grouping *g, const struct attn_row *row, int item);
 /* Values that no block has; sorts all strays. */
 void attn_stray_finish(struct attn_grouping *g);
 
@@ -205,7 +208,8 @@ void attn_stray_finish(struct attn_grouping *g);
 void attn_stray_text(struct attn_grouping *g, const struct attn_scan_line *line,
                      struct attn_part part, const size_t *except, int excepts);
 
-/* worked.c: the arithmetic of all lines: scan->worked; its numbers that do not matter are strays. */
+/* worked.c: the arithmetic of all lines: scan->worked; its numbers that do not matter are strays.
+ */
 void attn_worked_lines(struct attn_grouping *g);
 void attn_worked_add(struct attn_grouping *g, struct attn_worked worked);
 /* Labels of rows or columns that differ in one digit only count: 1, 2, 3. */
@@ -223,7 +227,7 @@ int attn_ordinal_in(struct attn_grouping *g, const char *text);
 /* stacks.c: lists that are rows of one matrix. */
 void attn_stacks_merge(struct attn_grouping *g);
 
-/* turn.c: parts of one matrix -> the matrix; blocks that recur with a period -> matrices. */
-void attn_turns_merge(struct attn_grouping *g);
+/* parts.c: parts of one matrix -> the matrix. */
+void attn_parts_merge(struct attn_grouping *g);
 
 #endif

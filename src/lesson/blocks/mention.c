@@ -38,18 +38,22 @@ static const char *const NUMBERED[] = {
     "chapter",
     "equation",
     "eq",
+    "theorem",
+    "lemma",
+    "definition",
     "version",
     "room",
     "part",
     "unit",
     "python",
     "numpy",
-    "\u4F8B", /* example */
-    "\u554F", /* question */
-    "\u56F3", /* figure */
-    "\u8868", /* table */
-    "\u5F0F", /* equation */
-    "\u7B2C", /* number */
+    "\u5B9A\u7406", /* theorem */
+    "\u4F8B",       /* example */
+    "\u554F",       /* question */
+    "\u56F3",       /* figure */
+    "\u8868",       /* table */
+    "\u5F0F",       /* equation */
+    "\u7B2C",       /* number */
     "\u00A7",
     "step",
     "head",
@@ -71,7 +75,7 @@ static const char *const NUMBERED[] = {
 };
 enum {
   WORDS = sizeof NUMBERED / sizeof NUMBERED[0],
-  WORDS_OF_PARTS = 27,
+  WORDS_OF_PARTS = 31,
   WIDTH_CHARACTERS = 16,
   DIVISOR_CHARACTERS = 40
 };
@@ -99,7 +103,7 @@ static int ends_with(const char *text, size_t at, const char *word) {
 static int is_numbered(const char *text, size_t at, int is_integer) {
   at = back_over(text, at, " \t");
   if (at > 0 && text[at - 1] == '#') return 1;
-  at = back_over(text, at, ".(");
+  at = back_over(text, at, " \t.(");
   size_t singular = at > 1 && (text[at - 1] | ' ') == 's' ? at - 1 : at;
   for (int n = 0; n < (is_integer ? WORDS : WORDS_OF_PARTS); n++)
     if (ends_with(text, at, NUMBERED[n]) || ends_with(text, singular, NUMBERED[n])) return 1;
@@ -188,6 +192,8 @@ static int is_width(struct attn_grouping *g, const char *text, size_t at) {
   return attn_part_ends_in(g, WIDTH, text, (struct attn_part){0, at}, WIDTH_CHARACTERS);
 }
 
+static int has_equation(const char *text, size_t end) { return memchr(text, '=', end) != NULL; }
+
 static void add_number(struct attn_grouping *g, const struct attn_scan_line *line,
                        struct attn_part p, size_t end) {
   const char *text = line->text;
@@ -196,11 +202,12 @@ static void add_number(struct attn_grouping *g, const struct attn_scan_line *lin
   if (!attn_group_cell(g, line, p, &cell)) return;
   char *name = attn_group_text(g, text, attn_name_before(text, p.begin));
   if (cell.decimals == 0 && is_width(g, text, p.begin)) attn_stray_size(g, name, &cell);
-  if (is_operand(text, p, end)) return;
+  int operand = is_operand(text, p, end);
+  if (operand && (cell.decimals == 0 || has_equation(text, end))) return;
   if (is_numbered(text, p.begin, cell.decimals == 0)) return;
   if (cell.decimals == 0 && assigned < 0) return;
   if (assigned <= 0 && (has_unit(g, text, p.end, end) || is_identifier(g, text, p.begin))) return;
-  int is_result = assigned > 0 || (cell.decimals > 0 && is_divisor(g, text, p, end));
+  int is_result = assigned > 0 || operand || (cell.decimals > 0 && is_divisor(g, text, p, end));
   attn_stray_cell(g, name, &cell, is_result);
 }
 
@@ -242,13 +249,19 @@ static size_t skip_digits(const char *text, size_t at, size_t end) {
   return at;
 }
 
+static int is_heading(const struct attn_scan *scan, int line) {
+  for (int n = 0; n < scan->headings && scan->heading[n].line <= line; n++)
+    if (scan->heading[n].line == line) return scan->heading[n].marked;
+  return 0;
+}
+
 void attn_stray_text(struct attn_grouping *g, const struct attn_scan_line *line,
                      struct attn_part part, const size_t *except, int excepts) {
   const char *text = line->text;
   size_t end = part.end, at = next_digit(text, part.begin, end);
   struct attn_match m;
   int next = 0;
-  if (at == end) return;
+  if (at == end || is_heading(g->scan, line->line)) return;
   if (part.begin == 0 && attn_match_at(g->scan->patterns, NUMBERING, text, end, 0, &m))
     at = m.group[0].end;
   while (g->status == ATTN_OK && (at = next_digit(text, at, end)) < end) {

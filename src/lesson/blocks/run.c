@@ -111,6 +111,7 @@ static int is_second_header(const struct attn_grouping *g, const struct attn_row
 static int read_header(struct attn_grouping *g, const struct attn_row *row) {
   if (!is_delimited(row) || (count_numbers(row) > 0 && !is_second_header(g, row))) return 0;
   struct attn_row above = g->rows == 0 ? g->header : (struct attn_row){.items = 0};
+  for (int n = 0; n < row->items; n++) attn_stray_list(g, row, n);
   attn_run_flush(g);
   if (above.items == row->items && above.style == row->style) g->super = above;
   if (row->style != ATTN_ROW_COMMAS || strstr(row->line->text, ",,") ||

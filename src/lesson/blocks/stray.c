@@ -59,6 +59,21 @@ void attn_stray_idle(struct attn_grouping *g, char *name, const attn_cell *cell)
   add_stray(g, (struct attn_stray){.name = name, .is_result = 1, .is_idle = 1, .cell = *cell});
 }
 
+void attn_stray_list(struct attn_grouping *g, const struct attn_row *row, int item) {
+  static const char LIST[] = "[-+\\d.]++(?:\\s*+[,;\\s]\\s*+[-+\\d.]++)++$";
+  static const char NUMBER[] = "[-+]?" ATTN_NUMBER;
+  struct attn_part p = {row->item[item].begin, row->item[item].end};
+  const char *text = row->line->text;
+  struct attn_match m;
+  attn_cell cell;
+  if (row->item[item].kind != ATTN_ITEM_TEXT ||
+      !attn_match_at(g->scan->patterns, LIST, text, p.end, p.begin, NULL))
+    return;
+  for (; attn_find(g->scan->patterns, NUMBER, text, p.end, p.begin, &m); p.begin = m.group[0].end)
+    if (attn_group_cell(g, row->line, (struct attn_part){m.group[0].begin, m.group[0].end}, &cell))
+      attn_stray_cell(g, row->label.text, &cell, 1);
+}
+
 static int in_order(const attn_cell *x, const attn_cell *y) {
   if (x->line != y->line) return x->line < y->line ? -1 : 1;
   return (x->column > y->column) - (x->column < y->column);

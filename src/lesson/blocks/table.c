@@ -333,7 +333,6 @@ static void add_titled(struct attn_grouping *g, const struct attn_table *t) {
 static void add_numbers(struct attn_grouping *g, struct attn_table *t) {
   int is_scalar = t->numbers == 1 && t->rows == 1 && is_assigned(t->style);
   if (t->numbers == 0 || is_scalar || !has_only_numbers(t)) return;
-  if (attn_table_pairs(g, t)) return;
   if (t->titles) {
     add_titled(g, t);
     return;
@@ -354,6 +353,7 @@ static void add_strays(struct attn_grouping *g, const struct attn_table *t) {
       const struct attn_row_item *item = attn_table_item(t, r, c);
       if (attn_item_is_number(item) && !item->used)
         attn_stray_cell(g, t->row[r].label.text, &item->cell, 1);
+      attn_stray_list(g, &t->row[r], c);
     }
 }
 

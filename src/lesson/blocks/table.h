@@ -40,9 +40,6 @@ int attn_table_group_end(const struct attn_table *t, int begin);
 /* vectors.c: columns of vectors -> blocks. 0: the table has none. */
 int attn_table_vectors(struct attn_grouping *g, const struct attn_table *t);
 
-/* pairs.c: a table of pairs -> a block for each column of numbers. 0: it is none. */
-int attn_table_pairs(struct attn_grouping *g, const struct attn_table *t);
-
 /* header.c. The header's words, and what each column after the first `skip` is called. */
 void attn_header_set(struct attn_grouping *g, const struct attn_table *t, struct attn_block *b,
                      int skip);

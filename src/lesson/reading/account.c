@@ -98,6 +98,7 @@ static int is_read(struct account *a, const attn_example *e, const struct flow *
   if (s->op != ATTN_OP_GIVEN) return 1;
   if (is_unexplained(a, e, s)) return 0;
   if (f->is_operand[step]) return 1;
+  if (a->scan->left) return 0; /* numbers that were gathered are no inputs without a use */
   if (step > f->first || s->name > ATTN_STEP_V || !is_followed(a, e, s->head)) return 0;
   int32_t of = s->name - ATTN_STEP_W_Q + ATTN_STEP_Q;
   return s->name < ATTN_STEP_W_Q || s->name > ATTN_STEP_W_V || !is_given(a, e, of, s->head);

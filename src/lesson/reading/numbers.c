@@ -105,16 +105,17 @@ static attn_status read_into(struct numbers *n, struct attn_lesson_owner *o, con
   lesson->japanese = n->scan.japanese;
   if (!status && snippets) status = attn_add_snippets(&n->scan, lesson);
   if (!status) status = attn_scan_document(&n->scan, file);
-  if (!status) status = find_steps(n, o, err);
+  int is_same = n->scan.left && !n->scan.gathered; /* as the first reading */
+  if (!status && !is_same) status = find_steps(n, o, err);
   sort_examples(lesson);
   return status;
 }
 
 attn_status attn_read_numbers(const char *text, size_t bytes, const char *file, int snippets,
-                              attn_lesson **lesson, attn_error *err) {
+                              const struct attn_left *left, attn_lesson **lesson, attn_error *err) {
   struct attn_pool *pool = attn_pool_new();
   struct attn_lesson_owner *o = pool ? attn_pool_take(pool, sizeof *o) : NULL;
-  struct numbers n = {.scan = {.pool = pool, .err = err}};
+  struct numbers n = {.scan = {.pool = pool, .left = left, .err = err}};
   attn_status status = ATTN_ERR_MEMORY;
   *lesson = NULL;
   if (o) {

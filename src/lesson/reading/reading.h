@@ -57,8 +57,9 @@ int attn_has_decimals(const struct attn_known *known, int decimals);
 int attn_is_known_size(const struct attn_known *known, double size);
 
 /* numbers.c: a document read by its numbers: scan, priors, search, steps, account. snippets: 1 to
- * follow its Python as programs. *lesson is owned by the caller; NULL on failure. */
+ * follow its Python as programs. left: lines whose numbers are gathered by what they are called;
+ * NULL: none. *lesson is owned by the caller; NULL on failure. */
 attn_status attn_read_numbers(const char *text, size_t bytes, const char *file, int snippets,
-                              attn_lesson **lesson, attn_error *err);
+                              const struct attn_left *left, attn_lesson **lesson, attn_error *err);
 
 #endif

@@ -14,13 +14,14 @@
  *   line.c               the lines that are left, which refer to values
  *   blocks.c             lines -> blocks: what kind of line each is
  *   row.c, run.c         one line -> a label and items, or prose; rows that look alike
- *   table.c, header.c, vectors.c, pairs.c  rows that look alike -> blocks, by columns and headers
+ *   table.c, header.c, vectors.c  rows that look alike -> blocks, by columns and headers
  *   drawn.c              brackets drawn over several lines
  *   paragraph.c, sentence.c  sentences: the lines of one, its vectors
  *   results.c, groups.c  the numbers of a sentence, by kind -> blocks
  *   shown_rows.c         results that are shown row by row -> matrices
  *   stacks.c             lists that are rows of one matrix
- *   turn.c               rows that recur token by token -> matrices
+ *   parts.c              parts of one matrix -> the matrix
+ *   facts/               numbers that are left, by the words and indices they are called by
  *   mention.c, stray.c   the numbers that are in no block
  *   worked.c             arithmetic in a line: do its sides agree?
  */
@@ -96,10 +97,19 @@ struct attn_scan_heading {
   char *text;
 };
 
+/* Lines whose numbers a first reading of the document has left. */
+struct attn_left {
+  int lines; /* 0: all */
+  int *line;
+  int whole_lines; /* 1: all numbers of a line have the same keys */
+};
+
 struct attn_scan {
   struct attn_pool *pool;
   struct attn_patterns *patterns;
   struct attn_source source;
+  const struct attn_left *left; /* of the caller: gathered by what they are called; NULL: none */
+  int gathered; /* blocks of such numbers */
   int japanese;
   int headings;
   struct attn_scan_heading *heading; /* in the order of the document */

@@ -1,0 +1,118 @@
+/* parts.c -- parts of one matrix: q1 in one line, q2 in another. */
+#include <stdint.h>
+#include <string.h>
+
+#include "blocks.h"
+
+static int read_label(struct attn_grouping *g, char *text, struct attn_label *label) {
+  return attn_label_read(g->scan->pool, text, label) || attn_group_no_memory(g);
+}
+
+/* b continues a: q1 = [..] in one line, q2 = [..] in another. */
+static int is_next_row(struct attn_grouping *g, const struct attn_block *a,
+                       const struct attn_block *b) {
+  struct attn_label last, first;
+  int is_vector = a->source == ATTN_BLOCK_VECTORS || a->source == ATTN_BLOCK_INLINE;
+  if (!is_vector || a->source != b->source || b->reading[0].rows != 1 || !a->labels || !b->labels ||
+      a->reading[0].cols != b->reading[0].cols)
+    return 0;
+  if (!read_label(g, a->label[a->labels - 1], &last) || !read_label(g, b->label[0], &first))
+    return 0;
+  return attn_same_stem(&last, &first) &&
+         (first.index > 0 ? first.index : 0) == (last.index > 0 ? last.index : 0) + 1;
+}
+
+/* The symbol in front of the first sign of equality. 0: no memory. */
+static int read_symbol(struct attn_grouping *g, const struct attn_block *b,
+                       struct attn_label *label) {
+  struct attn_part p = {0, strcspn(b->name, "=:")};
+  char *text = attn_group_text(g, b->name, p);
+  return text && read_label(g, text, label);
+}
+
+static int is_column(const struct attn_block *b, int rows) {
+  const attn_printing *p = &b->reading[0];
+  return b->source == ATTN_BLOCK_GRID && p->cols == 1 && p->rows == rows;
+}
+
+static int make_vector(struct attn_grouping *g, struct attn_block *b,
+                       const struct attn_label *label) {
+  attn_printing *p = &b->reading[0];
+  if (attn_pool_grow(g->scan->pool, (void **)&b->label, 0, sizeof *b->label))
+    return attn_group_no_memory(g);
+  b->label[0] = label->text;
+  b->labels = 1;
+  b->source = ATTN_BLOCK_VECTORS;
+  p->cols = p->rows, p->rows = 1;
+  return 1;
+}
+
+/* Upright vectors q_1 = .., q_2 = ..: vectors as in lines of their own. 0: no memory. */
+static int turn_columns(struct attn_grouping *g, struct attn_block *a, struct attn_block *b) {
+  struct attn_label first, next;
+  int rows = a->source == ATTN_BLOCK_VECTORS ? a->reading[0].cols : a->reading[0].rows;
+  if (rows < 2 || !is_column(b, rows) || (a->source != ATTN_BLOCK_VECTORS && !is_column(a, rows)))
+    return 1;
+  if (!read_symbol(g, a, &first) || !read_symbol(g, b, &next)) return 0;
+  int count = a->source == ATTN_BLOCK_VECTORS ? a->reading[0].rows : 1;
+  if (first.index < 0 || !attn_same_stem(&first, &next) || next.index != first.index + count)
+    return 1;
+  return (count > 1 || a->source == ATTN_BLOCK_VECTORS || make_vector(g, a, &first)) &&
+         make_vector(g, b, &next);
+}
+
+static int append(struct attn_grouping *g, struct attn_block *a, const struct attn_block *b) {
+  const attn_printing *p = &b->reading[0];
+  for (int r = 0; r < p->rows; r++)
+    if (!attn_block_copy_row(g, a, p->cells + (size_t)r * (size_t)p->cols, p->cols,
+                             r < b->labels ? b->label[r] : ""))
+      return 0;
+  a->end = b->end;
+  a->readings = 1;
+  return 1;
+}
+
+/* A number alone in its sentence is not a block. */
+static int is_single(struct attn_grouping *g, const struct attn_block *b) {
+  if (b->source != ATTN_BLOCK_SCALARS || b->reading[0].rows * b->reading[0].cols > 1) return 0;
+  attn_stray_cell(g, b->name, &b->reading[0].cells[0], 1);
+  return 1;
+}
+
+static void merge_parts(struct attn_grouping *g) {
+  int kept = 0;
+  for (int n = 0; n < g->blocks && g->status == ATTN_OK; n++) {
+    struct attn_block *b = g->block[n], *last = kept ? g->block[kept - 1] : NULL;
+    if (!is_single(g, b)) {
+      if (b->source == ATTN_BLOCK_SCALARS && b->reading[0].rows == 1)
+        attn_block_add_shapes(b, b->reading[0].cols);
+      if (last && turn_columns(g, last, b) && is_next_row(g, last, b))
+        append(g, last, b);
+      else
+        g->block[kept++] = b;
+    }
+  }
+  g->blocks = kept;
+}
+
+/* ---- vectors of one line that share a name ---- */
+
+static int is_nameless(const struct attn_block *b, int line) {
+  return (b->source == ATTN_BLOCK_VECTORS || b->source == ATTN_BLOCK_ROWS) && !*b->name &&
+         b->line == line;
+}
+
+static void count_siblings(struct attn_grouping *g) {
+  for (int n = 0, end; n < g->blocks; n = end) {
+    int line = g->block[n]->line, count = 0;
+    for (end = n; end < g->blocks && g->block[end]->line == line; end++)
+      count += is_nameless(g->block[end], line);
+    for (int i = n; count > 1 && i < end; i++)
+      if (is_nameless(g->block[i], line)) g->block[i]->siblings = count;
+  }
+}
+
+void attn_parts_merge(struct attn_grouping *g) {
+  merge_parts(g);
+  count_siblings(g);
+}

@@ -1,0 +1,186 @@
+/* gather.c -- which facts are tables, and the blocks of these in place of others. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cell.h"
+#include "facts.h"
+
+enum { COUNT_MOST = 99 };
+
+static void *take(struct attn_grouping *g, size_t count, size_t bytes) {
+  void *memory = attn_pool_take(g->scan->pool, (count + 1) * bytes);
+  if (!memory) attn_group_no_memory(g);
+  return memory;
+}
+
+/* ---- tables ---- */
+
+static int are_alike(const struct attn_fact *a, const struct attn_fact *b) {
+  if (a->template != b->template || a->keys != b->keys || a->cells != b->cells ||
+      !a->header != !b->header)
+    return 0;
+  for (int k = 0; k < a->keys; k++)
+    if (a->key[k].kind != b->key[k].kind) return 0;
+  return !a->header || memcmp(a->header, b->header, (size_t)a->cells * sizeof *a->header) == 0;
+}
+
+/* Called by words only? */
+static int is_sentence(const struct attn_fact *f) {
+  for (int k = 0; k < f->keys; k++)
+    if (f->key[k].kind != ATTN_KEY_WORD) return 0;
+  return !f->header;
+}
+
+/* Whole numbers in sentences are not results: a count, a date. */
+static int is_result(const struct attn_fact *f) {
+  int decimals = 0, large = 0;
+  for (int n = 0; n < f->cells; n++) {
+    decimals |= f->cell[n].decimals > 0;
+    large |= f->cell[n].value > COUNT_MOST;
+  }
+  return decimals || (f->cells > 1 && !large);
+}
+
+static int drop_counts(struct attn_fact **fact, int facts) {
+  int kept = 0;
+  if (!is_sentence(fact[0])) return facts;
+  for (int n = 0; n < facts; n++)
+    if (is_result(fact[n])) fact[kept++] = fact[n];
+  return kept;
+}
+
+/* ---- in place of other blocks ---- */
+
+struct places {
+  size_t count;
+  uint64_t *at; /* line and column, sorted */
+};
+
+static uint64_t place_of(const attn_cell *c) {
+  return (uint64_t)(uint32_t)c->line << 32 | (uint32_t)c->column;
+}
+
+static int compare(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static int has_place(const struct places *p, const attn_cell *c) {
+  uint64_t at = place_of(c);
+  return p->count && bsearch(&at, p->at, p->count, sizeof at, compare) != NULL;
+}
+
+static int is_printed(const attn_cell *c) { return c->kind != ATTN_CELL_BLANK; }
+
+static int overlaps(const struct places *p, const struct attn_block *b) {
+  const attn_printing *g = &b->reading[0];
+  for (int n = 0; n < g->rows * g->cols; n++)
+    if (is_printed(&g->cells[n]) && has_place(p, &g->cells[n])) return 1;
+  return 0;
+}
+
+/* The numbers of the blocks from `from` on, and those that count them. */
+static int find_places(struct attn_grouping *g, int from, struct places *p) {
+  size_t count = 0;
+  for (int n = 0; n < g->facts->facts; n++) count += (size_t)g->facts->fact[n].counts;
+  for (int n = from; n < g->blocks; n++)
+    count += (size_t)g->block[n]->reading[0].rows * (size_t)g->block[n]->reading[0].cols;
+  p->at = take(g, count, sizeof *p->at);
+  for (int n = from; p->at && n < g->blocks; n++)
+    for (int c = 0; c < g->block[n]->reading[0].rows * g->block[n]->reading[0].cols; c++)
+      if (is_printed(&g->block[n]->reading[0].cells[c]))
+        p->at[p->count++] = place_of(&g->block[n]->reading[0].cells[c]);
+  for (int n = 0; p->at && n < g->facts->facts; n++)
+    for (int c = 0; c < g->facts->fact[n].counts; c++)
+      p->at[p->count++] = place_of(&g->facts->fact[n].cell[c]);
+  if (p->at) qsort(p->at, p->count, sizeof *p->at, compare);
+  return p->at != NULL;
+}
+
+static void drop_strays(struct attn_grouping *g, const struct places *p) {
+  int kept = 0;
+  for (int n = 0; n < g->strays; n++)
+    if (!has_place(p, &g->stray[n].cell)) g->stray[kept++] = g->stray[n];
+  g->strays = kept;
+}
+
+/* What only the block had is not read. */
+static void drop_block(struct attn_grouping *g, const struct attn_block *b,
+                       const struct places *p) {
+  const attn_printing *grid = &b->reading[0];
+  for (int n = 0; n < grid->rows * grid->cols && g->status == ATTN_OK; n++)
+    if (is_printed(&grid->cells[n]) && !has_place(p, &grid->cells[n]))
+      attn_stray_cell(g, b->name, &grid->cells[n], 1);
+}
+
+static int in_order(const void *a, const void *b) {
+  const attn_cell *x = (*(struct attn_block *const *)a)->reading[0].cells;
+  const attn_cell *y = (*(struct attn_block *const *)b)->reading[0].cells;
+  uint64_t i = place_of(x), j = place_of(y);
+  return (i > j) - (i < j);
+}
+
+static void replace_blocks(struct attn_grouping *g, int from) {
+  struct places p = {.count = 0};
+  int kept = 0;
+  if (from == g->blocks || !find_places(g, from, &p)) return;
+  drop_strays(g, &p);
+  for (int n = 0; n < g->blocks && g->status == ATTN_OK; n++) {
+    if (n < from && overlaps(&p, g->block[n]))
+      drop_block(g, g->block[n], &p);
+    else
+      g->block[kept++] = g->block[n];
+  }
+  g->blocks = kept;
+  qsort(g->block, (size_t)g->blocks, sizeof *g->block, in_order);
+  for (int n = 0; n < g->facts->facts; n++) {
+    const struct attn_fact *f = &g->facts->fact[n];
+    if (f->value >= 0 && has_place(&p, f->cell)) g->lines->value[f->value].used = 1;
+  }
+}
+
+enum { RECURS = 3 };
+
+/* A line is one fact where its template recurs, else the facts that are in it. */
+static void choose_templates(struct attn_facts *f) {
+  int kept = 0, line = -1;
+  for (int n = 0; n < f->facts; n++) {
+    int recurs = 0;
+    for (int i = 0; i < f->facts && recurs < RECURS && f->fact[n].template; i++)
+      recurs += are_alike(&f->fact[i], &f->fact[n]);
+    if (f->fact[n].template && recurs < RECURS) continue;
+    if (f->fact[n].template) line = f->fact[n].place->line;
+    if (f->fact[n].template || f->fact[n].place->line != line) f->fact[kept++] = f->fact[n];
+  }
+  f->facts = kept;
+}
+
+static int is_left(const struct attn_grouping *g, const struct attn_fact *f) {
+  const struct attn_left *left = g->scan->left;
+  for (int n = 0; n < left->lines; n++)
+    if (f->cell[0].line == left->line[n]) return 1;
+  return left->lines == 0;
+}
+
+void attn_facts_merge(struct attn_grouping *g) {
+  struct attn_facts *f = g->facts;
+  int from = g->blocks, count;
+  if (!f->is_full) choose_templates(f);
+  unsigned char *done = take(g, (size_t)f->facts, 1);
+  struct attn_fact **alike = take(g, (size_t)f->facts, sizeof(struct attn_fact *));
+  if (f->is_full || !done || !alike) return;
+  for (int first = 0; first < f->facts && g->status == ATTN_OK; first++) {
+    int left = 0;
+    count = 0;
+    for (int n = first; n < f->facts && !done[first]; n++)
+      if (!done[n] && are_alike(&f->fact[first], &f->fact[n])) {
+        alike[count++] = &f->fact[n];
+        left |= is_left(g, &f->fact[n]);
+      }
+    for (int n = 0; n < count; n++) done[alike[n] - f->fact] = 1;
+    if (left && (count = drop_counts(alike, count)) > 0) attn_facts_pivot(g, alike, count);
+  }
+  g->scan->gathered = g->blocks - from;
+  if (g->status == ATTN_OK) replace_blocks(g, from);
+}
