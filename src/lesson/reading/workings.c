@@ -365,6 +365,21 @@ static attn_status attach_block(struct workings *w, const struct attn_block *b) 
   return status;
 }
 
+/* Rows that are shown one by one: where one is there twice, in the place of another that is
+ * missing, its numbers are those of a wrong row. */
+static void order_rows(attn_step *s) {
+  int out_of_place = -1;
+  if (s->exact.rows < 3 || s->printings != s->exact.rows) return;
+  for (int n = 0; n < s->printings; n++) {
+    const attn_printing *p = &s->printing[n];
+    if (p->rows != 1 || p->cols != s->exact.cols) return;
+    if (p->row0 == n) continue;
+    if (out_of_place >= 0) return;
+    out_of_place = n;
+  }
+  if (out_of_place >= 0) s->printing[out_of_place].row0 = out_of_place;
+}
+
 attn_status attn_attach_workings(struct attn_scan *scan, attn_lesson *lesson,
                                  struct attn_pool *pool, attn_error *err) {
   struct workings w = {.scan = scan, .lesson = lesson, .maker = {.pool = pool, .err = err}};
@@ -373,5 +388,7 @@ attn_status attn_attach_workings(struct attn_scan *scan, attn_lesson *lesson,
   if (!status) status = judge_examples(&w);
   for (int n = 0; n < scan->workeds && !status; n++) status = attach(&w, &scan->worked[n]);
   for (int n = 0; n < scan->blocks && !status; n++) status = attach_block(&w, &scan->block[n]);
+  for (int e = 0; e < lesson->examples; e++)
+    for (int s = 0; s < lesson->example[e].steps; s++) order_rows(&lesson->example[e].step[s]);
   return status;
 }
