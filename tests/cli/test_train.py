@@ -87,7 +87,7 @@ def test_bad_lines_are_reported(attn, pairs, tmp_path, text, message):
     (["-o", "/nowhere/m"], "attn: /nowhere/m: error: cannot create"), (["-o", "."], "is not a regular file"), (["-o", ""], "empty"),
     (["--steps", "-1"], "steps must be at least 1, got -1"), (["--batch-size", str(2**63 - 1)], "batch_size must be between 1 and 1048576, got 9223372036854775807"),
     (["--learning-rate", "nan"], "learning_rate must be"), (["--learning-rate", "inf"], "learning_rate must be"), (["--target-exact-match", "2"], "target_exact_match must be between 0 and 1"), (["--threads", "-1"], "--threads"),
-    (["--test-examples", "-1"], "--test-examples"), (["--precision", "half"], 'precision must be "float32" or "bf16"'),
+    (["--test-examples", "-1"], "--test-examples"), (["--precision", "half"], '--precision must be float32 or bf16, got "half"'),
     (["--tokenizer", "wordz"], "characters, words, bpe:SIZE or an existing file, got wordz"),
     (["--tokenizer", "bpe:3"], "vocab_size must be between 260 (four special tokens and every byte) and 2^24, got 3"), (["--config", "["], "attn: [: error: cannot open: No such file"), (["--config", "{"], "line 1"),
     (["--config", '{"num_heads": 0}'], '"num_heads" must be'), (["--config", '{"decoder_layers": 0}'], "has no decoder"),
