@@ -186,22 +186,34 @@ static void find_words(struct attn_grouping *g, struct attn_table *t) {
 
 /* ---- headers that name parts ---- */
 
-/* A part for each column of the header where a name begins; blank cells continue it. */
+/* The column whose cell in the header names number n and what is right of it: its own, or that of
+ * the labels in front of it. -1: none. */
+static int naming_column(const struct attn_table *t, const struct attn_row *header, int n) {
+  int own = t->number[n], before = n > 0 ? t->number[n - 1] : -1;
+  if (is_named(header, own)) return own;
+  return own - 1 > before && is_named(header, own - 1) ? own - 1 : -1;
+}
+
+/* A part for each column of the header where a name begins; blank cells continue it. All names are
+ * above numbers, or all above labels. */
 static int find_spans(struct attn_grouping *g, struct attn_table *t,
                       const struct attn_row *header) {
-  int widest = 0, parts = 0;
+  int widest = 0, parts = 0, above_labels = 0;
   if (header->items != t->cols) return 0;
   for (int n = t->skip; n < t->numbers; n++) {
     const struct attn_row_item *item = &header->item[t->number[n]];
     if (item->kind == ATTN_ITEM_CELL && item->cell.kind != ATTN_CELL_BLANK) return 0;
-    if (is_named(header, t->number[n])) {
-      t->part[parts] = (struct attn_table_part){n, n, attn_item_text(g, header, t->number[n])};
+    int name = naming_column(t, header, n);
+    if (name >= 0) {
+      above_labels += name != t->number[n];
+      t->part[parts] = (struct attn_table_part){n, n, attn_item_text(g, header, name)};
       if (!t->part[parts++].name) return 0;
     }
     if (parts == 0) return 0;
     t->part[parts - 1].end = n + 1;
     if (n + 1 - t->part[parts - 1].begin > widest) widest = n + 1 - t->part[parts - 1].begin;
   }
+  if (above_labels > 0 && above_labels < parts) return 0;
   return parts > 1 && widest > 1 ? parts : 0;
 }
 
