@@ -255,24 +255,44 @@ static int has_row_labels(struct attn_grouping *g, const struct attn_table *t, c
   return 1;
 }
 
-/* "the cat the cat", "the cat, blank, 1 2": a part begins after a gap, where the first name recurs,
- * and after the names of the rows. */
+/* Are the columns those of the part before, once more? */
+static int is_repeat(const struct attn_table_part *before, const struct attn_table_part *part,
+                     char *const *label) {
+  if (before->end - before->begin != part->end - part->begin) return 0;
+  for (int n = 0; n < part->end - part->begin; n++)
+    if (strcmp(label[before->begin + n], label[part->begin + n]) != 0) return 0;
+  return 1;
+}
+
+/* Has each column the name of a row, in their order? Then names recur as words of a sentence do. */
+static int is_square(const struct attn_table *t, char *const *label) {
+  if (t->numbers - t->skip != t->rows) return 0;
+  for (int r = 0; r < t->rows; r++)
+    if (strcmp(label[t->skip + r], t->row[r].label.text) != 0) return 0;
+  return 1;
+}
+
+/* "the cat the cat", "the cat, blank, 1 2": a part begins after a gap, where the first name recurs
+ * and all others do, and after the names of the rows. */
 static int find_repeats(struct attn_grouping *g, struct attn_table *t) {
   char **label = attn_pool_take(g->scan->pool, (size_t)t->numbers * sizeof *label);
-  int parts = 0;
+  int parts = 0, recurs = 0;
   if (!label) return attn_group_no_memory(g);
   if (t->header.items != t->cols || t->labels < 0 || t->rows < 2) return 0;
   for (int n = t->skip; n < t->numbers; n++) {
     struct attn_table_part *last = parts ? &t->part[parts - 1] : NULL;
     label[n] = attn_item_text(g, &t->header, t->number[n]);
     if (!label[n]) return 0;
-    if (!last || has_gap(t, t->number[n - 1], t->number[n]) ||
-        (*label[n] && strcmp(label[n], label[last->begin]) == 0) ||
-        has_row_labels(g, t, label, last->begin, n))
-      t->part[parts++] = (struct attn_table_part){n, n, ""};
+    int begins = !last || has_gap(t, t->number[n - 1], t->number[n]) ||
+                 has_row_labels(g, t, label, last->begin, n);
+    int again = !begins && *label[n] && strcmp(label[n], label[last->begin]) == 0;
+    if (begins || again) t->part[parts++] = (struct attn_table_part){n, n, ""};
     t->part[parts - 1].end = n + 1;
+    recurs |= again;
   }
-  return parts > 1 ? parts : 0;
+  for (int n = 1; recurs && n < parts; n++)
+    if (!is_repeat(&t->part[n - 1], &t->part[n], label)) return 0;
+  return parts > 1 && !is_square(t, label) ? parts : 0;
 }
 
 int attn_header_has_steps(struct attn_grouping *g, const struct attn_table *t) {
