@@ -56,7 +56,7 @@ static void print_json(const attn_model *model, const char *source,
   attn_cli_json_begin_array("results");
   for (int64_t n = 0; n < count && results[n].text; n++) {
     attn_cli_json_begin_object(NULL);
-    attn_cli_json_string("text", results[n].text);
+    attn_cli_json_bytes("text", results[n].text, (size_t)results[n].text_length);
     attn_cli_json_number("log_prob", results[n].log_prob);
     attn_cli_json_number("score", results[n].score);
     attn_cli_json_int("token_count", results[n].token_count);
@@ -70,7 +70,7 @@ static void print_json(const attn_model *model, const char *source,
 static void print_text(const attn_generation_result *results, int64_t count) {
   for (int64_t n = 0; n < count && results[n].text; n++) {
     if (count > 1) printf("%9.4f  ", results[n].score);
-    attn_cli_print_text(results[n].text, stdout);
+    attn_cli_print_bytes(results[n].text, (size_t)results[n].text_length, stdout);
     puts("");
   }
 }

@@ -19,12 +19,14 @@ static int write_stream(void *context, const char *text, size_t bytes) {
   return fwrite(text, 1, bytes, context) != bytes;
 }
 
-static void print_bytes(const char *text, size_t bytes, FILE *to) {
+void attn_cli_print_bytes(const char *text, size_t bytes, FILE *to) {
   const attn_sink sink = {to, write_stream};
   attn_text_write_plain(text, bytes, &sink, NULL);
 }
 
-void attn_cli_print_text(const char *text, FILE *to) { print_bytes(text, strlen(text), to); }
+void attn_cli_print_text(const char *text, FILE *to) {
+  attn_cli_print_bytes(text, strlen(text), to);
+}
 
 void attn_cli_print_shape(const int64_t *shape, int rank) {
   putchar('(');
@@ -106,7 +108,7 @@ static void report(const char *command, const char *file, const char *severity,
   if (!length && (has_location || !err->line)) length = file_length(message, location);
   fprintf(stderr, file || length ? "attn: " : "attn %s: ", command);
   if (length)
-    print_bytes(message, length, stderr),
+    attn_cli_print_bytes(message, length, stderr),
         message += length + (has_location ? strlen(location) : 0) + 2;
   else if (file)
     attn_cli_print_text(file, stderr);

@@ -14,6 +14,7 @@
 
 /* Writes untrusted text (names, documents, replies, arguments) as attn_text_write_plain does. No
  * other function writes such text to a stream. */
+void attn_cli_print_bytes(const char *text, size_t bytes, FILE *to);
 void attn_cli_print_text(const char *text, FILE *to);
 
 /* "(2, 3)", or "(2,)" for rank 1. */

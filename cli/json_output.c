@@ -7,10 +7,12 @@
 
 static int needs_comma; /* a value precedes in the same object or array */
 
-static void write_string(const char *text) {
+static void write_bytes(const char *text, size_t bytes) {
   const attn_sink sink = attn_cli_stdout();
-  attn_text_write_json(text, strlen(text), &sink, NULL);
+  attn_text_write_json(text, bytes, &sink, NULL);
 }
+
+static void write_string(const char *text) { write_bytes(text, strlen(text)); }
 
 static void begin_value(const char *key) {
   if (needs_comma) fputs(", ", stdout);
@@ -38,6 +40,10 @@ void attn_cli_json_string(const char *key, const char *text) {
     write_string(text);
   else
     fputs("null", stdout);
+}
+
+void attn_cli_json_bytes(const char *key, const char *text, size_t bytes) {
+  begin_value(key), write_bytes(text, bytes);
 }
 
 void attn_cli_json_number(const char *key, double value) {

@@ -2,6 +2,7 @@
 #ifndef ATTN_CLI_JSON_WRITER_H
 #define ATTN_CLI_JSON_WRITER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Each writes a member, or an element if key is NULL, and the comma before it. A NaN, an infinity
@@ -11,6 +12,7 @@ void attn_cli_json_end_object(void);
 void attn_cli_json_begin_array(const char *key);
 void attn_cli_json_end_array(void);
 void attn_cli_json_string(const char *key, const char *text);
+void attn_cli_json_bytes(const char *key, const char *text, size_t bytes); /* may contain NULs */
 void attn_cli_json_number(const char *key, double value);
 void attn_cli_json_int(const char *key, int64_t value);
 void attn_cli_json_bool(const char *key, int value);
