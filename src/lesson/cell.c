@@ -130,3 +130,14 @@ attn_cell attn_cell_function(double (*function)(double), attn_cell a) {
   a.hi = isnan(hi) ? INFINITY : hi;
   return a;
 }
+
+/* ---- places ---- */
+
+uint64_t attn_cell_place(const attn_cell *cell) {
+  return (uint64_t)(uint32_t)cell->line << 32 | (uint32_t)cell->column;
+}
+
+int attn_compare_places(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}

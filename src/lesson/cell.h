@@ -2,6 +2,8 @@
 #ifndef ATTN_LESSON_CELL_H
 #define ATTN_LESSON_CELL_H
 
+#include <stdint.h>
+
 #include "attn/lesson.h"
 
 /* Digits (with at most one point) and a power of ten, as printed: 7071, -4 for 0.7071. Correctly
@@ -21,5 +23,9 @@ attn_cell attn_cell_binary(char operation, attn_cell a, attn_cell b); /* + - * /
 attn_cell attn_cell_negate(attn_cell a);
 attn_cell attn_cell_percent(attn_cell a);
 attn_cell attn_cell_function(double (*function)(double), attn_cell a); /* monotone: exp, sqrt, .. */
+
+/* Where a number is printed: a key that orders by line, then column; and the order of keys. */
+uint64_t attn_cell_place(const attn_cell *cell);
+int attn_compare_places(const void *a, const void *b);
 
 #endif

@@ -57,18 +57,9 @@ struct places {
   uint64_t *at; /* line and column, sorted */
 };
 
-static uint64_t place_of(const attn_cell *c) {
-  return (uint64_t)(uint32_t)c->line << 32 | (uint32_t)c->column;
-}
-
-static int compare(const void *a, const void *b) {
-  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
-}
-
 static int has_place(const struct places *p, const attn_cell *c) {
-  uint64_t at = place_of(c);
-  return p->count && bsearch(&at, p->at, p->count, sizeof at, compare) != NULL;
+  uint64_t at = attn_cell_place(c);
+  return p->count && bsearch(&at, p->at, p->count, sizeof at, attn_compare_places) != NULL;
 }
 
 static int is_printed(const attn_cell *c) { return c->kind != ATTN_CELL_BLANK; }
@@ -90,11 +81,11 @@ static int find_places(struct attn_grouping *g, int from, struct places *p) {
   for (int n = from; p->at && n < g->blocks; n++)
     for (int c = 0; c < g->block[n]->reading[0].rows * g->block[n]->reading[0].cols; c++)
       if (is_printed(&g->block[n]->reading[0].cells[c]))
-        p->at[p->count++] = place_of(&g->block[n]->reading[0].cells[c]);
+        p->at[p->count++] = attn_cell_place(&g->block[n]->reading[0].cells[c]);
   for (int n = 0; p->at && n < g->facts->facts; n++)
     for (int c = 0; c < g->facts->fact[n].counts; c++)
-      p->at[p->count++] = place_of(&g->facts->fact[n].cell[c]);
-  if (p->at) qsort(p->at, p->count, sizeof *p->at, compare);
+      p->at[p->count++] = attn_cell_place(&g->facts->fact[n].cell[c]);
+  if (p->at) qsort(p->at, p->count, sizeof *p->at, attn_compare_places);
   return p->at != NULL;
 }
 
@@ -117,8 +108,8 @@ static void drop_block(struct attn_grouping *g, const struct attn_block *b,
 static int in_order(const void *a, const void *b) {
   const attn_cell *x = (*(struct attn_block *const *)a)->reading[0].cells;
   const attn_cell *y = (*(struct attn_block *const *)b)->reading[0].cells;
-  uint64_t i = place_of(x), j = place_of(y);
-  return (i > j) - (i < j);
+  uint64_t i = attn_cell_place(x), j = attn_cell_place(y);
+  return attn_compare_places(&i, &j);
 }
 
 static void replace_blocks(struct attn_grouping *g, int from) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cell.h"
 #include "error.h"
 #include "reading.h"
 
@@ -19,15 +20,6 @@ struct account {
 static const double ABOUT_1 = 0.0101;
 enum { ANY_STEP = -1, WORK_MAX = 2000000 }; /* then what is a mention or a mask is listed, too */
 
-static uint64_t place_of(int32_t line, int32_t column) {
-  return (uint64_t)(uint32_t)line << 32 | (uint32_t)column;
-}
-
-static int compare(const void *a, const void *b) {
-  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
-}
-
 static size_t count_cells(const attn_lesson *lesson) {
   size_t count = 0;
   for (int32_t i = 0; i < lesson->examples; i++)
@@ -41,7 +33,7 @@ static size_t count_cells(const attn_lesson *lesson) {
 
 static void add_printing(struct account *a, const attn_printing *p) {
   for (int32_t n = 0; n < p->rows * p->cols; n++)
-    a->place[a->places++] = place_of(p->cells[n].line, p->cells[n].column);
+    a->place[a->places++] = attn_cell_place(&p->cells[n]);
 }
 
 /* What decides whether the steps of an example are read. */
@@ -120,14 +112,14 @@ static int collect_places(struct account *a) {
   if (!a->place) return -1;
   for (int32_t i = 0; i < l->examples; i++)
     if (collect_steps(a, &l->example[i])) return -1;
-  qsort(a->place, a->places, sizeof *a->place, compare);
+  qsort(a->place, a->places, sizeof *a->place, attn_compare_places);
   return 0;
 }
 
 static int is_placed(const struct account *a, const attn_cell *cell) {
   for (int32_t by = -1; by <= 1; by++) { /* with its sign or without */
-    uint64_t key = place_of(cell->line, cell->column + by);
-    if (bsearch(&key, a->place, a->places, sizeof key, compare)) return 1;
+    uint64_t key = attn_cell_place(cell) + (uint64_t)(int64_t)by;
+    if (bsearch(&key, a->place, a->places, sizeof key, attn_compare_places)) return 1;
   }
   return 0;
 }
@@ -165,18 +157,18 @@ static int is_prose(const struct account *a, int block) {
 
 /* Is the number one of arithmetic? That is listed as a whole if its sides differ. */
 static int is_worked_out(const struct attn_scan *scan, const attn_cell *cell) {
-  uint64_t place = place_of(cell->line, cell->column);
+  uint64_t place = attn_cell_place(cell);
   int low = 0, high = scan->workeds;
   while (low < high) {
     int middle = low + (high - low) / 2;
     const attn_cell *first = &scan->worked[middle].first;
-    if (place_of(first->line, first->column) <= place)
+    if (attn_cell_place(first) <= place)
       low = middle + 1;
     else
       high = middle;
   }
   const struct attn_worked *w = low > 0 ? &scan->worked[low - 1] : NULL;
-  return w && place <= place_of(w->last.line, w->last.column);
+  return w && place <= attn_cell_place(&w->last);
 }
 
 /* The results of arithmetic in a sentence, and nothing else. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cell.h"
 #include "error.h"
 #include "judge.h"
 #include "reading.h"
@@ -33,10 +34,6 @@ struct workings {
 
 enum { WORK_MAX = 2000000 };
 
-static uint64_t place_of(const attn_cell *cell) {
-  return (uint64_t)(uint32_t)cell->line << 32 | (uint32_t)cell->column;
-}
-
 /* ---- which numbers the steps show ---- */
 
 static int in_order(const void *a, const void *b) {
@@ -48,7 +45,7 @@ static attn_status add_shown(struct workings *w, int example, int step, const at
   for (int n = 0; n < p->rows * p->cols; n++) {
     if (attn_pool_grow(w->scan->pool, (void **)&w->shown, w->count, sizeof *w->shown))
       return attn_no_memory(&w->maker);
-    w->shown[w->count++] = (struct shown){place_of(&p->cells[n]), example, step,
+    w->shown[w->count++] = (struct shown){attn_cell_place(&p->cells[n]), example, step,
                                           p->row0 + n / p->cols, p->col0 + n % p->cols};
   }
   return ATTN_OK;
@@ -68,7 +65,7 @@ static attn_status collect_shown(struct workings *w) {
 
 /* NULL: no step shows it. */
 static const struct shown *find_shown(const struct workings *w, const attn_cell *cell) {
-  const struct shown key = {.place = place_of(cell)};
+  const struct shown key = {.place = attn_cell_place(cell)};
   return w->count ? bsearch(&key, w->shown, w->count, sizeof key, in_order) : NULL;
 }
 
