@@ -4,36 +4,47 @@
 #include "reading.h"
 #include "steps.h"
 
+/* A reading of the document. What its check finds is computed once, when it is compared. */
+struct candidate {
+  attn_lesson *lesson; /* NULL: none */
+  int is_judged;
+  int64_t
+      value;   /* how many numbers it explains, less those that it leaves open: unread, or wrong */
+  int misread; /* most of a step is wrong, and nothing explains it: it was read wrongly */
+};
+
 /* Strays make no reading better than another. */
 static int64_t unexplained(const attn_lesson *lesson) {
   return ((const struct attn_lesson_owner *)(const void *)lesson)->unexplained;
 }
 
-/* How many numbers a reading explains, less those that it leaves open: unread, or wrong. */
-static attn_status value_of(const attn_lesson *lesson, int64_t *value, attn_error *err) {
+static attn_status judge(struct candidate *c, attn_error *err) {
   attn_check *check;
-  attn_status status = attn_lesson_check(lesson, &check, err);
-  *value = -unexplained(lesson);
+  if (c->is_judged) return ATTN_OK;
+  attn_status status = attn_lesson_check(c->lesson, &check, err);
   if (status) return status;
+  c->is_judged = 1;
+  c->value = -unexplained(c->lesson);
   for (int32_t i = 0; i < check->examples; i++)
     for (int32_t n = 0; n < check->example[i].verdicts; n++) {
       const attn_step_verdict *v = &check->example[i].verdict[n];
-      *value += v->cells - 2 * (int64_t)v->findings;
+      c->value += v->cells - 2 * (int64_t)v->findings;
+      c->misread |= v->cause == ATTN_CAUSE_UNKNOWN && 2 * v->findings > v->cells;
     }
   attn_check_free(check);
   return ATTN_OK;
 }
 
-/* Snippets are followed as programs, unless to read their arrays as blocks of the document explains
- * more. */
-static attn_status choose(attn_lesson **followed, attn_lesson **plain, attn_error *err) {
-  int64_t value = 0, other = 0;
-  attn_status status = value_of(*followed, &value, err);
-  if (!status) status = value_of(*plain, &other, err);
-  if (value >= other) return status;
-  attn_lesson *better = *plain;
-  *plain = *followed;
-  *followed = better;
+/* Keeps the one that explains more, the first of equals; frees the other. */
+static attn_status choose(struct candidate *best, struct candidate *other, attn_error *err) {
+  attn_status status = judge(best, err);
+  if (!status) status = judge(other, err);
+  if (!status && other->value > best->value) {
+    struct candidate better = *other;
+    *other = *best;
+    *best = better;
+  }
+  attn_lesson_free(other->lesson);
   return status;
 }
 
@@ -67,79 +78,71 @@ static struct attn_left lines_left(const attn_lesson *lesson, int *line, int mos
   return left;
 }
 
-/* Is most of a step wrong, and nothing explains it? Then it was read wrongly. */
-static attn_status is_misread(const attn_lesson *lesson, int *misread, attn_error *err) {
-  attn_check *check;
-  attn_status status = attn_lesson_check(lesson, &check, err);
-  *misread = 0;
-  if (status) return status;
-  for (int32_t i = 0; i < check->examples; i++)
-    for (int32_t n = 0; n < check->example[i].verdicts; n++) {
-      const attn_step_verdict *v = &check->example[i].verdict[n];
-      *misread |= v->cause == ATTN_CAUSE_UNKNOWN && 2 * v->findings > v->cells;
-    }
-  attn_check_free(check);
-  return ATTN_OK;
-}
-
 enum { GATHERED_BYTES = 1 << 17 }; /* of a document at most: it is read up to five times */
 
 static int is_read(const attn_lesson *lesson) {
   return lesson->incomplete || (lesson->unreads == 0 && has_results(lesson));
 }
 
-/* The document once more, with numbers gathered by what they are called; NULL: not so. */
-static attn_status read_gathered(const struct document *d, const struct attn_left *left,
-                                 attn_lesson **lesson) {
-  int misread = 0;
-  attn_status status = attn_read_numbers(d->text, d->bytes, d->file, 1, left, lesson, NULL);
+/* The document once more; lesson NULL: it cannot be read so. */
+static attn_status read_again(const struct document *d, int snippets, const struct attn_left *left,
+                              attn_lesson **lesson) {
+  attn_status status = attn_read_numbers(d->text, d->bytes, d->file, snippets, left, lesson, NULL);
   if (status == ATTN_ERR_FORMAT) return ATTN_OK;
-  if (status) return attn_fail(d->err, status, NULL, "no memory for the lesson");
-  status = is_misread(*lesson, &misread, d->err);
-  if (!status && !misread && (*lesson)->examples) return ATTN_OK;
-  attn_lesson_free(*lesson);
-  *lesson = NULL;
+  return status ? attn_fail(d->err, status, NULL, "no memory for the lesson") : ATTN_OK;
+}
+
+/* With numbers gathered by what they are called. */
+static attn_status read_gathered(const struct document *d, const struct attn_left *left,
+                                 struct candidate *c) {
+  attn_status status = read_again(d, 1, left, &c->lesson);
+  if (status || !c->lesson) return status;
+  status = judge(c, d->err);
+  if (!status && !c->misread && c->lesson->examples) return ATTN_OK;
+  attn_lesson_free(c->lesson);
+  c->lesson = NULL;
   return status;
 }
 
 /* Numbers that are not read are gathered, those of the lines that were left or all, and lines with
  * several taken in both ways: the reading that explains most is right. */
-static attn_status read_left(const struct document *d, attn_lesson **lesson) {
+static attn_status read_left(const struct document *d, struct candidate *best) {
   enum { LINES = 256, WAYS = 4 };
   int line[LINES];
-  struct attn_left left = lines_left(*lesson, line, LINES);
+  struct attn_left left = lines_left(best->lesson, line, LINES);
   const int lines = left.lines, ways = lines ? WAYS : WAYS / 2;
   attn_status status = ATTN_OK;
   if (d->bytes > GATHERED_BYTES) return ATTN_OK;
-  for (int n = 0; n < ways && !status && !is_read(*lesson); n++) {
-    attn_lesson *other = NULL;
+  for (int n = 0; n < ways && !status && !is_read(best->lesson); n++) {
+    struct candidate other = {.lesson = NULL};
     left.lines = n < WAYS / 2 ? lines : 0;
     left.whole_lines = n % 2;
     status = read_gathered(d, &left, &other);
-    if (!status && other) status = choose(lesson, &other, d->err);
-    attn_lesson_free(other);
+    if (!status && other.lesson) status = choose(best, &other, d->err);
   }
   return status;
 }
 
+/* Snippets are followed as programs, unless to read their arrays as blocks of the document explains
+ * more. */
+static attn_status read_plain(const struct document *d, struct candidate *best) {
+  struct candidate plain = {.lesson = NULL};
+  attn_status status = read_again(d, 0, NULL, &plain.lesson);
+  return status || !plain.lesson ? status : choose(best, &plain, d->err);
+}
+
 attn_status attn_lesson_read(const char *text, size_t bytes, const char *file, attn_lesson **lesson,
                              attn_error *err) {
-  attn_lesson *plain = NULL;
+  const struct document d = {text, bytes, file, err};
+  struct candidate best = {.lesson = NULL};
   if (lesson) *lesson = NULL;
   if (!lesson || (!text && bytes))
     return attn_fail(err, ATTN_ERR_ARGUMENT, lesson ? "text" : "lesson", "must not be NULL");
-  attn_status status = attn_read_numbers(text, bytes, file, 1, NULL, lesson, err);
-  if (!status && has_snippets(*lesson)) {
-    status = attn_read_numbers(text, bytes, file, 0, NULL, &plain, err);
-    if (status == ATTN_ERR_FORMAT) status = ATTN_OK;
-    if (!status && plain) status = choose(lesson, &plain, err);
-  }
-  attn_lesson_free(plain);
-  const struct document d = {text, bytes, file, err};
-  if (!status) status = read_left(&d, lesson);
-  if (!status) return ATTN_OK;
-  attn_lesson_free(*lesson);
-  *lesson = NULL;
+  attn_status status = attn_read_numbers(text, bytes, file, 1, NULL, &best.lesson, err);
+  if (!status && has_snippets(best.lesson)) status = read_plain(&d, &best);
+  if (!status) status = read_left(&d, &best);
+  if (!status) return *lesson = best.lesson, ATTN_OK;
+  attn_lesson_free(best.lesson);
   return status;
 }
 

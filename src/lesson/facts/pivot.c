@@ -105,7 +105,7 @@ static int add_extra(struct pivot *p, const int *word) {
   return 1;
 }
 
-/* Keys that recur are told apart by the line above, then by how often they have occurred. */
+/* Keys that recur are distinguished by the line above, then by how often they have occurred. */
 static int add_sections(struct pivot *p) {
   int *word = take(p->g, (size_t)p->entries, sizeof *word), round = 0, from = 0;
   if (!word) return 0;
