@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,15 @@ def attn(tmp_path):
     def call(*arguments, **options):
         return run(*arguments, cwd=tmp_path, **options)
     return call
+
+
+def write_foreign_documents(folder, *more):
+    """Writes the documents of tests/lesson/documents, by other hands, to folder/documents; runs more of its programs."""
+    for source in (SOURCE / "tests/lesson/documents").glob("*.py"):
+        shutil.copy(source, folder)
+    for program in ("generate.py", *more):
+        subprocess.run([sys.executable, program], cwd=folder, check=True, capture_output=True, timeout=120)
+    return folder / "documents"
 
 
 def json_lines(text):

@@ -2,15 +2,13 @@
 import json
 import os
 import re
-import shutil
 import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
 
 import pytest
 
-from conftest import LESSONS, SOURCE
+from conftest import LESSONS, write_foreign_documents
 
 FIRST = LESSONS / "01-first-attention.md"
 RIGHT = [p for p in sorted(LESSONS.iterdir()) if p.name != "published-slip.md"]
@@ -49,11 +47,8 @@ def test_a_lesson_is_whole_and_each_number_is_marked(attn, tmp_path, path):
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory):
     """The documents of tests/lesson/documents, by other hands."""
-    folder = tmp_path_factory.mktemp("foreign")
-    for source in (SOURCE / "tests/lesson/documents").glob("*.py"):
-        shutil.copy(source, folder)
-    subprocess.run([sys.executable, "generate.py"], cwd=folder, check=True, capture_output=True, timeout=120)
-    return sorted(p for p in (folder / "documents").iterdir() if p.name != "key.json")
+    documents = write_foreign_documents(tmp_path_factory.mktemp("foreign"))
+    return sorted(p for p in documents.iterdir() if p.name != "key.json")
 
 
 def test_a_mark_is_a_whole_number(attn, tmp_path, foreign):

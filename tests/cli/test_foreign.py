@@ -2,14 +2,12 @@
 import json
 import random
 import re
-import shutil
 import subprocess
-import sys
 import tomllib
 
 import pytest
 
-from conftest import ATTN, SOURCE
+from conftest import ATTN, SOURCE, write_foreign_documents
 
 DOCUMENTS = SOURCE / "tests/lesson/documents"
 SMALL = {name: d for toml in ("small.toml", "notations.toml", "facts.toml") for name, d in tomllib.loads((DOCUMENTS / toml).read_text()).items()}
@@ -35,13 +33,9 @@ def first_wrong(report):
 @pytest.fixture(scope="module")
 def blind(tmp_path_factory):
     """(the truth, the reports, the folder) of the blind documents. The truth is computed twice, by programs that share no code."""
-    folder = tmp_path_factory.mktemp("blind")
-    for source in DOCUMENTS.glob("*.py"):
-        shutil.copy(source, folder)
-    for program in ("generate.py", "verify.py"):
-        subprocess.run([sys.executable, program], cwd=folder, check=True, capture_output=True, timeout=120)
-    key = json.loads((folder / "documents/key.json").read_text())
-    return key, reports(folder / "documents", sorted(key)), folder / "documents"
+    folder = write_foreign_documents(tmp_path_factory.mktemp("blind"), "verify.py")
+    key = json.loads((folder / "key.json").read_text())
+    return key, reports(folder, sorted(key)), folder
 
 
 def of(key, verdict):

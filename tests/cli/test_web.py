@@ -1,13 +1,11 @@
 """make web: the checker in WebAssembly gives the answers of the command, and its page shows them."""
 import base64
 import hashlib
-import shutil
 import subprocess
-import sys
 
 import pytest
 
-from conftest import LESSONS, SEEDS, SOURCE, run
+from conftest import LESSONS, SEEDS, SOURCE, run, write_foreign_documents
 
 MODES = ("check", "explain")
 SLIP = LESSONS / "published-slip.md"
@@ -71,11 +69,8 @@ def frame(view):
 @pytest.fixture(scope="module")
 def documents(tmp_path_factory):
     """The lessons, the documents by other hands, those of this tree's pages; the open set where it is installed."""
-    folder = tmp_path_factory.mktemp("foreign")
-    for source in (SOURCE / "tests/lesson/documents").glob("*.py"):
-        shutil.copy(source, folder)
-    subprocess.run([sys.executable, "generate.py"], cwd=folder, check=True, capture_output=True, timeout=120)
-    found = [*LESSONS.iterdir(), *(folder / "documents").iterdir(), *SOURCE.glob("README*.md")]
+    foreign = write_foreign_documents(tmp_path_factory.mktemp("foreign"))
+    found = [*LESSONS.iterdir(), *foreign.iterdir(), *SOURCE.glob("README*.md")]
     more = sorted((SEEDS.parent / "lessons/docs").glob("d*"))
     if not more:
         print(f"the open set of documents is not in {SEEDS.parent}/lessons: not compared")
