@@ -125,10 +125,8 @@ static attn_status embed(const attn_model *model, const struct embed_options *o,
   config.progress = attn_cli_progress_update, config.progress_context = &progress;
   attn_status status = attn_model_embed(model, t->text, t->count, &config, t->vectors, err);
   attn_cli_progress_end(&progress);
-  if (!status && attn_cli_interrupted()) { /* after the last call of progress */
-    *err = (attn_error){.status = ATTN_ERR_INTERRUPTED, .message = "interrupted", .offset = -1};
-    status = err->status;
-  }
+  if (!status && attn_cli_interrupted()) /* after the last call of progress */
+    status = attn_cli_fail(err, ATTN_ERR_INTERRUPTED, "interrupted");
   for (int64_t n = 0; n < t->count && !status; n++) t->norms[n] = sqrt(dot(t, n, n));
   return status;
 }

@@ -74,9 +74,21 @@ int attn_cli_print_no_memory(const char *command) {
   return attn_cli_print_error(command, "no memory");
 }
 
+attn_status attn_cli_fail(attn_error *err, attn_status status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  *err = (attn_error){.status = status, .offset = -1};
+  vsnprintf(err->message, sizeof err->message, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
+attn_status attn_cli_fail_file(attn_error *err, const char *path, const char *what) {
+  return attn_cli_fail(err, ATTN_ERR_FILE, "%.150s: %s: %s", path, what, strerror(errno));
+}
+
 attn_status attn_cli_no_memory(attn_error *err) {
-  *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no memory", .offset = -1};
-  return ATTN_ERR_MEMORY;
+  return attn_cli_fail(err, ATTN_ERR_MEMORY, "no memory");
 }
 
 /* Length of the file name at the start of a message, if that is file, a file in the folder of that
@@ -198,16 +210,8 @@ int attn_cli_parse_style(const char *command, const struct attn_cli_style_option
 
 /* ---- Files -------------------------------------------------------------------------- */
 
-static attn_status fail(attn_error *err, attn_status status, const char *message) {
-  *err = (attn_error){.status = status, .offset = -1};
-  snprintf(err->message, sizeof err->message, "%s", message);
-  return status;
-}
-
-static attn_status fail_file(attn_error *err, const char *action) {
-  char text[160];
-  snprintf(text, sizeof text, "cannot %s: %s", action, strerror(errno));
-  return fail(err, ATTN_ERR_FILE, text);
+static attn_status fail_errno(attn_error *err, const char *what) {
+  return attn_cli_fail(err, ATTN_ERR_FILE, "%s: %s", what, strerror(errno));
 }
 
 /* Leaves the capacity above *length, for a final 0. */
@@ -218,12 +222,13 @@ static attn_status read_stream(FILE *from, char **text, size_t *length, attn_err
     if (*length == capacity) {
       capacity = capacity ? capacity * 2 : 65536;
       char *grown = capacity <= limit ? realloc(*text, capacity) : NULL;
-      if (!grown) return fail(err, ATTN_ERR_MEMORY, "larger than 1 GiB or than the free memory");
+      if (!grown)
+        return attn_cli_fail(err, ATTN_ERR_MEMORY, "larger than 1 GiB or than the free memory");
       *text = grown;
     }
     size_t n = fread(*text + *length, 1, capacity - *length, from);
     *length += n;
-    if (n == 0) return ferror(from) ? fail_file(err, "read") : ATTN_OK;
+    if (n == 0) return ferror(from) ? fail_errno(err, "cannot read") : ATTN_OK;
   }
 }
 
@@ -231,10 +236,22 @@ static attn_status read_bytes(const char *path, char **text, size_t *length, att
   int standard = !strcmp(path, "-");
   *text = NULL;
   FILE *from = standard ? stdin : fopen(path, "rb");
-  if (!from) return fail_file(err, "open");
+  if (!from) return fail_errno(err, "cannot open");
   attn_status status = read_stream(from, text, length, err);
   if (!standard) fclose(from);
   if (status) free(*text), *text = NULL;
+  return status;
+}
+
+attn_status attn_cli_make_temporary_folder(char *path, size_t size, const char *name,
+                                           attn_error *err) {
+  const char *parent = getenv("TMPDIR");
+  if (!parent || !*parent) parent = "/tmp";
+  const int length = snprintf(path, size, "%s/%s-XXXXXX", parent, name);
+  errno = ENAMETOOLONG;
+  if (length < (int)size && mkdtemp(path)) return ATTN_OK;
+  attn_status status = attn_cli_fail_file(err, path, "cannot create the folder");
+  *path = 0;
   return status;
 }
 
@@ -248,7 +265,7 @@ int64_t attn_cli_column(const char *line, size_t at) {
 static attn_status refuse_nul(const char *text, size_t length, attn_error *err) {
   const char *nul = memchr(text, 0, length), *line = text;
   if (!nul) return ATTN_OK;
-  fail(err, ATTN_ERR_FORMAT, ATTN_CLI_NUL_BYTE);
+  attn_cli_fail(err, ATTN_ERR_FORMAT, ATTN_CLI_NUL_BYTE);
   err->line = 1;
   for (const char *end; (end = memchr(line, '\n', (size_t)(nul - line))); err->line++)
     line = end + 1;

@@ -35,7 +35,11 @@ int attn_cli_print_unknown_name(const char *command, const char *kind, const cha
 /* Writes "attn COMMAND: no memory". Returns EXIT_TROUBLE. */
 int attn_cli_print_no_memory(const char *command);
 
-/* Sets err to ATTN_ERR_MEMORY and returns it. */
+/* Set err to a status and a message, and return the status. attn_cli_fail_file: ATTN_ERR_FILE and
+ * "PATH: what: " with the reason from errno. attn_cli_no_memory: ATTN_ERR_MEMORY. */
+attn_status attn_cli_fail(attn_error *err, attn_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+attn_status attn_cli_fail_file(attn_error *err, const char *path, const char *what);
 attn_status attn_cli_no_memory(attn_error *err);
 
 /* Writes "attn: FILE:LINE:COLUMN: error: message" to standard error, with as much of the location
@@ -88,6 +92,11 @@ int attn_cli_parse_style(const char *command, const struct attn_cli_style_option
 
 /* The column, from 1 and in characters, of byte `at` of a line. */
 int64_t attn_cli_column(const char *line, size_t at);
+
+/* Creates a folder of a new name in $TMPDIR, or /tmp: "/tmp/NAME-Xy3aB9". *path is empty on
+ * failure. */
+attn_status attn_cli_make_temporary_folder(char *path, size_t size, const char *name,
+                                           attn_error *err);
 
 /* Reads a file, or standard input if path is "-", of at most 1 GiB. *text is 0-terminated and to be
  * freed; NULL on failure. A NUL byte is ATTN_ERR_FORMAT, with its location. */

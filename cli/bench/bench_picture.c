@@ -55,10 +55,7 @@ static attn_status draw(const struct bench_run *run, struct roofline_data *d,
            run->best[BENCH_PEAK], run->best[BENCH_READ], (int)run->threads,
            run->threads == 1 ? "" : "s");
   for (int n = 0; n < count; n++) add_panel(d, run, works[n]);
-  if (!d->count) {
-    *err = (attn_error){.status = ATTN_ERR_ARGUMENT, .message = "nothing to draw", .offset = -1};
-    return ATTN_ERR_ARGUMENT;
-  }
+  if (!d->count) return attn_cli_fail(err, ATTN_ERR_ARGUMENT, "nothing to draw");
   snprintf(title, sizeof title, "libattn %s on %.60s, %s", attn_version_string(), run->machine.cpu,
            attn_isa_name(run->machine.isa));
   const attn_bilingual_text both = {title, NULL};

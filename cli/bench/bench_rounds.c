@@ -49,9 +49,7 @@ attn_status attn_cli_bench_limit(enum bench_limit limit, int32_t threads, double
   }
   free(t);
   if (!status) return ATTN_OK;
-  *err = (attn_error){.status = status, .offset = -1};
-  snprintf(err->message, sizeof err->message, "cannot measure the limits of the machine");
-  return status;
+  return attn_cli_fail(err, status, "cannot measure the limits of the machine");
 }
 
 /* ---- Samples ---- */
@@ -268,10 +266,7 @@ int attn_cli_bench_is_short(const struct bench_result *r) {
 attn_status attn_cli_bench_measure(struct bench_run *run, const struct bench_case *c,
                                    attn_error *err) {
   struct bench_round *r = calloc(1, sizeof *r);
-  if (!r) {
-    *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no memory", .offset = -1};
-    return ATTN_ERR_MEMORY;
-  }
+  if (!r) return attn_cli_no_memory(err);
   r->run = run, r->result = &run->result[run->results++];
   r->c = *c;
   if (!r->c.threads) r->c.threads = run->threads;

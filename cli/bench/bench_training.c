@@ -40,12 +40,6 @@ static void path_of(const struct bench_session *s, int file, char path[PATH]) {
   snprintf(path, PATH, "%s/%s", s->folder, files[file]);
 }
 
-static attn_status fail_file(attn_error *err, const char *path) {
-  *err = (attn_error){.status = ATTN_ERR_FILE, .offset = -1};
-  snprintf(err->message, sizeof err->message, "%.100s: %s", path, strerror(errno));
-  return ATTN_ERR_FILE;
-}
-
 /* ---- Data ---- */
 
 /* Words follow each other in a fixed order that contains all of the vocabulary. */
@@ -61,24 +55,13 @@ static attn_status write_data(const struct bench_session *s, attn_error *err) {
   int64_t next = 1, lines = 2 * (m->vocab_size / m->tokens + m->batch);
   path_of(s, 0, path);
   FILE *file = fopen(path, "w");
-  if (!file) return fail_file(err, path);
+  if (!file) return attn_cli_fail_file(err, path, "cannot write");
   for (int64_t n = 0; n < lines; n++) {
     if (!m->is_decoder) write_words(file, m, &next), fputc('\t', file);
     write_words(file, m, &next), fputc('\n', file);
   }
   int failed = ferror(file);
-  return fclose(file) || failed ? fail_file(err, path) : ATTN_OK;
-}
-
-static attn_status open_folder(struct bench_session *s, attn_error *err) {
-  const char *parent = getenv("TMPDIR");
-  if (!parent || !*parent) parent = "/tmp";
-  int length = snprintf(s->folder, sizeof s->folder, "%s/attn-bench-XXXXXX", parent);
-  errno = ENAMETOOLONG;
-  if (length < (int)sizeof s->folder && mkdtemp(s->folder)) return ATTN_OK;
-  attn_status status = fail_file(err, s->folder);
-  *s->folder = 0;
-  return status;
+  return fclose(file) || failed ? attn_cli_fail_file(err, path, "cannot write") : ATTN_OK;
 }
 
 /* ---- Training ---- */
@@ -144,10 +127,8 @@ static attn_status step(struct bench_session *s, attn_error *err) {
 }
 
 static attn_status start(struct bench_session *s, attn_error *err) {
-  if (pthread_create(&s->thread, NULL, train, s)) {
-    *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no thread", .offset = -1};
-    return ATTN_ERR_MEMORY;
-  }
+  if (pthread_create(&s->thread, NULL, train, s))
+    return attn_cli_fail(err, ATTN_ERR_MEMORY, "no thread");
   s->is_running = 1;
   return step(s, err);
 }
@@ -171,10 +152,7 @@ static attn_status make_sources(struct bench_session *s, attn_error *err) {
   s->source = calloc((size_t)m->batch, each);
   s->sources = calloc((size_t)m->batch, sizeof *s->sources);
   s->results = calloc((size_t)m->batch, sizeof *s->results);
-  if (!s->source || !s->sources || !s->results) {
-    *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no memory", .offset = -1};
-    return ATTN_ERR_MEMORY;
-  }
+  if (!s->source || !s->sources || !s->results) return attn_cli_no_memory(err);
   int64_t words = m->vocab_size - SPECIAL_TOKENS;
   for (int64_t b = 0; b < m->batch; b++) {
     char *at = s->source + (size_t)b * each;
@@ -210,13 +188,11 @@ static attn_status prepare_generation(struct bench_session *s, attn_error *err) 
 
 attn_status attn_cli_bench_training_open(struct bench_problem *p, attn_error *err) {
   struct bench_session *s = p->session = calloc(1, sizeof *s);
-  if (!s) {
-    *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no memory", .offset = -1};
-    return ATTN_ERR_MEMORY;
-  }
+  if (!s) return attn_cli_no_memory(err);
   s->model = p->c->model, s->threads = p->c->threads, s->bf16 = p->c->dtype == ATTN_BF16;
   pthread_mutex_init(&s->mutex, NULL), pthread_cond_init(&s->changed, NULL);
-  attn_status status = open_folder(s, err);
+  attn_status status =
+      attn_cli_make_temporary_folder(s->folder, sizeof s->folder, "attn-bench", err);
   if (!status) status = write_data(s, err);
   if (!status) status = start(s, err);
   if (!status && p->c->path == BENCH_GENERATE) status = prepare_generation(s, err);
@@ -232,20 +208,15 @@ attn_status attn_cli_bench_training_call(struct bench_problem *p, attn_error *er
 attn_status attn_cli_bench_training_verify(struct bench_problem *p, attn_error *err) {
   const struct bench_session *s = p->session;
   double uniform = log((double)s->model->vocab_size);
-  *err = (attn_error){.status = ATTN_ERR_FORMAT, .offset = -1};
-  if (!(s->loss > 0 && s->loss < 2 * uniform)) {
-    snprintf(err->message, sizeof err->message, "%s: the loss is %g; expected about %g", p->c->name,
-             s->loss, uniform);
-    return ATTN_ERR_FORMAT;
-  }
+  if (!(s->loss > 0 && s->loss < 2 * uniform))
+    return attn_cli_fail(err, ATTN_ERR_FORMAT, "%s: the loss is %g; expected about %g", p->c->name,
+                         s->loss, uniform);
   for (int64_t b = 0; s->trained && b < s->model->batch; b++)
     if (!s->results[b].text || s->results[b].finished ||
-        s->results[b].token_count != s->model->new_tokens) {
-      snprintf(err->message, sizeof err->message, "%s: text %lld has %lld tokens, expected %lld",
-               p->c->name, (long long)b, (long long)s->results[b].token_count,
-               (long long)s->model->new_tokens);
-      return ATTN_ERR_FORMAT;
-    }
+        s->results[b].token_count != s->model->new_tokens)
+      return attn_cli_fail(err, ATTN_ERR_FORMAT, "%s: text %lld has %lld tokens, expected %lld",
+                           p->c->name, (long long)b, (long long)s->results[b].token_count,
+                           (long long)s->model->new_tokens);
   return ATTN_OK;
 }
 

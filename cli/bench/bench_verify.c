@@ -13,11 +13,9 @@ enum { ROWS = 64 };
 
 static attn_status wrong(const struct bench_problem *p, const char *what, double error,
                          double limit, attn_error *err) {
-  *err = (attn_error){.status = ATTN_ERR_FORMAT, .offset = -1};
-  snprintf(err->message, sizeof err->message,
-           "%s, %s, %s: wrong %s: error %.3g, at most %.3g is allowed", p->c->work, p->c->name,
-           attn_cli_bench_dtype_text(p->c->dtype), what, error, limit);
-  return ATTN_ERR_FORMAT;
+  return attn_cli_fail(err, ATTN_ERR_FORMAT,
+                       "%s, %s, %s: wrong %s: error %.3g, at most %.3g is allowed", p->c->work,
+                       p->c->name, attn_cli_bench_dtype_text(p->c->dtype), what, error, limit);
 }
 
 /* ---- Bounds ---- */

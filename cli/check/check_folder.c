@@ -1,23 +1,12 @@
 #include "check_folder.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "console.h"
-#include "picture_files.h"
-
-/* With the reason from errno. */
-static attn_status fail_path(attn_error *err, const char *path, const char *what) {
-  *err = (attn_error){.status = ATTN_ERR_FILE, .offset = -1};
-  snprintf(err->message, sizeof err->message, "%.150s: %s%s%s", path, what, errno ? ": " : "",
-           errno ? strerror(errno) : "");
-  return ATTN_ERR_FILE;
-}
 
 /* "folder/name"; NULL: no memory. */
 static char *joined(const char *folder, const char *name) {
@@ -57,13 +46,13 @@ static attn_status add_folder(struct attn_cli_documents *list, const char *folde
   DIR *d = opendir(folder);
   const int first = list->count;
   attn_status status = ATTN_OK;
-  if (!d) return fail_path(err, folder, "cannot open the folder");
+  if (!d) return attn_cli_fail_file(err, folder, "cannot open the folder");
   for (struct dirent *one; !status && (one = readdir(d));)
     if (is_document(one->d_name)) status = add_path(list, joined(folder, one->d_name), err);
   closedir(d);
   if (!status && list->count == first)
-    return errno = 0,
-           fail_path(err, folder, "the folder has no .md, .markdown, .txt, .py or .ipynb");
+    return attn_cli_fail(err, ATTN_ERR_FILE,
+                         "%.150s: the folder has no .md, .markdown, .txt, .py or .ipynb", folder);
   if (!status)
     qsort(list->path + first, (size_t)(list->count - first), sizeof *list->path, by_name);
   return status;
@@ -94,22 +83,9 @@ enum { PAGE_NAME_BYTES = 64 };
 
 attn_status attn_cli_pages_begin(struct attn_cli_check_pages *p, const char *folder, int documents,
                                  attn_error *err) {
-  struct stat info;
-  size_t bytes = strlen(folder) + 32, length = strlen(folder);
-  *p = (struct attn_cli_check_pages){.folder = folder};
-  if (!lstat(folder, &info))
-    return errno = 0, fail_path(err, folder, "exists; name a new folder for the pages");
-  while (length > 1 && folder[length - 1] == '/') length--;
-  char *temporary = malloc(bytes);
-  p->entry = calloc((size_t)documents + 1, sizeof *p->entry);
-  if (!temporary || !p->entry) return free(temporary), attn_cli_no_memory(err);
-  snprintf(temporary, bytes, "%.*s.tmp-%ld", (int)length, folder, (long)getpid());
-  if (mkdir(temporary, 0777)) {
-    free(temporary);
-    return fail_path(err, folder, "cannot create the folder");
-  }
-  p->temporary = temporary;
-  return ATTN_OK;
+  *p = (struct attn_cli_check_pages){.entry = calloc((size_t)documents + 1, sizeof *p->entry)};
+  if (!p->entry) return attn_cli_no_memory(err);
+  return attn_cli_page_folder_begin(&p->folder, folder, err);
 }
 
 /* "003-lesson.md.html": no character that a URL or a file system treats in a special way. */
@@ -124,13 +100,17 @@ static void page_name(char name[PAGE_NAME_BYTES], int number, const char *file) 
   strcpy(name + n, ".html");
 }
 
-static attn_status write_page(const struct attn_cli_check_pages *p, const char *name,
-                              const struct attn_cli_buffer *buffer, attn_error *err) {
-  char *path = joined(p->temporary, name);
-  if (!path) return attn_cli_no_memory(err);
-  attn_status status = attn_file_write(path, buffer->bytes, buffer->size, err);
-  free(path);
-  return status;
+struct checked_page {
+  const attn_check_entry *entry;
+  const char *text;
+  size_t bytes;
+  const attn_style *style;
+};
+
+static attn_status draw_page(const void *data, const attn_sink *sink, attn_error *err) {
+  const struct checked_page *page = data;
+  return attn_check_draw(page->entry->lesson, page->entry->check, page->text, page->bytes,
+                         page->style, sink, err);
 }
 
 attn_status attn_cli_pages_add(struct attn_cli_check_pages *p, const char *file,
@@ -145,49 +125,40 @@ attn_status attn_cli_pages_add(struct attn_cli_check_pages *p, const char *file,
     entry->problem = strdup(problem->message);
     return entry->problem ? ATTN_OK : attn_cli_no_memory(err);
   }
-  struct attn_cli_buffer buffer = {NULL, 0, 0, 0};
-  const attn_sink sink = attn_cli_buffer_sink(&buffer);
   page_name(name, p->count, file);
-  entry->page = strdup(name);
-  attn_status status = entry->page ? attn_check_draw(lesson, check, text, bytes, style, &sink, err)
-                                   : attn_cli_no_memory(err);
-  if (status && buffer.failed) status = attn_cli_no_memory(err);
-  if (!status) status = write_page(p, name, &buffer, err);
-  free(buffer.bytes);
-  return status;
+  if (!(entry->page = strdup(name))) return attn_cli_no_memory(err);
+  const struct checked_page page = {entry, text, bytes, style};
+  return attn_cli_page_folder_add(&p->folder, name, draw_page, &page, err);
+}
+
+struct index_page {
+  const struct attn_cli_check_pages *pages;
+  const attn_style *style;
+};
+
+static attn_status draw_index(const void *data, const attn_sink *sink, attn_error *err) {
+  const struct index_page *index = data;
+  return attn_check_draw_index(index->pages->entry, index->pages->count, index->style, sink, err);
 }
 
 attn_status attn_cli_pages_finish(struct attn_cli_check_pages *p, const attn_style *style,
                                   attn_error *err) {
-  struct attn_cli_buffer buffer = {NULL, 0, 0, 0};
-  const attn_sink sink = attn_cli_buffer_sink(&buffer);
-  attn_status status = attn_check_draw_index(p->entry, p->count, style, &sink, err);
-  if (status && buffer.failed) status = attn_cli_no_memory(err);
-  if (!status) status = write_page(p, "index.html", &buffer, err);
-  free(buffer.bytes);
+  const struct index_page index = {p, style};
+  attn_status status = attn_cli_page_folder_add(&p->folder, "index.html", draw_index, &index, err);
+  if (!status) status = attn_cli_page_folder_finish(&p->folder, err);
   if (status) return status;
-  if (rename(p->temporary, p->folder)) return fail_path(err, p->folder, "cannot create the folder");
-  free(p->temporary), p->temporary = NULL;
-  printf("wrote "), attn_cli_print_text(p->folder, stdout), puts("/index.html");
+  printf("wrote "), attn_cli_print_text(p->folder.path, stdout), puts("/index.html");
   return ATTN_OK;
 }
 
-static void remove_page(const struct attn_cli_check_pages *p, const char *name) {
-  char *path = name ? joined(p->temporary, name) : NULL;
-  if (path) unlink(path);
-  free(path);
-}
-
 void attn_cli_pages_end(struct attn_cli_check_pages *p) {
-  if (p->temporary) remove_page(p, "index.html");
+  attn_cli_page_folder_end(&p->folder);
   for (int n = 0; n < p->count; n++) {
     attn_check_entry *entry = &p->entry[n];
-    if (p->temporary) remove_page(p, entry->page);
     attn_lesson_free((attn_lesson *)entry->lesson);
     attn_check_free((attn_check *)entry->check);
     free((char *)entry->file), free((char *)entry->page), free((char *)entry->problem);
   }
-  if (p->temporary) rmdir(p->temporary);
-  free(p->temporary), free(p->entry);
-  *p = (struct attn_cli_check_pages){.folder = NULL};
+  free(p->entry);
+  *p = (struct attn_cli_check_pages){.entry = NULL};
 }

@@ -4,6 +4,7 @@
 #define ATTN_CLI_CHECK_FOLDER_H
 
 #include "attn/picture.h"
+#include "page_folder.h"
 
 /* The arguments, each folder replaced by the documents in it (Markdown, text, Python, notebooks) in
  * the order of their names. */
@@ -15,10 +16,9 @@ attn_status attn_cli_list_documents(struct attn_cli_documents *list, char **argu
                                     attn_error *err);
 void attn_cli_free_documents(struct attn_cli_documents *list);
 
-/* One page per document and index.html, in a folder that appears when it is complete. */
+/* One page per document and index.html. */
 struct attn_cli_check_pages {
-  const char *folder;
-  char *temporary;
+  struct attn_cli_page_folder folder;
   attn_check_entry *entry; /* owns its members */
   int count, failed;       /* failed: a page could not be written */
 };
@@ -34,11 +34,11 @@ attn_status attn_cli_pages_add(struct attn_cli_check_pages *p, const char *file,
                                size_t bytes, const attn_error *problem, const attn_style *style,
                                attn_error *err);
 
-/* Writes the index and renames the folder. */
+/* Writes the index and finishes the folder. */
 attn_status attn_cli_pages_finish(struct attn_cli_check_pages *p, const attn_style *style,
                                   attn_error *err);
 
-/* Releases p; removes what was written if it is not finished. */
+/* Releases p; removes what was written unless it is finished. */
 void attn_cli_pages_end(struct attn_cli_check_pages *p);
 
 #endif

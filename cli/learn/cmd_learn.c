@@ -162,7 +162,7 @@ static attn_status write_new(const char *path, const struct attn_cli_buffer *tex
   if (!failed) return say(o, LEARN_WROTE, path, NULL), ATTN_OK;
   const char *reason = strerror(errno);
   if (to) remove(path);
-  return attn_cli_learn_fail(err, ATTN_ERR_FILE, "%.150s: cannot write: %s", path, reason);
+  return attn_cli_fail(err, ATTN_ERR_FILE, "%.150s: cannot write: %s", path, reason);
 }
 
 enum { PATH_BYTES = 4096 };
@@ -182,7 +182,7 @@ static attn_status write_exercise(const struct attn_cli_learn_task *task,
   attn_status status =
       bytes < (int)sizeof path
           ? attn_cli_learn_write(task, &sink, err)
-          : attn_cli_learn_fail(err, ATTN_ERR_FILE, "%.60s...: the path is too long", path);
+          : attn_cli_fail(err, ATTN_ERR_FILE, "%.60s...: the path is too long", path);
   if (!status && buffer.failed) status = attn_cli_no_memory(err);
   if (!status) status = write_new(path, &buffer, o, err);
   free(buffer.bytes);

@@ -120,10 +120,7 @@ attn_status attn_cli_learn_progress_write(const struct attn_cli_learn_progress *
                                           attn_error *err);
 void attn_cli_learn_progress_free(struct attn_cli_learn_progress *progress);
 
-/* ---- Files ---- */
-
-attn_status attn_cli_learn_fail(attn_error *err, attn_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* ---- Pages ---- */
 
 /* Writes the pages of all chapters into a new folder. */
 attn_status attn_cli_learn_pages(const char *folder, const attn_style *style, attn_error *err);

@@ -127,9 +127,9 @@ static attn_status check_text(const struct attn_cli_learn_sheet *sheet,
   const struct checked_sheet s = {lesson, check, style, result};
   if (!status) status = report(&s, sheet, level, err);
   if (!status && !result->wrong && lesson->unreads)
-    status = attn_cli_learn_fail(err, ATTN_ERR_FORMAT,
-                                 "%d values are not numbers; write each as a decimal like 0.25",
-                                 (int)lesson->unreads);
+    status = attn_cli_fail(err, ATTN_ERR_FORMAT,
+                           "%d values are not numbers; write each as a decimal like 0.25",
+                           (int)lesson->unreads);
   attn_check_free(check);
   attn_lesson_free(lesson);
   return status;
@@ -181,16 +181,15 @@ attn_status attn_cli_learn_identify(const char *text, struct attn_cli_learn_task
   char language[3];
   if (!at || sscanf(at + strlen(mark), "%3d.%1d, seed %20llu, %2[a-z] -->", &task->chapter,
                     &task->exercise, &seed, language) != 4)
-    return attn_cli_learn_fail(
-        err, ATTN_ERR_FORMAT,
-        "is not an exercise of attn learn: it has no line like \"%s3.1, seed "
-        "1, en -->\"",
-        mark);
+    return attn_cli_fail(err, ATTN_ERR_FORMAT,
+                         "is not an exercise of attn learn: it has no line like \"%s3.1, seed "
+                         "1, en -->\"",
+                         mark);
   task->seed = seed;
   task->language = !strcmp(language, "ja");
   if (task->chapter >= 1 && task->chapter <= attn_cli_learn_chapter_count && task->exercise >= 1 &&
       task->exercise <= LEARN_EXERCISES)
     return ATTN_OK;
-  return attn_cli_learn_fail(err, ATTN_ERR_FORMAT, "there is no exercise %d.%d", task->chapter,
-                             task->exercise);
+  return attn_cli_fail(err, ATTN_ERR_FORMAT, "there is no exercise %d.%d", task->chapter,
+                       task->exercise);
 }

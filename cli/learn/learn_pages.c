@@ -1,17 +1,16 @@
 /* learn_pages.c -- attn learn --html: the chapters as linked pages in both languages. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "console.h"
 #include "learn.h"
+#include "page_folder.h"
 
 enum { TITLE_BYTES = 128 };
 
 struct learn_page_set {
-  const char *folder;
+  struct attn_cli_page_folder folder;
   attn_style style;
 };
 
@@ -47,24 +46,26 @@ static void put_links(const attn_sink *sink, int n, int32_t language) {
   put(sink, " · "), put_other(sink, chapters[n].name, language), put(sink, "\n\n");
 }
 
-static attn_status write_page(const struct learn_page_set *set, const char *name, const char *title,
-                              const char *text, const attn_lesson *lesson, attn_error *err) {
-  attn_course_page page = ATTN_COURSE_PAGE_INIT;
-  struct attn_cli_buffer buffer = {NULL, 0, 0, 0};
-  const attn_sink sink = attn_cli_buffer_sink(&buffer);
-  char path[4096];
-  page.title = title, page.text = text, page.lesson = lesson;
-  if (snprintf(path, sizeof path, "%s/%s%s", set->folder, name, suffix(set->style.language)) >=
-      (int)sizeof path)
-    return attn_cli_learn_fail(err, ATTN_ERR_FILE, "%.60s...: the path is too long", path);
-  attn_status status = attn_course_page_write(&page, &set->style, &sink, err);
-  if (status && buffer.failed) status = attn_cli_no_memory(err);
-  if (!status) status = attn_file_write(path, buffer.bytes, buffer.size, err);
-  free(buffer.bytes);
-  return status;
+struct course_page {
+  attn_course_page page;
+  const attn_style *style;
+};
+
+static attn_status draw_page(const void *data, const attn_sink *sink, attn_error *err) {
+  const struct course_page *p = data;
+  return attn_course_page_write(&p->page, p->style, sink, err);
 }
 
-static attn_status write_chapter(const struct learn_page_set *set, int n, attn_error *err) {
+static attn_status write_page(struct learn_page_set *set, const char *name, const char *title,
+                              const char *text, const attn_lesson *lesson, attn_error *err) {
+  struct course_page p = {ATTN_COURSE_PAGE_INIT, &set->style};
+  char file[64];
+  p.page.title = title, p.page.text = text, p.page.lesson = lesson;
+  snprintf(file, sizeof file, "%s%s", name, suffix(set->style.language));
+  return attn_cli_page_folder_add(&set->folder, file, draw_page, &p, err);
+}
+
+static attn_status write_chapter(struct learn_page_set *set, int n, attn_error *err) {
   const struct attn_cli_learn_chapter *chapter = &attn_cli_learn_chapters[n];
   const int32_t language = set->style.language;
   const char *text = chapter->text[language], *example = attn_cli_learn_example(chapter, language);
@@ -87,7 +88,7 @@ static attn_status write_chapter(const struct learn_page_set *set, int n, attn_e
   return status;
 }
 
-static attn_status write_index(const struct learn_page_set *set, attn_error *err) {
+static attn_status write_index(struct learn_page_set *set, attn_error *err) {
   struct attn_cli_buffer buffer = {NULL, 0, 0, 0};
   const attn_sink sink = attn_cli_buffer_sink(&buffer);
   const int32_t language = set->style.language;
@@ -107,17 +108,22 @@ static attn_status write_index(const struct learn_page_set *set, attn_error *err
   return status;
 }
 
-attn_status attn_cli_learn_pages(const char *folder, const attn_style *style, attn_error *err) {
-  struct learn_page_set set = {folder, *style};
+static attn_status write_pages(struct learn_page_set *set, attn_error *err) {
   attn_status status = ATTN_OK;
-  if (mkdir(folder, 0777))
-    return attn_cli_learn_fail(err, ATTN_ERR_FILE, "%.150s: cannot create the folder: %s", folder,
-                               errno == EEXIST ? "it exists; name a new one" : strerror(errno));
   for (int32_t language = 0; language < 2 && !status; language++) {
-    set.style.language = language;
+    set->style.language = language;
     for (int n = 0; n < attn_cli_learn_chapter_count && !status; n++)
-      status = write_chapter(&set, n, err);
-    if (!status) status = write_index(&set, err);
+      status = write_chapter(set, n, err);
+    if (!status) status = write_index(set, err);
   }
+  return status;
+}
+
+attn_status attn_cli_learn_pages(const char *folder, const attn_style *style, attn_error *err) {
+  struct learn_page_set set = {.style = *style};
+  attn_status status = attn_cli_page_folder_begin(&set.folder, folder, err);
+  if (!status) status = write_pages(&set, err);
+  if (!status) status = attn_cli_page_folder_finish(&set.folder, err);
+  attn_cli_page_folder_end(&set.folder);
   return status;
 }

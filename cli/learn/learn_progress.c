@@ -1,6 +1,5 @@
 /* learn_progress.c -- the progress file: a header, then a line per exercise. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +9,6 @@
 #include "learn.h"
 
 static const char header[] = "attn learn 1\n";
-
-attn_status attn_cli_learn_fail(attn_error *err, attn_status status, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  *err = (attn_error){.status = status, .offset = -1};
-  vsnprintf(err->message, sizeof err->message, format, arguments);
-  va_end(arguments);
-  return status;
-}
 
 /* ---- Where the file is ---- */
 
@@ -39,8 +29,8 @@ static attn_status find_path(const char *path, char **to, attn_error *err) {
   else if (home && *home == '/')
     *to = joined(home, "/.local/state/attn/learn.tsv");
   else
-    return attn_cli_learn_fail(err, ATTN_ERR_ARGUMENT,
-                               "HOME is not set; name a file with --progress FILE");
+    return attn_cli_fail(err, ATTN_ERR_ARGUMENT,
+                         "HOME is not set; name a file with --progress FILE");
   return *to ? ATTN_OK : attn_cli_no_memory(err);
 }
 
@@ -52,8 +42,7 @@ static attn_status make_folders(const char *path, attn_error *err) {
   for (char *slash = strchr(folder + 1, '/'); slash && !status; slash = strchr(slash + 1, '/')) {
     *slash = 0;
     if (mkdir(folder, 0777) && errno != EEXIST)
-      status = attn_cli_learn_fail(err, ATTN_ERR_FILE, "%.150s: cannot create the folder: %s",
-                                   folder, strerror(errno));
+      status = attn_cli_fail_file(err, folder, "cannot create the folder");
     *slash = '/';
   }
   free(folder);
@@ -84,15 +73,14 @@ static int read_line(const char *line, struct attn_cli_learn_progress *p) {
 static attn_status parse(const char *text, struct attn_cli_learn_progress *p, attn_error *err) {
   int64_t line = 1;
   if (strncmp(text, header, strlen(header)))
-    return attn_cli_learn_fail(
-        err, ATTN_ERR_FORMAT,
-        "is not a progress file of attn learn; move it away, or name another "
-        "with --progress FILE");
+    return attn_cli_fail(err, ATTN_ERR_FORMAT,
+                         "is not a progress file of attn learn; move it away, or name another "
+                         "with --progress FILE");
   for (const char *at = text + strlen(header); *at; at = strchr(at, '\n') + 1) {
     line++;
     if (strchr(at, '\n') && !read_line(at, p)) continue;
-    attn_cli_learn_fail(err, ATTN_ERR_FORMAT,
-                        "is not a line of progress; delete the line, or move the file away");
+    attn_cli_fail(err, ATTN_ERR_FORMAT,
+                  "is not a line of progress; delete the line, or move the file away");
     err->line = line, err->column = 1;
     return ATTN_ERR_FORMAT;
   }

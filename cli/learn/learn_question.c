@@ -104,10 +104,10 @@ static attn_status answer_head(struct learn_question *q, const attn_model *model
   attn_status status = attn_model_visit_attention(model, q->value[0], NULL, 0, visit_head, &h, err);
   if (status) return status;
   if (!h.is_found || h.key >= h.keys)
-    return attn_cli_learn_fail(err, ATTN_ERR_ARGUMENT,
-                               "%s: the model has no such head of cross-attention; train it with "
-                               "attn train dates",
-                               q->model);
+    return attn_cli_fail(err, ATTN_ERR_ARGUMENT,
+                         "%s: the model has no such head of cross-attention; train it with "
+                         "attn train dates",
+                         q->model);
   if (one)
     snprintf(q->value[ANSWER], VALUE_BYTES, "%.4f", h.weight);
   else
@@ -136,8 +136,8 @@ static attn_status require_trained(const struct learn_question *q, const attn_mo
                                    int *percent, attn_error *err) {
   *percent = -1;
   if (!info->has_training || !info->task || strcmp(info->task, "dates"))
-    return attn_cli_learn_fail(err, ATTN_ERR_ARGUMENT,
-                               "%.200s: is not a model that attn train dates wrote", q->model);
+    return attn_cli_fail(err, ATTN_ERR_ARGUMENT,
+                         "%.200s: is not a model that attn train dates wrote", q->model);
   const double share = info->validation_exact_match;
   const int whole = share >= 0 ? (int)(share * 100) : 0;
   if (whole < PERCENT_NEEDED) *percent = whole;

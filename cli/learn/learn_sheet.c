@@ -111,11 +111,11 @@ static void fill_cell(struct attn_cli_learn_sheet *s, struct sheet_span own,
 
 static attn_status refuse_given(struct sheet_span name, struct sheet_span given,
                                 struct sheet_span own, attn_error *err) {
-  return attn_cli_learn_fail(
-      err, ATTN_ERR_FORMAT, "row \"%.*s\": the given value %.*s was changed to %.*s; write it back",
-      (int)(name.bytes < LABEL_BYTES ? name.bytes : LABEL_BYTES), name.at,
-      (int)(given.bytes < LABEL_BYTES ? given.bytes : LABEL_BYTES), given.at,
-      (int)(own.bytes < LABEL_BYTES ? own.bytes : LABEL_BYTES), own.at);
+  return attn_cli_fail(err, ATTN_ERR_FORMAT,
+                       "row \"%.*s\": the given value %.*s was changed to %.*s; write it back",
+                       (int)(name.bytes < LABEL_BYTES ? name.bytes : LABEL_BYTES), name.at,
+                       (int)(given.bytes < LABEL_BYTES ? given.bytes : LABEL_BYTES), given.at,
+                       (int)(own.bytes < LABEL_BYTES ? own.bytes : LABEL_BYTES), own.at);
 }
 
 /* One row of the solution with the learner's values. */
@@ -159,10 +159,10 @@ attn_status attn_cli_learn_fill(const char *solved, const char *blank, const cha
       continue;
     }
     if (!next_row(&blank, &empty) || !find_row(&filled, &empty, &own))
-      return attn_cli_learn_fail(
-          err, ATTN_ERR_FORMAT,
-          "row \"%.*s\" is missing, or has other columns than in the exercise",
-          (int)(row.cell[0].bytes < LABEL_BYTES ? row.cell[0].bytes : LABEL_BYTES), row.cell[0].at);
+      return attn_cli_fail(err, ATTN_ERR_FORMAT,
+                           "row \"%.*s\" is missing, or has other columns than in the exercise",
+                           (int)(row.cell[0].bytes < LABEL_BYTES ? row.cell[0].bytes : LABEL_BYTES),
+                           row.cell[0].at);
     status = fill_row(s, &row, &empty, &own, number, err);
   }
   return !status && s->text.failed ? attn_cli_no_memory(err) : status;

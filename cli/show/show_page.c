@@ -160,12 +160,9 @@ static attn_status add_lines(char *text, struct attn_cli_texts *to, attn_error *
     const size_t length = strlen(line);
     if (length && line[length - 1] == '\r') line[length - 1] = 0;
     if (!*line) continue;
-    if (to->count == ATTN_CLI_TEXTS_MAX) {
-      err->status = ATTN_ERR_ARGUMENT;
-      snprintf(err->message, sizeof err->message, "more than %d texts; expected at most %d",
-               ATTN_CLI_TEXTS_MAX, ATTN_CLI_TEXTS_MAX);
-      return err->status;
-    }
+    if (to->count == ATTN_CLI_TEXTS_MAX)
+      return attn_cli_fail(err, ATTN_ERR_ARGUMENT, "more than %d texts; expected at most %d",
+                           ATTN_CLI_TEXTS_MAX, ATTN_CLI_TEXTS_MAX);
     to->text[to->count++] = line;
   }
   return ATTN_OK;

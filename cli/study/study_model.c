@@ -32,22 +32,16 @@ static void draw_word(uint64_t *state, int length, char *word, char *reversed) {
   word[length] = reversed[length] = 0;
 }
 
-static attn_status fail_file(attn_error *err, const char *path) {
-  *err = (attn_error){.status = ATTN_ERR_FILE, .offset = -1};
-  snprintf(err->message, sizeof err->message, "%.100s: %s", path, strerror(errno));
-  return ATTN_ERR_FILE;
-}
-
 static attn_status write_words(const char *path, int count, uint64_t seed, attn_error *err) {
   char word[WORD], reversed[WORD];
   FILE *file = fopen(path, "w");
-  if (!file) return fail_file(err, path);
+  if (!file) return attn_cli_fail_file(err, path, "cannot write");
   for (int n = 0; n < count; n++) {
     draw_word(&seed, 0, word, reversed);
     fprintf(file, "%s\t%s\n", word, reversed);
   }
   int failed = ferror(file);
-  return fclose(file) || failed ? fail_file(err, path) : ATTN_OK;
+  return fclose(file) || failed ? attn_cli_fail_file(err, path, "cannot write") : ATTN_OK;
 }
 
 /* ---- Temporary files ---- */
@@ -59,16 +53,8 @@ static void path_of(const struct study_run *run, int file, char *path, size_t si
 }
 
 static attn_status open_folder(struct study_run *run, attn_error *err) {
-  const char *parent = getenv("TMPDIR");
   if (*run->folder) return ATTN_OK;
-  if (!parent || !*parent) parent = "/tmp";
-  int length = snprintf(run->folder, sizeof run->folder, "%s/attn-study-XXXXXX", parent);
-  int fits = length < (int)sizeof run->folder;
-  errno = ENAMETOOLONG;
-  if (fits && mkdtemp(run->folder)) return ATTN_OK;
-  attn_status status = fail_file(err, run->folder);
-  *run->folder = 0;
-  return status;
+  return attn_cli_make_temporary_folder(run->folder, sizeof run->folder, "attn-study", err);
 }
 
 void attn_cli_study_clean(struct study_run *run) {

@@ -324,8 +324,14 @@ def test_a_file_that_is_not_an_exercise(learn, tmp_path, text):
 def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     run("learn", "--html", "course", cwd=folder)
-    assert "it exists; name a new one" in run("learn", "--html", "course", cwd=folder, status=2).stderr
+    assert "exists; name a new folder" in run("learn", "--html", "course", cwd=folder, status=2).stderr
     return folder / "course"
+
+
+def test_no_partial_folder_of_pages(tmp_path):
+    """Nothing is left where a page cannot be written."""
+    limited = subprocess.run(["bash", "-c", f"ulimit -f 16; {ATTN} learn --html course"], cwd=tmp_path, capture_output=True, text=True)
+    assert limited.returncode == 2 and "cannot write" in limited.stderr and not list(tmp_path.iterdir())
 
 
 def test_the_pages_are_linked_in_both_languages(pages):

@@ -1,0 +1,87 @@
+#include "page_folder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "console.h"
+#include "picture_files.h"
+
+/* "folder/name"; NULL: no memory. */
+static char *path_of(const struct attn_cli_page_folder *f, const char *name) {
+  const size_t bytes = strlen(f->temporary) + strlen(name) + 2;
+  char *path = malloc(bytes);
+  if (path) snprintf(path, bytes, "%s/%s", f->temporary, name);
+  return path;
+}
+
+attn_status attn_cli_page_folder_begin(struct attn_cli_page_folder *f, const char *path,
+                                       attn_error *err) {
+  struct stat info;
+  const size_t bytes = strlen(path) + 32;
+  size_t length = strlen(path);
+  *f = (struct attn_cli_page_folder){.path = path};
+  if (!lstat(path, &info))
+    return attn_cli_fail(err, ATTN_ERR_FILE, "%.150s: exists; name a new folder for the pages",
+                         path);
+  while (length > 1 && path[length - 1] == '/') length--;
+  char *temporary = malloc(bytes);
+  if (!temporary) return attn_cli_no_memory(err);
+  snprintf(temporary, bytes, "%.*s.tmp-%ld", (int)length, path, (long)getpid());
+  if (mkdir(temporary, 0777)) {
+    attn_status status = attn_cli_fail_file(err, path, "cannot create the folder");
+    free(temporary);
+    return status;
+  }
+  f->temporary = temporary;
+  return ATTN_OK;
+}
+
+/* The name is kept before its file exists. */
+static attn_status keep_name(struct attn_cli_page_folder *f, const char *name, attn_error *err) {
+  char **grown = realloc(f->page, ((size_t)f->count + 1) * sizeof *grown);
+  if (grown) f->page = grown;
+  if (!grown || !(grown[f->count] = strdup(name))) return attn_cli_no_memory(err);
+  f->count++;
+  return ATTN_OK;
+}
+
+attn_status attn_cli_page_folder_add(struct attn_cli_page_folder *f, const char *name,
+                                     attn_status (*draw)(const void *data, const attn_sink *sink,
+                                                         attn_error *err),
+                                     const void *data, attn_error *err) {
+  struct attn_cli_buffer buffer = {NULL, 0, 0, 0};
+  const attn_sink sink = attn_cli_buffer_sink(&buffer);
+  char *path = path_of(f, name);
+  attn_status status = path ? keep_name(f, name, err) : attn_cli_no_memory(err);
+  if (!status) status = draw(data, &sink, err);
+  if (buffer.failed) status = attn_cli_no_memory(err);
+  if (!status) status = attn_file_write(path, buffer.bytes, buffer.size, err);
+  free(buffer.bytes), free(path);
+  return status;
+}
+
+attn_status attn_cli_page_folder_finish(struct attn_cli_page_folder *f, attn_error *err) {
+  if (rename(f->temporary, f->path))
+    return attn_cli_fail_file(err, f->path, "cannot create the folder");
+  free(f->temporary), f->temporary = NULL;
+  return ATTN_OK;
+}
+
+static void remove_page(const struct attn_cli_page_folder *f, const char *name) {
+  char *path = path_of(f, name);
+  if (path) unlink(path);
+  free(path);
+}
+
+void attn_cli_page_folder_end(struct attn_cli_page_folder *f) {
+  for (int n = 0; n < f->count; n++) {
+    if (f->temporary) remove_page(f, f->page[n]);
+    free(f->page[n]);
+  }
+  if (f->temporary) rmdir(f->temporary);
+  free(f->temporary), free(f->page);
+  *f = (struct attn_cli_page_folder){.path = NULL};
+}
