@@ -152,8 +152,8 @@ static void steps_equal_the_whole_pass(void **state) {
     struct attn_packed_weights *pack = pack_as(how, &bf16);
     struct attn_tape_variable *memory =
         (attn_tape_start(&encoding), attn_transformer_encode(network, &encoding, &images));
-    assert_int_equal(attn_decoder_new(network, pack, memory, &images, SLOTS, LENGTH, 1, &d, NULL),
-                     ATTN_OK);
+    assert_int_equal(
+        attn_decoder_new(network, pack, memory, &images, SLOTS, LENGTH, 1, 1, &d, NULL), ATTN_OK);
     for (int round = 0; round < ROUNDS; round++) {
       int64_t slots[SLOTS], count = 0;
       int32_t next[SLOTS];
@@ -192,7 +192,7 @@ static void a_full_slot_refuses_a_token(void **state) {
   const float *logits;
   const int64_t slot = 0, none = 7;
   const int32_t token = 3, unknown = WORDS;
-  assert_int_equal(attn_decoder_new(network, NULL, memory, &images, 2, LENGTH, 1, &d, NULL), 0);
+  assert_int_equal(attn_decoder_new(network, NULL, memory, &images, 2, LENGTH, 1, 1, &d, NULL), 0);
   for (int n = 0; n < LENGTH; n++)
     assert_int_equal(attn_decoder_step(d, 1, &slot, &token, &logits, NULL), ATTN_OK);
   assert_int_equal(attn_decoder_step(d, 1, &slot, &token, &logits, &err), ATTN_ERR_ARGUMENT);

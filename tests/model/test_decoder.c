@@ -57,10 +57,26 @@ static struct attn_packed_weights *open_decodable(const char *more, enum standin
   return pack;
 }
 
-/* Slots advance and fork at random; each is compared with the whole pass at every step. */
+enum { SLOTS = 5, ROWS = 8, ROUNDS = 24 };
+
+/* Some slots read several tokens in one pass, and keep space for a token of each later round. */
+static void read_prompts(struct attn_decoder *d, int32_t said[][LENGTH], int64_t *counts,
+                         int rounds_left) {
+  int64_t slots[SLOTS], starts[SLOTS + 1] = {0}, count = 0;
+  int32_t tokens[ROWS];
+  for (int64_t s = SLOTS - 1; s >= 0; s--) {
+    int64_t more = below(5), row = starts[count];
+    if (!more || row + more > ROWS || counts[s] + more + rounds_left > LENGTH) continue;
+    for (slots[count] = s; more > 0; more--)
+      tokens[row++] = said[s][counts[s]++] = (int32_t)below(WORDS);
+    starts[++count] = row;
+  }
+  if (count) assert_int_equal(attn_decoder_read(d, count, slots, starts, tokens, NULL), ATTN_OK);
+}
+
+/* Slots read, advance and fork at random; each is compared with the whole pass at every step. */
 static void steps_equal_the_whole_pass(void **state) {
   (void)state;
-  enum { SLOTS = 5 };
   for (int v = 0; v < VARIANTS * STANDINGS; v++) {
     enum standing how = (enum standing)(v % STANDINGS);
     int32_t said[SLOTS][LENGTH];
@@ -68,12 +84,13 @@ static void steps_equal_the_whole_pass(void **state) {
     struct attn_decoder *d;
     struct attn_packed_weights *pack = open_decodable(variants[v / STANDINGS], how);
     assert_int_equal(attn_decoder_new(network, pack, memory, memory ? &source : NULL, SLOTS, LENGTH,
-                                      2, &d, NULL),
+                                      ROWS, 2, &d, NULL),
                      ATTN_OK);
-    for (int round = 0; round < 24; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
       int64_t slots[SLOTS], count = 0;
       int32_t next[SLOTS];
       const float *logits;
+      if (chance(2)) read_prompts(d, said, counts, ROUNDS - round);
       if (chance(3)) {
         int64_t from = below(SLOTS), to = below(SLOTS);
         assert_int_equal(attn_decoder_fork(d, from, to, NULL), ATTN_OK);
@@ -100,9 +117,9 @@ static void steps_equal_the_whole_pass(void **state) {
 /* More than 3072 keys are split into ranges, which need more workspace. */
 static void long_sequences_fit_the_workspace(void **state) {
   (void)state;
-  enum { LONG = 3200 };
+  enum { LONG = 3200, PROMPT = 3120 };
   static int32_t tokens[LONG], position_ids[LONG];
-  const int64_t starts[] = {0, LONG}, slot = 1;
+  const int64_t starts[] = {0, LONG}, pass[] = {0, ROWS}, slot = 1;
   const struct attn_token_batch text = {
       .n = LONG, .sequences = 1, .tokens = tokens, .position_ids = position_ids, .starts = starts};
   const float *logits = NULL;
@@ -110,8 +127,11 @@ static void long_sequences_fit_the_workspace(void **state) {
   struct attn_tape exact = {.host.threads = 2};
   open_decodable("\"kind\": \"decoder\", \"decoder_layers\": 1, \"max_positions\": 4000", PLAIN);
   for (int32_t n = 0; n < LONG; n++) tokens[n] = (int32_t)below(WORDS), position_ids[n] = n;
-  assert_int_equal(attn_decoder_new(network, NULL, NULL, NULL, 2, LONG, 2, &d, NULL), ATTN_OK);
-  for (int n = 0; n < LONG; n++)
+  assert_int_equal(attn_decoder_new(network, NULL, NULL, NULL, 2, LONG, ROWS, 2, &d, NULL),
+                   ATTN_OK);
+  for (int n = 0; n < PROMPT; n += ROWS)
+    assert_int_equal(attn_decoder_read(d, 1, &slot, pass, tokens + n, NULL), ATTN_OK);
+  for (int n = PROMPT; n < LONG; n++)
     assert_int_equal(attn_decoder_step(d, 1, &slot, tokens + n, &logits, NULL), ATTN_OK);
   attn_transformer_forward(network, &exact, NULL, &text);
   assert_int_equal(attn_tape_reserve(&exact, NULL), ATTN_OK);
@@ -129,12 +149,17 @@ static void rejects_invalid_steps(void **state) {
   const float *logits;
   const int64_t slot[] = {0, 7};
   const int32_t token[] = {3, WORDS};
+  const int64_t two[] = {0, 2}, three[] = {0, 3};
+  const int32_t tokens[] = {3, 3, 3};
   open_decodable("\"kind\": \"decoder\"", PLAIN);
-  assert_int_equal(attn_decoder_new(network, NULL, NULL, NULL, 1, LENGTH + 1, 1, &d, NULL),
+  assert_int_equal(attn_decoder_new(network, NULL, NULL, NULL, 1, LENGTH + 1, 4, 1, &d, NULL),
                    ATTN_ERR_ARGUMENT);
-  assert_int_equal(attn_decoder_new(network, NULL, NULL, NULL, 1, 2, 1, &d, NULL), ATTN_OK);
+  assert_int_equal(attn_decoder_new(network, NULL, NULL, NULL, 1, 2, 4, 1, &d, NULL), ATTN_OK);
   assert_int_equal(attn_decoder_step(d, 1, slot + 1, token, &logits, NULL), ATTN_ERR_ARGUMENT);
   assert_int_equal(attn_decoder_step(d, 1, slot, token + 1, &logits, NULL), ATTN_ERR_ARGUMENT);
+  assert_int_equal(attn_decoder_read(d, 1, slot + 1, two, tokens, NULL), ATTN_ERR_ARGUMENT);
+  assert_int_equal(attn_decoder_read(d, 1, slot, two, token, NULL), ATTN_ERR_ARGUMENT);
+  assert_int_equal(attn_decoder_read(d, 1, slot, three, tokens, NULL), ATTN_ERR_ARGUMENT);
   for (int n = 0; n < 3; n++)
     assert_int_equal(attn_decoder_step(d, 1, slot, token, &logits, NULL),
                      n < 2 ? ATTN_OK : ATTN_ERR_ARGUMENT);

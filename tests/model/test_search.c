@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "decoder.h"
 #include "scarce.h"
 #include "select.h"
 #include "search_results.h"
@@ -352,6 +353,47 @@ static void other_sources_change_no_bit(void **state) {
     }
 }
 
+/* The logits after all tokens, read one by one. */
+static const float *logits_after(struct attn_decoder *d, int64_t slot, const int32_t *tokens,
+                                 int64_t count) {
+  const float *logits = NULL;
+  for (int64_t n = 0; n < count; n++)
+    assert_int_equal(attn_decoder_step(d, 1, &slot, tokens + n, &logits, NULL), ATTN_OK);
+  return logits;
+}
+
+/* Prompts longer than a pass, and together: the log-probability of the next token is that after
+ * token by token, and other prompts change no bit. */
+static void long_prompts_are_read_in_passes(void **state) {
+  (void)state;
+  enum { PROMPTS = 4, TOKENS = 446 };
+  static const int64_t starts[PROMPTS + 1] = {0, 300, 301, 401, TOKENS};
+  static struct search_output together, alone;
+  static int32_t tokens[TOKENS];
+  struct attn_search_config how = {
+      .max_new_tokens = 1, .bos = -1, .eos = -1, .batch_size = PROMPTS};
+  struct attn_decoder *d;
+  open_network("\"kind\": \"decoder\", \"max_positions\": 400", WORDS, 5);
+  for (int n = 0; n < TOKENS; n++) tokens[n] = (int32_t)below(WORDS);
+  const struct attn_token_batch all = {
+      .n = TOKENS, .sequences = PROMPTS, .tokens = tokens, .starts = starts};
+  search(&all, &how, &together);
+  assert_int_equal(attn_decoder_new(network, NULL, NULL, NULL, PROMPTS, 400, 1, 1, &d, NULL), 0);
+  for (int64_t s = 0; s < PROMPTS; s++) {
+    const int64_t count = starts[s + 1] - starts[s], both[] = {0, count};
+    const struct attn_token_batch one = {
+        .n = count, .sequences = 1, .tokens = tokens + starts[s], .starts = both};
+    search(&one, &how, &alone);
+    assert_int_equal(alone.tokens[0], together.tokens[s]);
+    assert_memory_equal(alone.log_probs, together.log_probs + s, sizeof(float));
+    const float *logits = logits_after(d, s, tokens + starts[s], count);
+    assert_true(fabs(together.log_probs[s] - log_probability(logits, together.tokens[s])) <
+                NEAR_LOGIT);
+  }
+  attn_decoder_free(d);
+  close_network();
+}
+
 static void threads_change_no_bit(void **state) {
   (void)state;
   static struct search_output one, many;
@@ -582,6 +624,7 @@ int main(int argc, char **argv) {
                                      TEST(results_respect_their_limits),
                                      TEST(a_narrow_beam_matches_its_definition),
                                      TEST(other_sources_change_no_bit),
+                                     TEST(long_prompts_are_read_in_passes),
                                      TEST(threads_change_no_bit),
                                      TEST(batched_results_have_their_scores),
                                      TEST(ties_keep_the_first),

@@ -94,6 +94,8 @@ static attn_status check_source(const struct attn_token_batch *t, const struct a
 
 /* ---- A batch of sources ---- */
 
+enum { PROMPT_ROWS = 128 }; /* of prompts, in one pass: weights are read once for so many tokens */
+
 struct token_search {
   const struct attn_network *network;
   const struct attn_token_batch *source;
@@ -107,8 +109,7 @@ struct search_batch {
   struct attn_token_batch_slice source;
   struct attn_beam_state *states;
   int64_t count;
-  int64_t *unread; /* (count): prompt tokens that the decoder has not read yet */
-  int64_t *slots;  /* of a step's rows */
+  int64_t *slots; /* of a step's rows */
   int32_t *tokens;
   struct attn_tape tape;
   struct attn_tape_variable *memory;
@@ -145,25 +146,24 @@ static attn_status open_states(struct search_batch *b, int64_t first, attn_error
         attn_beam_state_init(state, &s->config, c->vocab_size, s->config.first_sequence + first + n,
                              needs_log_probs, err);
     if (status) return status;
-    b->unread[n] = prompt_length(b, n);
-    if (state->max_new_tokens > c->max_positions - b->unread[n] + 1)
-      state->max_new_tokens = c->max_positions - b->unread[n] + 1;
-    if (s->config.max_length && state->max_new_tokens > s->config.max_length - b->unread[n])
-      state->max_new_tokens = s->config.max_length - b->unread[n];
+    const int64_t length = prompt_length(b, n);
+    if (state->max_new_tokens > c->max_positions - length + 1)
+      state->max_new_tokens = c->max_positions - length + 1;
+    if (s->config.max_length && state->max_new_tokens > s->config.max_length - length)
+      state->max_new_tokens = s->config.max_length - length;
     state->num_open = 1;
-    state->open[0] = (struct attn_hypothesis){.token = prompt_token(b, n, 0)};
+    state->open[0] = (struct attn_hypothesis){.token = prompt_token(b, n, length - 1)};
   }
   return ATTN_OK;
 }
 
 static attn_status open_batch(struct search_batch *b, int64_t first, attn_error *err) {
   const struct token_search *s = b->search;
-  int64_t rows = b->count * s->config.num_beams, longest = 1;
+  int64_t rows = b->count * s->config.num_beams, longest = 1, prompts = 0;
   b->states = calloc((size_t)b->count, sizeof *b->states);
-  b->unread = calloc((size_t)b->count, sizeof *b->unread);
   b->slots = calloc((size_t)rows, sizeof *b->slots);
   b->tokens = calloc((size_t)rows, sizeof *b->tokens);
-  if (!b->states || !b->unread || !b->slots || !b->tokens) return out_of_memory(err);
+  if (!b->states || !b->slots || !b->tokens) return out_of_memory(err);
   attn_status status = attn_token_batch_slice_new(&b->source, s->source, first, b->count, err);
   if (!status) status = open_states(b, first, err);
   b->tape.host.threads = 1;
@@ -171,22 +171,64 @@ static attn_status open_batch(struct search_batch *b, int64_t first, attn_error 
     status = attn_transformer_encode_alone(s->network, s->config.pack, &b->tape, &b->source.text,
                                            &b->memory, err);
   if (status) return status;
-  for (int64_t n = 0; n < b->count; n++)
-    if (b->unread[n] + b->states[n].max_new_tokens - 1 > longest)
-      longest = b->unread[n] + b->states[n].max_new_tokens - 1;
-  status =
-      attn_decoder_new(s->network, s->config.pack, b->memory,
-                       has_encoder(b) ? &b->source.text : NULL, rows, longest, 1, &b->decoder, err);
+  for (int64_t n = 0; n < b->count; n++) {
+    const int64_t length = prompt_length(b, n), all = length + b->states[n].max_new_tokens - 1;
+    longest = all > longest ? all : longest, prompts += length - 1;
+  }
+  status = attn_decoder_new(s->network, s->config.pack, b->memory,
+                            has_encoder(b) ? &b->source.text : NULL, rows, longest,
+                            prompts < PROMPT_ROWS ? prompts : PROMPT_ROWS, 1, &b->decoder, err);
   attn_tape_close(&b->tape);
   return status;
 }
 
 static void close_batch(struct search_batch *b) {
   for (int64_t n = 0; b->states && n < b->count; n++) attn_beam_state_free(&b->states[n]);
-  free(b->states), free(b->unread), free(b->slots), free(b->tokens);
+  free(b->states), free(b->slots), free(b->tokens);
   attn_token_batch_slice_free(&b->source);
   attn_tape_close(&b->tape);
   attn_decoder_free(b->decoder);
+}
+
+/* ---- Prompts ---- */
+
+/* Tokens of prompts that the decoder reads in one pass, and to which slots they belong. */
+struct prompt_pass {
+  int64_t slots[PROMPT_ROWS], starts[PROMPT_ROWS + 1];
+  int32_t tokens[PROMPT_ROWS];
+  int64_t count;
+};
+
+static attn_status run_prompts(struct search_batch *b, struct prompt_pass *p, attn_error *err) {
+  if (!p->count) return ATTN_OK;
+  attn_status status = attn_decoder_read(b->decoder, p->count, p->slots, p->starts, p->tokens, err);
+  p->count = 0;
+  return status ? status : attn_parallel_batches_report(&b->search->batches, err);
+}
+
+/* Reads a part of a prompt, with parts of others where they fit. */
+static attn_status add_part(struct search_batch *b, struct prompt_pass *p, int64_t n, int64_t from,
+                            int64_t to, attn_error *err) {
+  attn_status status = ATTN_OK;
+  if (p->starts[p->count] + to - from > PROMPT_ROWS) status = run_prompts(b, p, err);
+  int64_t row = p->starts[p->count];
+  p->slots[p->count] = n;
+  while (from < to) p->tokens[row++] = prompt_token(b, n, from++);
+  p->starts[++p->count] = row;
+  return status;
+}
+
+/* All tokens of the prompts but the last, which the first step reads. Other prompts do not change
+ * where one is divided, so they change no bit. */
+static attn_status read_prompts(struct search_batch *b, attn_error *err) {
+  struct prompt_pass p = {.count = 0};
+  attn_status status = ATTN_OK;
+  for (int64_t n = 0; n < b->count && !b->search->batches.stopped; n++) {
+    const int64_t end = prompt_length(b, n) - 1;
+    for (int64_t from = 0; from < end && !status; from += PROMPT_ROWS)
+      status = add_part(b, &p, n, from, end - from < PROMPT_ROWS ? end : from + PROMPT_ROWS, err);
+  }
+  return status ? status : run_prompts(b, &p, err);
 }
 
 /* ---- A step ---- */
@@ -204,10 +246,6 @@ static int64_t gather_rows(const struct search_batch *b) {
 static attn_status advance(struct search_batch *b, int64_t n, const float *logits,
                            attn_error *err) {
   struct attn_beam_state *state = &b->states[n];
-  if (--b->unread[n] > 0) {
-    state->open[0].token = prompt_token(b, n, prompt_length(b, n) - b->unread[n]);
-    return ATTN_OK;
-  }
   attn_status status = attn_beam_state_select(state, logits, err);
   if (!status) status = attn_beam_state_advance(state, b->decoder, n, b->count, err);
   if (!status && !state->num_open) b->search->batches.done++;
@@ -230,6 +268,7 @@ static attn_status search_batch(void *search, int64_t first, int64_t count, attn
   struct search_batch b = {.search = s, .count = count};
   int64_t rows;
   attn_status status = open_batch(&b, first, err);
+  if (!status) status = read_prompts(&b, err);
   while (!status && !s->batches.stopped && (rows = gather_rows(&b)) > 0) {
     status = step(&b, rows, err);
     if (!status) status = attn_parallel_batches_report(&s->batches, err);
