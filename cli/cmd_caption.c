@@ -420,7 +420,7 @@ int attn_cmd_caption(int argc, char **argv) {
       ATTN_CLI_HELP_OPTIONS(&o.help)};
   if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
-  if (o.help) return fputs(help, stdout), EXIT_OK;
+  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
   if (conflict(&o, operands))
     return attn_cli_print_usage_error("caption", "%s", conflict(&o, operands));
   if (attn_cli_check_range("caption", "--examples", o.examples, 0, EXAMPLES_MAX) ||

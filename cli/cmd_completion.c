@@ -22,7 +22,7 @@ int attn_cmd_completion(int argc, char **argv) {
   const struct attn_cli_option table[] = {ATTN_CLI_HELP_OPTIONS(&is_help)};
   if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
-  if (is_help) return fputs(help, stdout), EXIT_OK;
+  if (is_help) return attn_cli_print_help(help, stdout), EXIT_OK;
   if (operands != 1)
     return attn_cli_print_usage_error("completion", "expected a shell: bash, zsh or fish");
   const int n = attn_cli_parse_choice("completion", "SHELL", argv[1], shells, 3);

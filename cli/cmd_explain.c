@@ -204,7 +204,7 @@ int attn_cmd_explain(int argc, char **argv) {
                                           ATTN_CLI_HELP_OPTIONS(&o.help)};
   if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &files))
     return EXIT_TROUBLE;
-  if (o.help) return fputs(help, stdout), EXIT_OK;
+  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
   const char *message = conflict(&o, files);
   if (message) return attn_cli_print_usage_error("explain", "%s", message);
   if (attn_cli_check_attention("explain", &o.attention, 1) ||

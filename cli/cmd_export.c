@@ -59,7 +59,7 @@ int attn_cmd_export(int argc, char **argv) {
                                           ATTN_CLI_HELP_OPTIONS(&help_requested)};
   if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
-  if (help_requested) return fputs(help, stdout), EXIT_OK;
+  if (help_requested) return attn_cli_print_help(help, stdout), EXIT_OK;
   if (operands != 1) return attn_cli_print_usage_error("export", "expected one model");
   if (!folder) return attn_cli_print_usage_error("export", "expected -o FOLDER");
   return export_model(argv[1], folder, json);

@@ -254,7 +254,7 @@ int attn_cmd_generate(int argc, char **argv) {
       ATTN_CLI_HELP_OPTIONS(&o.help)};
   if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
-  if (o.help) return fputs(help, stdout), EXIT_OK;
+  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
   if (!operands) return attn_cli_print_usage_error("generate", "expected a model");
   if (set_config(&o)) return EXIT_TROUBLE;
   if (attn_model_open(argv[1], &model, &err))

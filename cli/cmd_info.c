@@ -190,7 +190,7 @@ int attn_cmd_info(int argc, char **argv) {
                                           ATTN_CLI_HELP_OPTIONS(&help_requested)};
   if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &files))
     return EXIT_TROUBLE;
-  if (help_requested) return fputs(help, stdout), EXIT_OK;
+  if (help_requested) return attn_cli_print_help(help, stdout), EXIT_OK;
   if (files) return (json ? print_files_json : print_files_text)(argv + 1, files, tensors);
   attn_machine machine = {.struct_size = sizeof machine};
   double gflops = 0, gbytes = 0, bf16 = 0;

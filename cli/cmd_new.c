@@ -80,11 +80,10 @@ int attn_cmd_new(int argc, char **argv) {
       {"--num-heads", OPTION_INT, &o.num_heads, &o.has_heads},
       {"--question", OPTION_TEXT, &o.config.question, NULL},
       {"--answer", OPTION_TEXT, &o.config.answer, NULL},
-      ATTN_CLI_LANG_OPTION(&style_options),
       ATTN_CLI_HELP_OPTIONS(&o.help)};
   if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
-  if (o.help) return fputs(help, stdout), EXIT_OK;
+  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
   if (operands)
     return attn_cli_print_usage_error("new",
                                       "unexpected operand \"%.60s\"; quote the words: "

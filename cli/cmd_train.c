@@ -87,27 +87,25 @@ struct train_progress {
   struct attn_cli_progress bar;
 };
 
-static void print_time(double seconds, FILE *to) {
+static const char *format_time(double seconds, char *to, size_t capacity) {
   long whole = lround(seconds < 1e9 ? seconds : 1e9);
   if (whole >= 3600)
-    fprintf(to, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
+    snprintf(to, capacity, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
   else
-    fprintf(to, "%ld:%02ld", whole / 60, whole % 60);
+    snprintf(to, capacity, "%ld:%02ld", whole / 60, whole % 60);
+  return to;
 }
 
 static void print_step(const attn_train_state *s, FILE *to) {
-  fprintf(to, "step %lld/%lld  loss %.4f  validation ", (long long)s->step, (long long)s->steps,
-          s->loss);
+  char validation[48] = "    -  ", left[32];
   if (!isnan(s->validation_exact_match))
-    fprintf(to, "%6.2f %%", s->validation_exact_match * 100);
+    snprintf(validation, sizeof validation, "%6.2f %%", s->validation_exact_match * 100);
   else if (!isnan(s->validation_loss))
-    fprintf(to, "loss %.4f", s->validation_loss);
-  else
-    fprintf(to, "    -  ");
-  fprintf(to, "  %.0f tokens/s  ", s->tokens_per_second);
-  print_time(s->seconds_left, to);
-  fprintf(to, " left");
-  if (s->skipped_steps) fprintf(to, "  %lld skipped", (long long)s->skipped_steps);
+    snprintf(validation, sizeof validation, "loss %.4f", s->validation_loss);
+  attn_cli_print_message(to, "step %lld/%lld  loss %.4f  validation %s  %.0f tokens/s  %s left",
+                         (long long)s->step, (long long)s->steps, s->loss, validation,
+                         s->tokens_per_second, format_time(s->seconds_left, left, sizeof left));
+  if (s->skipped_steps) attn_cli_print_message(to, "  %lld skipped", (long long)s->skipped_steps);
 }
 
 static void print_state_json(const attn_train_state *s) {
@@ -137,11 +135,12 @@ static void print_validation_json(const attn_train_state *s) {
 
 static void print_start(const struct train_options *o, const attn_train_state *s) {
   int is_bf16 = o->config.precision && !strcmp(o->config.precision, "bf16");
-  fprintf(stderr,
-          "%lld parameters, vocabulary of %lld, %.1f MiB for training%s; Ctrl-C stops and keeps a "
-          "checkpoint\n",
-          (long long)s->parameter_count, (long long)s->vocab_size,
-          (double)s->memory_bytes / (1 << 20), is_bf16 ? " in bf16" : "");
+  attn_cli_print_message(stderr,
+                         "%lld parameters, vocabulary of %lld, %.1f MiB for training%s; Ctrl-C "
+                         "stops and keeps a checkpoint",
+                         (long long)s->parameter_count, (long long)s->vocab_size,
+                         (double)s->memory_bytes / (1 << 20), is_bf16 ? " in bf16" : "");
+  fputc('\n', stderr);
 }
 
 /* A bar for the phases other than steps. Loading a batch has none: the step line is current. */
@@ -272,8 +271,9 @@ static void print_result_json(const struct train_options *o, const attn_train_st
 
 static void print_result(const struct train_options *o, const attn_train_state *end,
                          const attn_evaluation *e) {
-  printf("%s after %lld steps, ", stop_reasons[end->stop_reason].text, (long long)end->step);
-  print_time(end->seconds, stdout);
+  char seconds[32];
+  printf("%s after %lld steps, %s", stop_reasons[end->stop_reason].text, (long long)end->step,
+         format_time(end->seconds, seconds, sizeof seconds));
   if (end->best_step) {
     printf("; best checkpoint, of step %lld: ", (long long)end->best_step);
     attn_cli_print_text(o->config.output, stdout), putchar('\n');
@@ -417,7 +417,7 @@ int attn_cmd_train(int argc, char **argv) {
   struct train_options o = {.config = ATTN_TRAIN_CONFIG_INIT, .test_examples = 2000};
   int operands;
   if (parse(&o, argc, argv, &operands)) return EXIT_TROUBLE;
-  if (o.help) return fputs(help, stdout), EXIT_OK;
+  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
   if (o.list) return list_tasks();
   int result = prepare(&o, operands, argv) ? EXIT_TROUBLE : train(&o);
   free(o.output), free(o.config_text);

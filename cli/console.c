@@ -34,20 +34,29 @@ void attn_cli_print_shape(const int64_t *shape, int rank) {
   printf("%s)", rank == 1 ? "," : "");
 }
 
-static void print_message(const char *command, const char *format, va_list arguments) {
-  char text[1024];
+static void print_translated(FILE *to, const char *format, va_list arguments) {
+  char text[1024], buffer[ATTN_CLI_MESSAGE_MAX];
   vsnprintf(text, sizeof text, format, arguments);
-  fputs("attn", stderr);
-  if (command) fprintf(stderr, " %s", command);
-  fputs(": ", stderr);
-  attn_cli_print_text(text, stderr);
+  attn_cli_print_text(attn_cli_translate(text, buffer), to);
+}
+
+void attn_cli_print_message(FILE *to, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  print_translated(to, format, arguments);
+  va_end(arguments);
+}
+
+static void print_line(const char *command, const char *format, va_list arguments) {
+  fprintf(stderr, command ? "attn %s: " : "attn: ", command);
+  print_translated(stderr, format, arguments);
   fputc('\n', stderr);
 }
 
 int attn_cli_print_error(const char *command, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  print_message(command, format, arguments);
+  print_line(command, format, arguments);
   va_end(arguments);
   return EXIT_TROUBLE;
 }
@@ -55,18 +64,23 @@ int attn_cli_print_error(const char *command, const char *format, ...) {
 int attn_cli_print_usage_error(const char *command, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  print_message(command, format, arguments);
+  print_line(command, format, arguments);
   va_end(arguments);
-  fprintf(stderr, "Try: attn%s%s --help\n", command ? " " : "", command ? command : "");
+  attn_cli_print_message(stderr, "Try: attn%s%s --help", command ? " " : "",
+                         command ? command : "");
+  fputc('\n', stderr);
   return EXIT_TROUBLE;
 }
 
 int attn_cli_print_unknown_name(const char *command, const char *kind, const char *name,
                                 const char *const *names, int count) {
   const char *near = attn_text_nearest(name, names, count);
-  attn_cli_print_error(command, "unknown %s \"%.40s\"%s%s%s", kind, name,
-                       near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-  fprintf(stderr, "Try: attn %s --list\n", command);
+  if (near)
+    attn_cli_print_error(command, "unknown %s \"%.40s\"; did you mean \"%s\"?", kind, name, near);
+  else
+    attn_cli_print_error(command, "unknown %s \"%.40s\"", kind, name);
+  attn_cli_print_message(stderr, "Try: attn %s --list", command);
+  fputc('\n', stderr);
   return EXIT_TROUBLE;
 }
 
@@ -118,16 +132,20 @@ static void report(const char *command, const char *file, const char *severity,
   size_t length = file ? given_file_length(message, file) : 0;
   int has_location = !length && !file && err->line; /* the message may begin with it */
   if (!length && (has_location || !err->line)) length = file_length(message, location);
+  size_t skipped = length ? length + (has_location ? strlen(location) : 0) + 2 : 0;
+  char buffer[ATTN_CLI_MESSAGE_MAX];
+  const char *translated = attn_cli_translate(message, buffer);
+  if (strncmp(translated, message, skipped))
+    translated = attn_cli_translate(message + skipped, buffer), skipped = 0;
   fprintf(stderr, file || length ? "attn: " : "attn %s: ", command);
   if (length)
-    attn_cli_print_bytes(message, length, stderr),
-        message += length + (has_location ? strlen(location) : 0) + 2;
+    attn_cli_print_bytes(message, length, stderr);
   else if (file)
     attn_cli_print_text(file, stderr);
   if (file || length) fprintf(stderr, "%s: ", location);
-  if (err->offset >= 0) fprintf(stderr, "byte %lld: ", (long long)err->offset);
-  fprintf(stderr, "%s: ", severity);
-  attn_cli_print_text(message, stderr);
+  if (err->offset >= 0) attn_cli_print_message(stderr, "byte %lld: ", (long long)err->offset);
+  attn_cli_print_message(stderr, "%s: ", severity);
+  attn_cli_print_text(translated + skipped, stderr);
   fputc('\n', stderr);
 }
 
@@ -158,14 +176,15 @@ int attn_cli_finish(int status) {
   errno = 0;
   if (!fflush(stdout) && !before) return status;
   if (errno != EPIPE && !(before && pipe))
-    fprintf(stderr, "attn: standard output: cannot write%s%s\n", errno ? ": " : "",
-            errno ? strerror(errno) : "");
+    fputs("attn: ", stderr),
+        attn_cli_print_message(stderr, "standard output: cannot write%s%s", errno ? ": " : "",
+                               errno ? strerror(errno) : ""),
+        fputc('\n', stderr);
   return EXIT_TROUBLE;
 }
 
 attn_sink attn_cli_stdout(void) { return (attn_sink){stdout, write_stream}; }
 
-const char *const attn_cli_languages[2] = {"en", "ja"};
 const char *const attn_cli_colors[3] = {"auto", "always", "never"};
 
 static int wants_color(const char *color) {
@@ -187,23 +206,13 @@ static int terminal_width(void) {
   return 80;
 }
 
-/* "ja" and "ja_JP.UTF-8" are Japanese, anything else is English. */
-static attn_language language_of(const char *lang) {
-  static const char *const names[] = {"LC_ALL", "LC_MESSAGES", "LANG"};
-  for (int n = 0; !lang && n < 3; n++) {
-    const char *value = getenv(names[n]);
-    if (value && *value) lang = value;
-  }
-  return lang && !strncmp(lang, "ja", 2) ? ATTN_LANGUAGE_JAPANESE : ATTN_LANGUAGE_ENGLISH;
-}
-
 int attn_cli_parse_style(const char *command, const struct attn_cli_style_options *o,
                          attn_style *style) {
   if (o->width && attn_cli_check_range(command, "--width", o->width, 20, 10000)) return -1;
   if (o->precision != -1 && attn_cli_check_range(command, "--precision", o->precision, 0, 17))
     return -1;
   int32_t precision = o->precision < 0 ? 0 : o->precision ? (int32_t)o->precision : -1;
-  *style = (attn_style){sizeof *style, (int32_t)language_of(o->lang), wants_color(o->color),
+  *style = (attn_style){sizeof *style, (int32_t)attn_cli_language(), wants_color(o->color),
                         o->width ? (int32_t)o->width : terminal_width(), precision};
   return 0;
 }
@@ -363,7 +372,9 @@ static void draw(struct attn_cli_progress *p, double fraction, double left) {
   char bar[31];
   for (int n = 0; n < 30; n++) bar[n] = n < (int)(fraction * 30) ? '=' : ' ';
   bar[30] = 0;
-  fprintf(stderr, "\r%s [%s] %3.0f %%  %.0f s left ", p->label, bar, fraction * 100, left);
+  fputc('\r', stderr);
+  attn_cli_print_message(stderr, "%s [%s] %3.0f %%  %.0f s left ", p->label, bar, fraction * 100,
+                         left);
   p->shown = 1;
 }
 
@@ -376,7 +387,8 @@ int attn_cli_progress_update(void *context, int64_t done, int64_t total) {
     if (now - p->last > 0.1) p->last = now, draw(p, fraction, left);
   } else if ((int)(fraction * 10) > p->tenths) {
     p->tenths = (int)(fraction * 10);
-    fprintf(stderr, "%s %d %%, %.0f s left\n", p->label, p->tenths * 10, left);
+    attn_cli_print_message(stderr, "%s %d %%, %.0f s left", p->label, p->tenths * 10, left);
+    fputc('\n', stderr);
   }
   return interrupted;
 }

@@ -8,6 +8,7 @@
 
 #include "attn/attn.h"
 #include "attn/lesson.h"
+#include "language.h"
 #include "options.h"
 
 /* ---- Messages ---- */
@@ -19,6 +20,10 @@ void attn_cli_print_text(const char *text, FILE *to);
 
 /* "(2, 3)", or "(2,)" for rank 1. */
 void attn_cli_print_shape(const int64_t *shape, int rank);
+
+/* Writes a message, in Japanese if that is the language. */
+void attn_cli_print_message(FILE *to, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Write "attn COMMAND: message" to standard error; the second adds where the help is. command NULL:
  * attn itself. Both return EXIT_TROUBLE. */
@@ -67,18 +72,16 @@ attn_sink attn_cli_stdout(void);
 
 /* Options of the commands that print documents. */
 struct attn_cli_style_options {
-  const char *lang, *color;
+  const char *color;
   int64_t width, precision; /* 0: of the terminal; -1: the default */
 };
 #define ATTN_CLI_STYLE_DEFAULTS \
-  { NULL, NULL, 0, -1 }
-extern const char *const attn_cli_languages[2], *const attn_cli_colors[3];
-#define ATTN_CLI_LANG_OPTION(s) \
-  { "--lang", ATTN_CLI_CHOICE(&(s)->lang, attn_cli_languages), NULL }
-#define ATTN_CLI_STYLE_OPTIONS(s)                                                            \
-  ATTN_CLI_LANG_OPTION(s), {"--color", ATTN_CLI_CHOICE(&(s)->color, attn_cli_colors), NULL}, \
-      {"--width", OPTION_INT, &(s)->width, NULL}, {                                          \
-    "--precision", OPTION_INT, &(s)->precision, NULL                                         \
+  { NULL, 0, -1 }
+extern const char *const attn_cli_colors[3];
+#define ATTN_CLI_STYLE_OPTIONS(s)                                   \
+  {"--color", ATTN_CLI_CHOICE(&(s)->color, attn_cli_colors), NULL}, \
+      {"--width", OPTION_INT, &(s)->width, NULL}, {                 \
+    "--precision", OPTION_INT, &(s)->precision, NULL                \
   }
 
 /* Fills style from the options, the environment and the terminal. Returns 0, or -1 after a

@@ -29,17 +29,21 @@ static const struct {
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
+static const char help_of_commands[] =
+    "attn - exact attention on the CPU: explain, check, run, train\n\n"
+    "usage: attn COMMAND [OPTION...]\n\n";
+static const char help_of_help[] =
+    "\n"
+    "  attn COMMAND --help   options and examples of a command\n"
+    "  attn --version        version\n"
+    "  man attn              manual\n";
+
 static void print_help(FILE *to) {
-  fprintf(to,
-          "attn - exact attention on the CPU: explain, check, run, train\n\n"
-          "usage: attn COMMAND [OPTION...]\n\n");
+  char buffer[ATTN_CLI_MESSAGE_MAX];
+  attn_cli_print_help(help_of_commands, to);
   for (int n = 0; n < COMMANDS; n++)
-    fprintf(to, "  %-10s %s\n", commands[n].name, commands[n].summary);
-  fprintf(to,
-          "\n"
-          "  attn COMMAND --help   options and examples of a command\n"
-          "  attn --version        version\n"
-          "  man attn              manual\n");
+    fprintf(to, "  %-10s %s\n", commands[n].name, attn_cli_translate(commands[n].summary, buffer));
+  attn_cli_print_help(help_of_help, to);
 }
 
 static int find_command(const char *name) {
@@ -52,18 +56,19 @@ static int refuse_command(const char *name) {
   const char *names[COMMANDS];
   for (int n = 0; n < COMMANDS; n++) names[n] = commands[n].name;
   const char *near = attn_text_nearest(name, names, COMMANDS);
-  return attn_cli_print_usage_error(NULL, "unknown command \"%.60s\"%s%s%s", name,
-                                    near ? "; did you mean \"" : "", near ? near : "",
-                                    near ? "\"?" : "");
+  if (!near) return attn_cli_print_usage_error(NULL, "unknown command \"%.60s\"", name);
+  return attn_cli_print_usage_error(NULL, "unknown command \"%.60s\"; did you mean \"%s\"?", name,
+                                    near);
 }
 
 /* For the completion scripts: the commands, or the options of one. */
 static int complete(const char *name) {
   char list[] = ATTN_CLI_LIST_OPTIONS;
   char *arguments[] = {list, list, NULL};
+  char buffer[ATTN_CLI_MESSAGE_MAX];
   const int n = name ? find_command(name) : -1;
   for (int k = 0; !name && k < COMMANDS; k++)
-    printf("%s\t%s\n", commands[k].name, commands[k].summary);
+    printf("%s\t%s\n", commands[k].name, attn_cli_translate(commands[k].summary, buffer));
   if (n >= 0) commands[n].run(2, arguments);
   return name && n < 0 ? EXIT_TROUBLE : EXIT_OK;
 }
@@ -84,7 +89,16 @@ static int run_command(int argc, char **argv) {
   return is_help ? commands[n].run(2, help_arguments) : commands[n].run(argc - 1, argv + 1);
 }
 
+/* Number of arguments of a --lang at argv[1]. */
+static int language_arguments(int argc, char **argv) {
+  if (argc > 1 && !strncmp(argv[1], "--lang=", 7)) return 1;
+  return argc > 2 && !strcmp(argv[1], "--lang") ? 2 : 0;
+}
+
 int main(int argc, char **argv) {
   attn_cli_init();
+  attn_cli_set_language(argc, argv);
+  for (int skipped; (skipped = language_arguments(argc, argv)); argc -= skipped, argv += skipped)
+    argv[skipped] = argv[0]; /* --lang may precede the command */
   return attn_cli_finish(run_command(argc, argv));
 }

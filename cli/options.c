@@ -7,6 +7,8 @@
 
 #include "console.h"
 
+const char *attn_cli_lang;
+
 /* ---- Values ---- */
 
 int attn_cli_parse_int(const char *text, int64_t *value) {
@@ -45,11 +47,13 @@ int attn_cli_check_range(const char *command, const char *option, int64_t value,
 
 int attn_cli_parse_choice(const char *command, const char *option, const char *text,
                           const char *const *names, int count) {
+  const int is_japanese = attn_cli_language() == ATTN_LANGUAGE_JAPANESE;
+  const char *const comma = is_japanese ? "、" : ", ", *const last = is_japanese ? "、" : " or ";
   char list[160] = "";
   size_t length = 0;
   for (int n = 0; n < count; n++) {
     if (!strcmp(text, names[n])) return n;
-    const char *separator = n == 0 ? "" : n == count - 1 ? " or " : ", ";
+    const char *separator = n == 0 ? "" : n == count - 1 ? last : comma;
     length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", separator, names[n]);
   }
   attn_cli_print_error(command, "%s must be %s, got \"%.60s\"", option, list, text);
@@ -100,8 +104,10 @@ static int refuse_unknown(const char *command, const char *name,
   if (now) return attn_cli_print_usage_error(command, "%s is now %s", name, now), -1;
   for (int n = 0; n < options; n++) names[n] = table[n].name;
   const char *near = attn_text_nearest(name, names, options);
-  attn_cli_print_usage_error(command, "unknown option %.60s%s%s%s", name,
-                             near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+  if (near)
+    attn_cli_print_usage_error(command, "unknown option %.60s; did you mean %s?", name, near);
+  else
+    attn_cli_print_usage_error(command, "unknown option %.60s", name);
   return -1;
 }
 
@@ -129,9 +135,10 @@ static int store(const char *command, const struct attn_cli_option *o, const cha
   if (o->kind == OPTION_TEXT || o->kind == OPTION_OPTIONAL_TEXT) *(const char **)o->to = value;
   if (o->kind == OPTION_INT) bad = attn_cli_parse_int(value, o->to);
   if (o->kind == OPTION_DOUBLE) bad = attn_cli_parse_double(value, o->to);
-  if (bad)
-    attn_cli_print_error(command, "%s must be %s, got \"%.60s\"", o->name,
-                         o->kind == OPTION_INT ? "an integer" : "a number", value);
+  if (bad && o->kind == OPTION_INT)
+    attn_cli_print_error(command, "%s must be an integer, got \"%.60s\"", o->name, value);
+  if (bad && o->kind == OPTION_DOUBLE)
+    attn_cli_print_error(command, "%s must be a number, got \"%.60s\"", o->name, value);
   if (!bad && o->given) *o->given = 1;
   return bad;
 }

@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "language.h"
+
 enum attn_cli_option_kind {
   OPTION_FLAG,          /* to: int *, set to 1 */
   OPTION_TEXT,          /* to: const char ** */
@@ -37,9 +39,12 @@ struct attn_cli_option {
   int *given; /* NULL, or set to 1 if the option is present */
 };
 
-/* Every command has these two. */
-#define ATTN_CLI_HELP_OPTIONS(flag) \
-  {"--help", OPTION_FLAG, flag, NULL}, { "-h", OPTION_FLAG, flag, NULL }
+/* Every command has these three. */
+extern const char *attn_cli_lang; /* attn_cli_set_language has read it */
+#define ATTN_CLI_HELP_OPTIONS(flag)                                       \
+  {"--help", OPTION_FLAG, flag, NULL}, {"-h", OPTION_FLAG, flag, NULL}, { \
+    "--lang", ATTN_CLI_CHOICE(&attn_cli_lang, attn_cli_languages), NULL   \
+  }
 
 #define ATTN_CLI_LIST_OPTIONS "--list-options"
 

@@ -321,7 +321,7 @@ int attn_cmd_bench(int argc, char **argv) {
                                           ATTN_CLI_HELP_OPTIONS(&o.help)};
   if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
-  if (o.help) return fputs(help, stdout), EXIT_OK;
+  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
   if (operands) return attn_cli_print_usage_error("bench", "unexpected operand \"%.40s\"", argv[1]);
   if (check_options(&o) || select_cases(&o, &list)) return free(list.c), EXIT_TROUBLE;
   int status = o.list ? list_cases(&list) : run_bench(&o, &list);

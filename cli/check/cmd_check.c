@@ -191,7 +191,7 @@ int attn_cmd_check(int argc, char **argv) {
                                           ATTN_CLI_HELP_OPTIONS(&o.help)};
   if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &files))
     return EXIT_TROUBLE;
-  if (o.help) return fputs(help, stdout), EXIT_OK;
+  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
   if (!files) return attn_cli_print_usage_error("check", "expected a file");
   if (o.page.html && o.json)
     return attn_cli_print_usage_error("check", "--html writes a page; leave out --json");

@@ -363,7 +363,7 @@ int attn_cmd_learn(int argc, char **argv) {
                                           ATTN_CLI_HELP_OPTIONS(&o.help)};
   if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
-  if (o.help) return fputs(help, stdout), EXIT_OK;
+  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
   const char *message = conflict(&o, operands);
   if (message) return attn_cli_print_usage_error("learn", "%s", message);
   if ((o.has_hint && attn_cli_check_range("learn", "--hint", o.hint, 1, 3)) ||

@@ -221,7 +221,7 @@ static int run(struct attn_run_job *j) {
 int attn_cmd_run(int argc, char **argv) {
   struct attn_run_job job = {.options = {.verify = ""}};
   if (parse(argc, argv, &job.options)) return EXIT_TROUBLE;
-  if (job.options.help) return fputs(help, stdout), EXIT_OK;
+  if (job.options.help) return attn_cli_print_help(help, stdout), EXIT_OK;
   int status = check_options(&job.options);
   if (!status) status = run(&job);
   attn_run_job_free(&job);

@@ -13,7 +13,7 @@ int attn_run_usage_error(const char *message) {
 }
 
 static int print_hint(const char *hint) {
-  return fprintf(stderr, "hint: %s\n", hint), EXIT_TROUBLE;
+  return attn_cli_print_message(stderr, "hint: %s", hint), fputc('\n', stderr), EXIT_TROUBLE;
 }
 
 static const char *hint_of(attn_status status) {
@@ -65,7 +65,7 @@ static int refuse_type(const char *path, const attn_array *array, const char *wa
   snprintf(err.message, sizeof err.message, "is %s; it must be %s",
            attn_dtype_name(array->tensor.dtype), wanted);
   attn_cli_report_error("run", path, &err);
-  fprintf(stderr, "hint: numpy.save(file, %s)\n", numpy);
+  attn_cli_print_message(stderr, "hint: numpy.save(file, %s)", numpy), fputc('\n', stderr);
   return EXIT_TROUBLE;
 }
 

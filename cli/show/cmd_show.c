@@ -387,7 +387,7 @@ int attn_cmd_show(int argc, char **argv) {
   style.precision = 2;
   if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
-  if (o.help) return fputs(help, stdout), EXIT_OK;
+  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
   if (argc == 2 && operands == 1) return attn_info_print_model(argv[1], 0);
   const char *message = conflict(&o, operands);
   if (message) return attn_cli_print_usage_error("show", "%s", message);

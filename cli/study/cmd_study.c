@@ -133,7 +133,7 @@ int attn_cmd_study(int argc, char **argv) {
       ATTN_CLI_HELP_OPTIONS(&o.help)};
   if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
-  if (o.help) return fputs(help, stdout), EXIT_OK;
+  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
   if (o.list) return list_studies();
   if (operands != 1) return attn_cli_print_usage_error("study", "expected one study");
   if (attn_cli_check_range("study", "--seeds", o.seeds, 1, STUDY_SEEDS) ||
