@@ -176,10 +176,8 @@ int attn_cli_finish(int status) {
   errno = 0;
   if (!fflush(stdout) && !before) return status;
   if (errno != EPIPE && !(before && pipe))
-    fputs("attn: ", stderr),
-        attn_cli_print_message(stderr, "standard output: cannot write%s%s", errno ? ": " : "",
-                               errno ? strerror(errno) : ""),
-        fputc('\n', stderr);
+    return errno ? attn_cli_print_error(NULL, "standard output: cannot write: %s", strerror(errno))
+                 : attn_cli_print_error(NULL, "standard output: cannot write");
   return EXIT_TROUBLE;
 }
 

@@ -5,7 +5,7 @@
 
 #include "language.h"
 
-enum { COLUMNS = 92, HANGING = 22, NAME_GAP = 3 };
+enum { COLUMNS = 92, HANGING = 22, NAME_GAP = 3, LAST_BYTES = 9 };
 
 static const char usage[] = "usage: ", usage_ja[] = "使い方：", examples[] = "examples:";
 
@@ -31,14 +31,16 @@ static int is_one_of(unsigned c, const char *set) {
   return 0;
 }
 
-/* A line breaks at spaces and next to Japanese characters, except before closing punctuation and
- * after opening brackets. */
+static int is_katakana(unsigned c) { return c >= 0x30A0 && c <= 0x30FF; }
+
+/* A line breaks at spaces and next to Japanese characters, except in words of katakana, before
+ * closing punctuation and after opening brackets. */
 static int can_break(unsigned before, unsigned after) {
   if (after == ' ') return 1;
   if (before == ' ' || is_one_of(before, "（「『([") ||
       is_one_of(after, "、。，．：；？！）」』)],.;:ーぁぃぅぇぉっゃゅょァィゥェォッャュョ々〜"))
     return 0;
-  return is_wide(before) || is_wide(after);
+  return (is_wide(before) || is_wide(after)) && !(is_katakana(before) && is_katakana(after));
 }
 
 /* The end of the part of a text that stays together, with its columns. */
@@ -56,12 +58,13 @@ static const char *part_end(const char *text, int *columns) {
 
 static void print_spaces(int count, FILE *to) { fprintf(to, "%*s", count > 0 ? count : 0, ""); }
 
-/* From column on; further lines are indented. Ends the line. */
+/* From column on; further lines are indented. Ends the line. The last three characters of a text do
+ * not begin a line. */
 static void print_wrapped(const char *text, int column, int indent, FILE *to) {
   while (*text) {
     int columns;
     const char *end = part_end(text, &columns);
-    if (column + columns > COLUMNS && column > indent) {
+    if (column + columns > COLUMNS && column > indent && strlen(text) > LAST_BYTES) {
       fputc('\n', to), print_spaces(indent, to);
       if (*text == ' ') text++, columns--;
       column = indent;

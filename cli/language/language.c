@@ -144,19 +144,17 @@ static void append(struct output *out, struct span text) {
 
 static void translate(struct output *out, struct span text, int depth);
 
-/* A name or text of the user, which is quoted, is never translated. */
-static void append_value(struct output *out, struct span text, const struct matching *m, int n,
+static void append_value(struct output *out, const struct matching *m, int n, char conversion,
                          int depth) {
-  const struct span value = m->value[n];
-  const int is_quoted = value.begin > text.begin && value.begin[-1] == '"';
-  if (m->kind[n] == 's' && value.end > value.begin && !is_quoted && depth < MAX_DEPTH)
-    translate(out, value, depth + 1);
+  if (n < 0 || n >= m->count) return;
+  if (conversion == 'S' && depth < MAX_DEPTH)
+    translate(out, m->value[n], depth + 1);
   else
-    append(out, value);
+    append(out, m->value[n]);
 }
 
 static void translate(struct output *out, struct span text, int depth) {
-  struct matching m;
+  struct matching m = {.count = 0};
   const struct entry *e = find(text, &m);
   if (!e) return append(out, text);
   int next = 1;
@@ -164,7 +162,7 @@ static void translate(struct output *out, struct span text, int depth) {
     int number = next;
     const char *end = conversion_end(at, &number);
     if (end) {
-      if (number >= 1 && number <= m.count) append_value(out, text, &m, number - 1, depth);
+      append_value(out, &m, number - 1, *end, depth);
       next = number + 1, at = end;
     } else {
       if (at[0] == '%') at++;
