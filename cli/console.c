@@ -144,7 +144,7 @@ static void report(const char *command, const char *file, const char *severity,
     attn_cli_print_text(file, stderr);
   if (file || length) fprintf(stderr, "%s: ", location);
   if (err->offset >= 0) attn_cli_print_message(stderr, "byte %lld: ", (long long)err->offset);
-  attn_cli_print_message(stderr, "%s: ", severity);
+  attn_cli_print_message(stderr, "%s", severity);
   attn_cli_print_text(translated + skipped, stderr);
   fputc('\n', stderr);
 }
@@ -152,12 +152,12 @@ static void report(const char *command, const char *file, const char *severity,
 int attn_cli_report_error(const char *command, const char *file, const attn_error *err) {
   if (err->status == ATTN_ERR_FILE && ferror(stdout))
     return EXIT_TROUBLE; /* attn_cli_finish reports it */
-  report(command, file, "error", err);
+  report(command, file, "error: ", err);
   return err->status == ATTN_ERR_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_TROUBLE;
 }
 
 void attn_cli_report_warning(const char *file, const attn_error *warning) {
-  report(NULL, file, "warning", warning);
+  report(NULL, file, "warning: ", warning);
 }
 
 /* ---- The terminal --------------------------------------------------------------- */
