@@ -12,6 +12,7 @@ install(FILES cli/completion/attn.bash RENAME attn
 install(FILES cli/completion/attn.zsh RENAME _attn DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES cli/completion/attn.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES docs/man/attn.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES docs/man/attn.ja.1 RENAME attn.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/ja/man1)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/libattn)
 install(EXPORT libattn-targets NAMESPACE libattn:: DESTINATION ${package_dir})

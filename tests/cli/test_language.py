@@ -187,7 +187,7 @@ def test_every_entry_is_a_text_of_the_source():
     system = {os.strerror(n) for n in range(1, 134)}
     for msgid, _, _ in entries():
         parts = re.split("\0|[:;] ", CONVERSION.sub(lambda m: "%" if m[0] == "%%" else "\0", msgid))
-        assert msgid in system or all(p in known or p.replace("%", "%%") in known for p in parts), msgid
+        assert msgid in system or all(p.strip() in known or p.strip().replace("%", "%%") in known for p in parts), msgid
 
 
 def test_translations_have_the_values_of_the_english():

@@ -78,7 +78,7 @@ def test_a_program_compiles_through_the_cmake_package(installed, tmp_path):
 
 def test_the_installed_command_runs(installed):
     assert run(str(installed / "bin/attn"), "--version").startswith("attn ")
-    assert (installed / "share/man/man1/attn.1").exists()
+    assert (installed / "share/man/man1/attn.1").exists() and "アテンション" in (installed / "share/man/ja/man1/attn.1").read_text()
     for script in "bash-completion/completions/attn", "zsh/site-functions/_attn", "fish/vendor_completions.d/attn.fish":
         assert (installed / "share" / script).exists()
 
