@@ -82,16 +82,16 @@ def test_the_japanese_manual_page_translates_the_english_one():
         assert options(body) == options(translated), name
 
 
-@pytest.mark.parametrize("columns", [60, 80, 100])
+@pytest.mark.parametrize("columns", [80, 100])
 @pytest.mark.parametrize("page", ["attn.1", "attn.ja.1"])
 def test_manual_pages_are_formatted(page, columns):
     """Within the width. With .nh and ja.tmac, groff 1.22 repeats a line for ever."""
     if not shutil.which("groff"):
         pytest.skip("groff is not installed")
     done = subprocess.run(["groff", "-mandoc", "-Tutf8", "-k", "-P-c", f"-rLL={columns}n", SOURCE / "docs/man" / page], text=True, capture_output=True, timeout=60)
-    lines = [re.sub(".\b", "", line) for line in done.stdout.splitlines()]
+    lines = [re.sub(".\\x08", "", line) for line in done.stdout.splitlines()]
     assert done.returncode == 0 and done.stderr == "" and len(lines) > 500
-    assert max(sum(1 + (c > "\u2e7f") for c in line) for line in lines) <= columns + 6
+    assert all(sum(1 + (c > "\u2e7f") for c in line) <= columns or line.startswith("       attn ") for line in lines)
 
 
 def test_the_manual_page_has_exactly_the_options_of_the_commands():
