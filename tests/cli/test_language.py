@@ -269,6 +269,7 @@ def test_help_is_japanese(command):
     assert entry_lines(en) == entry_lines(ja) and (command or all(f"\n  {c:<10} " in ja for c in COMMANDS))
     assert en.partition("\nexamples:\n")[2] == ja.partition("\n使用例：\n")[2]
     assert [line for line in ja.splitlines() if width(line) > 100] == []
+    assert not re.search(r"(?m)^ *[、。）」ーっょ]|[（「]$", ja)
     flat = "".join(ja.split())
     for part in parts_of(en):
         assert "".join((translation(part) or part).split()) in flat, part
@@ -328,6 +329,7 @@ def test_lang_is_an_option_of_every_command():
      'attn train: エラー: モデルの構成："d_model" には 1 以上 16777216 以下の整数を指定してください（指定値：0）\n'),
     (["check", "none.md"], "attn: none.md: エラー: 開けません：ファイルまたはフォルダーがありません\n"),
     (["check", "ragged.md"], "attn: ragged.md:3:1: エラー: この行の数値は 1 個ですが、上の行は 2 個です：行列のすべての行を同じ長さにしてください\n"),
+    (["check", "twice.md"], "attn: twice.md:5:5: エラー: 一つの計算例に X が 2 回あります：ここでは 2x3、1 行目では 2x2 です。一方を直すか、見出しを付けて別の計算例にしてください\n"),
     (["train", "--data", "no memory.tsv", "-o", "x.safetensors"], "attn: no memory.tsv:2:1: エラー: 行にタブがありません。「入力<TAB>出力」の形にしてください\n"),
     (["info", "cut.npy"], "attn: cut.npy: バイト位置 0: エラー: "),
     (["run", "--q", "none.npy", "--k", "q.npy", "--v", "q.npy", "--plan"], "attn: none.npy: エラー: 開けません：ファイルまたはフォルダーがありません\n"),
@@ -335,6 +337,7 @@ def test_lang_is_an_option_of_every_command():
 def test_messages_are_japanese(attn, tmp_path, words, message):
     """With the command, the position and the values of the English message."""
     (tmp_path / "ragged.md").write_text("X\n1 2\n3\n")
+    (tmp_path / "twice.md").write_text("X = [[1, 2], [3, 4]]\nW_Q = [[1, 0], [0, 1]]\nQ = [[1, 2], [3, 4]]\n\nX = [[1, 2, 3], [4, 5, 6]]\n")
     (tmp_path / "no memory.tsv").write_text("a\tb\nno tab\n")
     (tmp_path / "cut.npy").write_bytes(b"\x93NUMPY")
     shutil.copy(tmp_path / "cut.npy", tmp_path / "q.npy")
