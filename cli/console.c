@@ -123,6 +123,14 @@ static size_t file_length(const char *message, const char *location) {
   return (size_t)(at - message);
 }
 
+/* The message in the language, without its first bytes, a file name and location. Its entry has
+ * them too, or is one of the rest. */
+static const char *translate_after(const char *message, size_t skipped, char *buffer) {
+  const char *whole = attn_cli_translate(message, buffer);
+  if (whole != message && !strncmp(whole, message, skipped)) return whole + skipped;
+  return attn_cli_translate(message + skipped, buffer);
+}
+
 static void report(const char *command, const char *file, const char *severity,
                    const attn_error *err) {
   char location[64] = "";
@@ -134,9 +142,6 @@ static void report(const char *command, const char *file, const char *severity,
   if (!length && (has_location || !err->line)) length = file_length(message, location);
   size_t skipped = length ? length + (has_location ? strlen(location) : 0) + 2 : 0;
   char buffer[ATTN_CLI_MESSAGE_MAX];
-  const char *translated = attn_cli_translate(message, buffer);
-  if (strncmp(translated, message, skipped))
-    translated = attn_cli_translate(message + skipped, buffer), skipped = 0;
   fprintf(stderr, file || length ? "attn: " : "attn %s: ", command);
   if (length)
     attn_cli_print_bytes(message, length, stderr);
@@ -145,7 +150,7 @@ static void report(const char *command, const char *file, const char *severity,
   if (file || length) fprintf(stderr, "%s: ", location);
   if (err->offset >= 0) attn_cli_print_message(stderr, "byte %lld: ", (long long)err->offset);
   attn_cli_print_message(stderr, "%s", severity);
-  attn_cli_print_text(translated + skipped, stderr);
+  attn_cli_print_text(translate_after(message, skipped, buffer), stderr);
   fputc('\n', stderr);
 }
 

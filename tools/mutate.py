@@ -157,7 +157,7 @@ class Copy:
         """Prepares for a mutation of this file: links to all unmutated programs, and the objects to compile."""
         shutil.rmtree(self.out, ignore_errors=True)
         self.out.mkdir()
-        for header in BUILD.glob("src/*/*.h"):  # generated
+        for header in (*BUILD.glob("src/*/*.h"), *BUILD.glob("cli/*.h")):  # generated
             (self.out / header.relative_to(BUILD)).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(header, self.out / header.relative_to(BUILD))
         for name in (*self.build.link, "libattn.so", "libattn.so.0.1", "libattn-model.so", "libattn-model.so.0.1"):

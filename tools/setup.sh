@@ -7,7 +7,7 @@ set -eu
 what=${1:-build}
 packages="gcc libc6-dev make cmake pkg-config libjansson-dev libutf8proc-dev libpng-dev zlib1g-dev libpcre2-dev"
 [ "$what" = test ] && packages="$packages clang libclang-rt-14-dev libcmocka-dev libmpfr-dev
-  ninja-build binutils python3 python3-venv man-db"
+  ninja-build binutils python3 python3-venv man-db gettext"
 [ "$what" = browser ] && packages="chromium" # of the tests of pages
 [ "$what" = web ] && packages="clang lld wasi-libc libclang-rt-14-dev-wasm32 cmake make python3" # 8 MB with clang and cmake there
 
@@ -18,6 +18,7 @@ for package in $packages; do
     gcc | make | cmake | clang | python3) command -v "$package" >/dev/null && continue ;;
     ninja-build) command -v ninja >/dev/null && continue ;;
     pkg-config) command -v pkg-config >/dev/null && continue ;;
+    gettext) command -v msgfmt >/dev/null && continue ;;
     man-db) command -v man >/dev/null && continue ;;
   esac
   status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)

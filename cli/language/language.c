@@ -173,7 +173,9 @@ static void translate(struct output *out, struct span text, int depth) {
 
 const char *attn_cli_translate(const char *english, char *to) {
   struct output out = {.to = to};
-  if (chosen != ATTN_LANGUAGE_JAPANESE || !*english) return english;
-  translate(&out, (struct span){english, english + strlen(english)}, 0);
+  struct matching m;
+  const struct span text = {english, english + strlen(english)};
+  if (chosen != ATTN_LANGUAGE_JAPANESE || !*english || !find(text, &m)) return english;
+  translate(&out, text, 0);
   return out.is_full ? english : to;
 }

@@ -298,6 +298,7 @@ def test_the_environment_chooses_as_in_posix():
     assert is_japanese("--help", env={"LANG": "ja_JP.UTF-8"}) and is_japanese("--help", env={"LC_MESSAGES": "ja", "LANG": "C"})
     assert is_japanese("--help", env={"LC_ALL": "ja", "LC_MESSAGES": "en", "LANG": "C"})
     assert not is_japanese("--help", env={"LC_ALL": "C", "LANG": "ja"}) and not is_japanese("--help", env={"LC_MESSAGES": "de", "LANG": "ja"})
+    assert is_japanese("--complete", env={"LANG": "ja"}) and not is_japanese("--complete")
     assert not is_japanese("--help", "--lang", "en", env={"LANG": "ja"}) and not is_japanese("--help")
 
 
@@ -305,6 +306,7 @@ def test_lang_is_an_option_of_every_command():
     for words in (["--lang", "ja", "--help"], ["--lang=ja", "check"], ["--help", "--lang=ja"], ["help", "run", "--lang", "ja"], ["info", "--help", "--lang=ja"],
                   ["--lang", "ja"]):
         assert is_japanese(*words), words
+    assert run("--lang", "ja", "info", "--help").stdout == run("--lang=ja", "info", "--help").stdout == japanese("info")
     assert not is_japanese("check", "--", "--lang", "ja")  # operands
     for command in COMMANDS:
         assert "--lang" in run("--complete", command).stdout
