@@ -25,15 +25,14 @@ def written(files):
 
 def main(target, module, arguments):
     split = arguments.index("--")
-    script, frame = ((HERE / name).read_text() for name in ("page.js", "frame.js"))
+    script = (HERE / "page.js").read_text()
     lessons = {Path(file).name: Path(file).read_text() for file in arguments[split + 1:]}
     parts = {
-        "hashes": " ".join(map(hash_of, [script, frame, *map(written, arguments[:split])])),
+        "hashes": " ".join(map(hash_of, [script, *map(written, arguments[:split])])),
         "style": (HERE / "page.css").read_text(),
         "lessons": json.dumps(lessons, ensure_ascii=False).replace("<", "\\u003c"),
         "worker": (HERE / "checker.js").read_text() + (HERE / "worker.js").read_text(),
         "module": base64.b64encode(Path(module).read_bytes()).decode(),
-        "frame": frame,
         "script": script,
     }
     page = (HERE / "page.html").read_text()

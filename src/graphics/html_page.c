@@ -8,7 +8,7 @@
 
 #include "html.h"
 #include "number_text.h"
-#include "page_language_files.h"
+#include "page_script_files.h"
 
 enum { SCROLLS = 640 }; /* wider pictures can be focused, for scrolling by keyboard */
 
@@ -249,6 +249,7 @@ void attn_html_begin(struct attn_out *out, const attn_bilingual_text *title, con
 void attn_html_end(struct attn_out *out, const char *script) {
   put(out, "</main>\n<script>//<![CDATA[\n");
   put(out, page_language_js);
+  put(out, page_links_js);
   if (script) put(out, script);
   put(out, "//]]></script>\n</body>\n</html>\n");
 }

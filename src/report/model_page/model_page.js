@@ -186,7 +186,7 @@ function announce() {
 function remember() {
   const parts = [state.input + 1, kindWords[kind().kind], state.layer, state.head]
   if (state.query !== null) parts.push(state.query + 1)
-  history.replaceState(null, '', `#${parts.join('-')}`)
+  history.replaceState(null, '', `${location.href.replace(/#.*/s, '')}#${parts.join('-')}`) // in a frame the base is another page's
 }
 
 function recalled() {

@@ -1,7 +1,0 @@
-// A link to a part of the page: in a srcdoc frame its address would be that of the page around it.
-addEventListener('click', event => {
-  const link = event.target.closest('a[href^="#"]')
-  if (!link) return
-  event.preventDefault()
-  location.hash = link.hash
-})
