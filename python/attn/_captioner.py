@@ -1,16 +1,17 @@
 """Trained captioners: the caption of an image, and where the model looks."""
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import fsencode
 from typing import Optional
 
 import numpy as np
 
 from ._core import BF16, F32, U8, AttnError, AttnTypeError, check, ffi, integer, make_view, model, new_error
+from ._pages import Page, draw_panels
 
 
 @dataclass
-class Caption:
-    """A generated caption.
+class Caption(Page):
+    """A generated caption. A notebook shows the image, and for each token where the model looked.
 
     Attributes
     ----------
@@ -27,9 +28,21 @@ class Caption:
     log_prob: float
     tokens: list
     weights: Optional[np.ndarray]
+    _image: Optional[np.ndarray] = field(default=None, repr=False, compare=False)
+    _shift: float = field(default=0.0, repr=False, compare=False)  # attn_panel.shift
 
     def __str__(self):
         return self.text
+
+    def html(self):
+        if self._image is None:
+            return None  # not of a Captioner
+        view = _image_view(_bytes_of(self._image))
+        panels = [{"kind": "image", "title": ("image", "画像"), "image": view}]
+        for token, weights in zip(self.tokens, () if self.weights is None else self.weights):
+            panels.append({"kind": "image", "title": (token, token), "image": view, "values": weights, "first": 1, "smooth": 1,
+                           "full_heat": self.weights.max(), "shift": self._shift})
+        return draw_panels(panels, (self.text, self.text))
 
 
 class _Visits:
@@ -47,6 +60,11 @@ def _add_head(context, attention):
         visits.heads.append(values.reshape(rows, columns).astype(np.float64))
         visits.tokens = [ffi.string(attention.query_tokens[n]).decode("utf-8", "replace") for n in range(rows)]
     return 0
+
+
+def _bytes_of(image):
+    """A dense copy of an image as unsigned bytes."""
+    return np.array(image if image.dtype == np.uint8 else np.rint(np.clip(np.nan_to_num(image), 0, 1) * 255), np.uint8, order="C")
 
 
 def _image_view(image):
@@ -130,7 +148,8 @@ class Captioner:
         try:
             text, finished = ffi.string(result.text), result.finished
             fits = result.token_count < self._positions
-            caption = Caption(text.decode("utf-8", "replace"), result.log_prob, [], None)
+            caption = Caption(text.decode("utf-8", "replace"), result.log_prob, [], None, image,
+                              0.5 * self.grid_size / self.image_size - 0.5)
         finally:
             model().attn_generation_results_free(result, 1)
         if fits:

@@ -1,26 +1,13 @@
 """Worked examples: explain and check, as the command attn does."""
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from os import PathLike
 from pathlib import Path
+from typing import Callable, Optional
 
-from ._core import AttnTypeError, check as check_status, choose, ffi, integer, model, new_error
-
-_LANGUAGES = {"en": 0, "ja": 1}
-
-
-@ffi.callback("int(void *, const char *, size_t)")
-def _append(context, text, count):
-    ffi.from_handle(context).append(ffi.unpack(text, count))
-    return 0
-
-
-def _text_of(function, *arguments):
-    """Calls function(*arguments, sink, error) and returns the text written to the sink."""
-    parts, error = [], new_error()
-    handle = ffi.new_handle(parts)
-    check_status(function(*arguments, ffi.new("attn_sink *", {"context": handle, "write": _append}), error), error)
-    return b"".join(parts).decode("utf-8", "replace")
+from ._core import AttnTypeError, check as check_status, ffi, model, new_error
+from ._pages import Page, new_style, text_of
 
 
 class _Lesson:
@@ -31,24 +18,16 @@ class _Lesson:
             raise AttnTypeError(f"document must be a str or a path, got {type(document).__name__}", "ATTN_ERR_TYPE",
                                 "document")
         path = None if isinstance(document, str) and "\n" in document else Path(document)
-        data = path.read_bytes() if path else document.encode()
+        self.data = path.read_bytes() if path else document.encode()
         self.name = str(path) if path else "<text>"
         handle, error = ffi.new("attn_lesson **"), new_error()
-        check_status(model().attn_lesson_read(data, len(data), self.name.encode(), handle, error), error)
+        check_status(model().attn_lesson_read(self.data, len(self.data), self.name.encode(), handle, error), error)
         self.lesson = ffi.gc(handle[0], model().attn_lesson_free)
 
 
-def _style(lang, precision, width):
-    style = ffi.new("attn_style *")
-    style.struct_size, style.language = ffi.sizeof("attn_style"), choose(_LANGUAGES, lang, "lang")
-    style.precision = integer(precision, "precision", -2**31, 2**31 - 1)
-    style.width = integer(width, "width", -2**31, 2**31 - 1)
-    return style
-
-
 @dataclass
-class Explanation:
-    """The steps of a worked example.
+class Explanation(Page):
+    """The steps of a worked example. A notebook shows the page of attn explain --html; of cell and gradients, the text.
 
     Attributes
     ----------
@@ -59,14 +38,18 @@ class Explanation:
     """
     text: str
     examples: list
+    _draw: Optional[Callable] = field(default=None, repr=False, compare=False)
 
     def __str__(self):
         return self.text
 
+    def html(self):
+        return self._draw() if self._draw and self.examples else None
+
 
 @dataclass
-class Judgement:
-    """The result of a check. True if the verdict is 'correct'.
+class Judgement(Page):
+    """The result of a check. True if the verdict is 'correct'. A notebook shows the page of attn check --html.
 
     Attributes
     ----------
@@ -85,9 +68,13 @@ class Judgement:
     examples: list
     unread: list
     reading: list
+    _draw: Optional[Callable] = field(default=None, repr=False, compare=False)
 
     def __str__(self):
         return self.text
+
+    def html(self):
+        return self._draw() if self._draw else None
 
     def __bool__(self):
         return self.verdict == "correct"
@@ -100,6 +87,14 @@ def _gradients_of(it, loss):
         check_status(model().attn_lesson_find_cell(it.lesson, loss.encode(), address, error), error)
     check_status(model().attn_lesson_gradients(it.lesson, ffi.NULL if loss is None else address, handle, error), error)
     return ffi.gc(handle[0], model().attn_lesson_free)
+
+
+def _lesson_page(it, style):
+    return text_of(model().attn_lesson_draw, it.lesson, model().ATTN_PICTURE_HTML, style)
+
+
+def _check_page(it, result, style):
+    return text_of(model().attn_check_draw, it.lesson, result, it.data, len(it.data), style)
 
 
 def explain(document, *, cell=None, gradients=False, loss=None, lang="en", precision=4, width=80) -> Explanation:
@@ -135,13 +130,15 @@ def explain(document, *, cell=None, gradients=False, loss=None, lang="en", preci
     for name, value in (("cell", cell), ("loss", loss)):
         if value is not None and not isinstance(value, str):
             raise AttnTypeError(f"{name} must be a str, got {type(value).__name__}", "ATTN_ERR_TYPE", name)
-    it, library, style = _Lesson(document), model(), _style(lang, precision, width)
+    it, library, style = _Lesson(document), model(), new_style(lang, precision, width)
     lesson = _gradients_of(it, loss) if gradients or loss is not None else it.lesson
     if cell is None:
-        text = _text_of(library.attn_lesson_explain, lesson, style)
+        text = text_of(library.attn_lesson_explain, lesson, style)
     else:
-        text = _text_of(library.attn_lesson_explain_cell, lesson, cell.encode(), style)
-    return Explanation(text, json.loads(_text_of(library.attn_lesson_explain_json, lesson))["examples"])
+        text = text_of(library.attn_lesson_explain_cell, lesson, cell.encode(), style)
+    examples = json.loads(text_of(library.attn_lesson_explain_json, lesson))["examples"]
+    is_whole = lesson == it.lesson and cell is None
+    return Explanation(text, examples, partial(_lesson_page, it, style) if is_whole else None)
 
 
 def check(document, *, lang="en", precision=4, width=80) -> Judgement:
@@ -151,10 +148,11 @@ def check(document, *, lang="en", precision=4, width=80) -> Judgement:
     -------
     Judgement
     """
-    it, library, style = _Lesson(document), model(), _style(lang, precision, width)
+    it, library, style = _Lesson(document), model(), new_style(lang, precision, width)
     handle, error = ffi.new("attn_check **"), new_error()
     check_status(library.attn_lesson_check(it.lesson, handle, error), error)
     result = ffi.gc(handle[0], library.attn_check_free)
-    text = _text_of(library.attn_check_print, it.lesson, result, style)
-    report = json.loads(_text_of(library.attn_check_print_json, it.name.encode(), it.lesson, result, ffi.NULL))
-    return Judgement(text, report["verdict"], report["examples"], report["unread"], report["reading"])
+    text = text_of(library.attn_check_print, it.lesson, result, style)
+    report = json.loads(text_of(library.attn_check_print_json, it.name.encode(), it.lesson, result, ffi.NULL))
+    return Judgement(text, report["verdict"], report["examples"], report["unread"], report["reading"],
+                     partial(_check_page, it, result, style))

@@ -5,14 +5,16 @@ from typing import Any, Optional
 import numpy as np
 
 from ._core import check, core, dtype_name, empty_like, ffi, integer, new_error
+from ._pages import Page, draw_panels
 from ._sdpa import _Descriptor
 
 _SHOWN = 8  # heads in str(), and the default of top
+_DRAWN = 64  # heads on a page; columns of keys, more are drawn in groups
 
 
 @dataclass(frozen=True)
-class Summary:
-    """Statistics of attention weights; None for those not requested. str() is a table of the first heads."""
+class Summary(Page):
+    """Statistics of attention weights; None for those not requested. str() is a table of the first heads, html() a page."""
     queries: int
     keys: int
     column_sums: Optional[Any] = None    # (B, Hq, S): total weight of each key over all queries
@@ -39,9 +41,21 @@ class Summary:
         return "\n".join([f"{self.queries} queries by {self.keys} keys; means over the queries of a head", *lines] +
                          ["..."] * (len(heads) > _SHOWN))
 
+    def html(self):
+        heads = self._heads()[:_DRAWN]
+        panels = [panel for panel in (_table_panel(heads), _keys_panel(heads)) if panel]
+        size = (f"Attention: {self.queries} queries by {self.keys} keys", f"アテンション：クエリ {self.queries} 個 × キー {self.keys} 個")
+        return draw_panels(panels, size) if panels else None
+
 
 _TITLES = {"entropy": "entropy", "top_weights": "largest weight", "max_logit": "largest logit",
            "column_sums": "most attended keys"}
+
+
+def _mean(name, array):
+    """The mean over the queries; of top_weights, of the largest."""
+    values = array[:, 0] if name == "top_weights" else array
+    return float(values.mean()) if values.size else np.nan
 
 
 def _cell(name, array, queries):
@@ -49,8 +63,35 @@ def _cell(name, array, queries):
         shares = array / max(queries, 1)
         most = [j for j in np.argsort(-shares, kind="stable")[:3] if shares[j] > 0]
         return ", ".join(f"key {j} ({shares[j]:.1%})" for j in most) or "-"
-    values = array[:, 0] if name == "top_weights" else array
-    return f"{values.mean():.4g}" if values.size else "-"
+    return f"{_mean(name, array):.4g}" if array.size else "-"
+
+
+def _row_names(heads):
+    return ["head " + ", ".join(map(str, at)) for at, _ in heads]
+
+
+def _table_panel(heads):
+    """The measures of each head, means over its queries."""
+    names = [name for name in _TITLES if name != "column_sums" and heads and name in heads[0][1]]
+    values = [[_mean(name, given[name]) for name in names] for _, given in heads]
+    return names and {"kind": "matrix", "title": ("Means over the queries", "クエリについての平均"), "values": np.array(values),
+                      "rows": _row_names(heads), "columns": [_TITLES[name] for name in names],
+                      "note": ("entropy in nats", "エントロピーの単位は nat")}
+
+
+def _keys_panel(heads):
+    """The attention that each key receives, or each group of keys, as a share of the head's largest."""
+    if not heads or "column_sums" not in heads[0][1] or not heads[0][1]["column_sums"].size:
+        return None
+    sums = np.array([given["column_sums"] for _, given in heads], np.float64)
+    size = -(-sums.shape[1] // _DRAWN)
+    starts = np.arange(0, sums.shape[1], size)
+    groups = np.add.reduceat(sums, starts, axis=1)
+    names = [str(at) if size == 1 else f"{at}–{min(at + size, sums.shape[1]) - 1}" for at in starts]
+    return {"kind": "heat", "title": ("Attention that keys receive", "キーが受けるアテンション"),
+            "note": ("relative to the head's most attended", "そのヘッドで最も注目されるものを 1 とする"), "rows": _row_names(heads),
+            "values": groups / np.maximum(groups.max(1, keepdims=True), np.finfo(np.float64).tiny), "columns": names,
+            "col_axis": ("key", "キー")}
 
 
 def summary(q, k, *, column_sums: bool = True, top: int = _SHOWN, entropy: bool = True, max_logit: bool = True,

@@ -1,8 +1,10 @@
 """attn.Captioner against attn caption: the same captions, places and weights, whatever the array's type and strides."""
+import html
+import json
 import os
+import re
 import struct
 import subprocess
-import json
 import zlib
 
 import numpy as np
@@ -81,8 +83,20 @@ def test_types_and_strides_do_not_matter(path, image):
     assert_same(model(scaled.astype(np.float32) / 255, max_new_tokens=4), model(scaled, max_new_tokens=4))
 
 
+def test_a_caption_is_shown_with_its_places(path, image):
+    """The image, then one picture per token; the same for bytes and floats, whatever the strides."""
+    model = attn.Captioner(path)
+    found = model(np.asfortranarray(image), max_new_tokens=4)
+    page = found.html()
+    assert page.count("<figure>") == 1 + len(found.tokens) > 1 and page == model(image, max_new_tokens=4).html()
+    assert all(f">{token}</" in page for token in map(html.escape, found.tokens))
+    float_page = model(image.astype(np.float32) / 255, max_new_tokens=4).html()
+    assert re.findall("<image[^>]*>", float_page)[:1] == re.findall("<image[^>]*>", page)[:1] != []
+
+
 def test_without_attention_there_are_no_weights(tmp_path, image):
     found = attn.Captioner(train(tmp_path, "none", alignment="none", **SMALL))(image, max_new_tokens=3)
+    assert found.html().count("<figure>") == 1
     assert found.weights is None and found.tokens == [] and isinstance(found.text, str)
 
 
