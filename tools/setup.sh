@@ -1,10 +1,25 @@
 #!/bin/sh
 # Installs the missing Debian packages of the build, of the tests, of the tests of pages or of the checker's page, with sudo unless
-# root, after printing their names.
-#     tools/setup.sh build|test|browser|web
+# root, after printing their names; or axe-core, which checks the accessibility of pages, in build/axe by npm.
+#     tools/setup.sh build|test|browser|web|axe
 set -eu
 
 what=${1:-build}
+
+axe_version=4.14.1
+axe_sha256=29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c
+if [ "$what" = axe ]; then
+  cd "$(dirname "$0")/.."
+  has_axe() { echo "$axe_sha256  build/axe/package/axe.min.js" | sha256sum --check --status 2>/dev/null; }
+  has_axe && exit 0
+  command -v npm >/dev/null || { echo "setup: no npm" >&2; exit 3; }
+  mkdir -p build/axe
+  (cd build/axe && npm pack --silent "axe-core@$axe_version" >/dev/null && tar xzf "axe-core-$axe_version.tgz" package/axe.min.js)
+  has_axe && exit 0
+  rm -f build/axe/package/axe.min.js
+  echo "setup: axe-core $axe_version could not be fetched, or is not what it was" >&2
+  exit 1
+fi
 packages="gcc libc6-dev make cmake pkg-config libjansson-dev libutf8proc-dev libpng-dev zlib1g-dev libpcre2-dev"
 [ "$what" = test ] && packages="$packages clang libclang-rt-14-dev libcmocka-dev libmpfr-dev
   ninja-build binutils python3 python3-venv man-db gettext"

@@ -62,7 +62,7 @@ function answer({state, status, text, page}) {
 }
 
 // The report and the languages are outside the frame.
-const inFrame = '<style>h1,.report,input[name=language],input[name=language]+label{display:none}</style>'
+const inFrame = '<style>h1,.report,header{display:none}</style>'
 
 // A new frame each time: another document in the same one would be an entry of the browser's history.
 function showPage(page) {

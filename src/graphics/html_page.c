@@ -10,7 +10,7 @@
 #include "number_text.h"
 #include "page_script_files.h"
 
-enum { SCROLLS = 640 }; /* wider pictures can be focused, for scrolling by keyboard */
+enum { SCROLLS = 640 }; /* wider pictures can be focused, for scrolling by keyboard, without a script too */
 
 static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
 
@@ -76,9 +76,10 @@ static const char rules[] =
     "label{display:inline-block;padding:.2rem .8rem;margin-right:.35rem;border-radius:1rem;"
     "border:1px solid var(--grid);color:var(--faint);font-size:.85rem;cursor:pointer}\n"
     "input:checked+label{border-color:var(--ink);color:var(--ink);font-weight:600}\n"
-    "input:focus-visible+label,summary:focus-visible,.wide:focus-visible{"
+    "input:focus-visible+label,summary:focus-visible,.wide:focus-visible,pre:focus-visible{"
     "outline:3px solid var(--first);outline-offset:2px}\n"
-    "#to-en:checked~main [lang=ja],#to-ja:checked~main [lang=en]{display:none}\n"
+    "header:has(#to-en:checked)~main [lang=ja],header:has(#to-ja:checked)~main [lang=en]{"
+    "display:none}\n"
     "@media print{label{display:none}figure{break-inside:avoid}}\n";
 
 static void put_head(struct attn_out *out, const attn_bilingual_text *title, int language,
@@ -108,6 +109,7 @@ static void put_languages(struct attn_out *out, int language) {
       {"to-ja", "ja", "日本語"},
       {"to-en", "en", "English"},
   };
+  put(out, "<header>\n");
   for (int n = 0; n < 2; n++) {
     put(out, "<input type=\"radio\" name=\"language\" id=\"");
     put(out, names[n][0]);
@@ -121,6 +123,7 @@ static void put_languages(struct attn_out *out, int language) {
     put(out, names[n][2]);
     put(out, "</label>\n");
   }
+  put(out, "</header>\n");
 }
 
 /* ---- A panel's numbers as a table --------------------------------------------------------------
@@ -187,12 +190,10 @@ static int put_drawing(struct attn_out *out, const attn_panel *p, int32_t n) {
   attn_svg_begin(&svg, out, 1);
   struct attn_panel_layout f = attn_panel_measure(p, &svg.canvas, out->style.precision);
   put(out, "<div class=\"wide\"");
-  if (f.width > SCROLLS) {
-    put(out, " tabindex=\"0\" role=\"group\" aria-labelledby=\"panel-");
-    put_integer(out, n + 1);
-    put(out, "\"");
-  }
-  put(out, "><svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-labelledby=\"panel-");
+  if (f.width > SCROLLS) put(out, " tabindex=\"0\"");
+  put(out, " role=\"group\" aria-labelledby=\"panel-");
+  put_integer(out, n + 1);
+  put(out, "\"><svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-labelledby=\"panel-");
   put_integer(out, n + 1);
   put(out, "\"");
   put_size(out, &f);
@@ -250,6 +251,7 @@ void attn_html_end(struct attn_out *out, const char *script) {
   put(out, "</main>\n<script>//<![CDATA[\n");
   put(out, page_language_js);
   put(out, page_links_js);
+  put(out, page_scroll_js);
   if (script) put(out, script);
   put(out, "//]]></script>\n</body>\n</html>\n");
 }

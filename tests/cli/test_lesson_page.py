@@ -62,7 +62,7 @@ def test_names_are_set_as_mathematics(attn, tmp_path):
     root = page(attn, tmp_path, FIRST)
     heading, = [s.find("h3") for s in sections(root) if s.get("id") == "Q"]
     formula = ["".join(m.itertext()) for m in heading.iter("math")]
-    assert formula == ["Q", "=", "XWQ"] and [len(list(heading.iter(tag))) for tag in ("msub", "msup")] == [1, 0]
+    assert formula == ["Q", "=", "X\u00a0WQ"] and [len(list(heading.iter(tag))) for tag in ("msub", "msup")] == [1, 0]
 
 
 def test_large_matrices_are_cut(attn, tmp_path):

@@ -159,7 +159,7 @@ def test_a_page_has_both_languages(attn, tmp_path, lang):
     assert chosen.get("type") == "radio" and chosen.get("id") == f"to-{lang}"
     assert {label.get("for"): label.text for label in root.iter("label") if label.get("for")} == {"to-ja": "日本語", "to-en": "English"}
     # CSS hides the other language, without a script.
-    assert "#to-en:checked~main [lang=ja],#to-ja:checked~main [lang=en]{display:none}" in text
+    assert "header:has(#to-en:checked)~main [lang=ja],header:has(#to-ja:checked)~main [lang=en]{display:none}" in text
     for tag in ("span", "p"):
         by = {l: [e for e in root.iter(tag) if e.get("lang") == l] for l in ("en", "ja")}
         assert len(by["en"]) == len(by["ja"]) > 4

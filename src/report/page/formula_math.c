@@ -79,7 +79,7 @@ void attn_put_math(struct attn_out *out, const char *formula) {
   put(out, "<math><mrow>");
   for (const char *at = formula; *at;)
     if (*at == ' ') {
-      put(out, "<mspace width=\"0.3em\"/>");
+      put(out, "<mtext>&#160;</mtext>"); /* a space in the text, too */
       at++;
     } else {
       at = put_token(out, at);

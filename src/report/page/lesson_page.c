@@ -176,12 +176,25 @@ static void each_step(struct lesson_page *p, int32_t example,
     }
 }
 
+/* What the reader sees of a symbol, as the name of its link: "WQ" of W_Q, "WQ,1" of W_Q_1. */
+static void put_link_name(struct attn_out *out, const char *symbol) {
+  char name[ATTN_LABEL_BYTES];
+  size_t n = 0;
+  for (int scripts = 0; *symbol && n + 1 < sizeof name; symbol++) {
+    if (*symbol == ' ') scripts = 0;
+    if (*symbol == '_' && scripts++) name[n++] = ',';
+    else if (!strchr("_^{}", *symbol)) name[n++] = *symbol;
+  }
+  name[n] = 0;
+  attn_xml_text(out, name);
+}
+
 static void put_link(struct lesson_page *p, const struct step_place *at) {
   char id[ATTN_STEP_ID_BYTES], symbol[ATTN_LABEL_BYTES];
   put(p->out, "<li><a href=\"#");
   put(p->out, attn_step_id(p->lesson, at->example, at->s, id));
   put(p->out, "\" class=\""), put(p->out, class_of(at->s)), put(p->out, "\" aria-label=\"");
-  attn_xml_text(p->out, attn_symbol_text(at->s, symbol)), put(p->out, "\">");
+  put_link_name(p->out, attn_symbol_text(at->s, symbol)), put(p->out, "\">");
   attn_put_math(p->out, symbol);
   put(p->out, "</a></li>\n");
 }

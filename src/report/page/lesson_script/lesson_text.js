@@ -116,9 +116,7 @@ function formulaElement(text) {
   const row = math('mrow')
   while (text) {
     if (text[0] === ' ') {
-      const space = math('mspace')
-      space.setAttribute('width', '0.3em')
-      row.append(space)
+      row.append(math('mtext', '\u00a0'))
       text = text.slice(1)
     } else if (NAME.test(text) || text[0] === '√' && NAME.test(text.slice(1))) {
       const root = text[0] === '√', [one, rest] = mathScripted(root ? text.slice(1) : text)

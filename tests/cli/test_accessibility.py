@@ -1,0 +1,134 @@
+"""axe-core finds nothing on any kind of page, in light and dark, in both languages, on a phone and on a wide screen.
+
+tools/setup.sh axe, which make setup-test runs, fetches axe-core.
+"""
+import json
+import subprocess
+
+import pytest
+
+from conftest import LESSONS, SOURCE, run
+
+AXE = SOURCE / "build/axe/package/axe.min.js"
+# Each scheme with each language, each width with each of both.
+VIEWS = (("light", "en", 1280), ("light", "ja", 360), ("dark", "en", 360), ("dark", "ja", 1280))
+RULES = """() => axe.run(document, {iframes: false, resultTypes: ['violations']}).then(result => result.violations.flatMap(
+  v => v.nodes.map(node => `${v.id}: ${node.html.slice(0, 120)}: ${node.failureSummary}`)))"""
+
+
+@pytest.fixture(scope="session")
+def axe():
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: make setup-test")
+    return AXE.read_text()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("pages")
+
+
+def lesson(folder):
+    run("explain", LESSONS / "01-first-attention.md", "--html", folder / "lesson.html")
+    return folder / "lesson.html"
+
+
+def checked(folder):
+    run("check", LESSONS / "published-slip.md", "--html", folder / "check.html", status=1)
+    return folder / "check.html"
+
+
+def index(folder):
+    """Of documents that are correct, wrong and unreadable."""
+    hand_ins = folder / "hand-ins"
+    hand_ins.mkdir()
+    for name in ("01-first-attention.md", "published-slip.md"):
+        (hand_ins / name).write_text((LESSONS / name).read_text())
+    (hand_ins / "ragged.md").write_text("Q = [[1, 2], [3]]\n")
+    run("check", hand_ins, "--html", folder / "index", "--quiet", status=2)
+    return folder / "index/index.html"
+
+
+def model(folder):
+    small = {"d_model": 16, "num_heads": 2, "ffn_dim": 32, "encoder_layers": 2, "decoder_layers": 2}
+    run("train", "dates", "--steps", 2, "--quiet", "--test-examples", 0, "--max-validation-examples", 1, "-o", folder / "dates.safetensors",
+        "--config", json.dumps(small))
+    run("show", folder / "dates.safetensors", "--input", "12 May 1991", "--input", "2005年3月4日", "--num-beams", 2, "--html",
+        folder / "model.html")
+    return folder / "model.html"
+
+
+def course(folder, name):
+    if not (folder / "course").exists():
+        run("learn", "--html", folder / "course")
+    return folder / "course" / name
+
+
+def checker(folder):
+    built = subprocess.run([SOURCE / "tools/web.sh"], capture_output=True, text=True)
+    if built.returncode == 3:
+        pytest.skip(built.stderr.strip())
+    return SOURCE / "build/web/attn-check.html"
+
+
+# ---- What a reader does first: all parts of a page are visible ----
+
+def select_cell(view):
+    view.click("#weights-1-0")
+    assert view.is_visible(".working")
+
+
+def point_at_number(view):
+    view.hover("mark.wrong")
+    view.click("summary")
+
+
+def select_query(view):
+    view.wait_for_selector("#rows button")
+    view.click("#rows button >> nth=1")
+
+
+def check_a_lesson(view):
+    view.wait_for_selector("[data-state=ready]:visible, [data-state=done]:visible")
+    view.select_option("#lesson", "published-slip.md")
+    view.wait_for_selector("#report:visible:not(:empty)")
+
+
+PAGES = {
+    "lesson": (lesson, select_cell),
+    "check": (checked, point_at_number),
+    "index": (index, None),
+    "model": (model, select_query),
+    "contents": (lambda folder: course(folder, "index.html"), None),
+    "chapter": (lambda folder: course(folder, "qkv.html"), select_cell),
+    "text": (lambda folder: course(folder, "dates.ja.html"), None),
+    "checker": (checker, check_a_lesson),
+}
+
+
+def violations(view, scheme, language, width, axe):
+    view.emulate_media(color_scheme=scheme)
+    view.set_viewport_size({"width": width, "height": 800})
+    if view.is_visible(f"label[for=to-{language}]"):
+        view.click(f"label[for=to-{language}]")
+    if not view.evaluate("Boolean(window.axe)"):
+        view.evaluate(axe)
+    return [f"{scheme}, {language}, {width}: {one}" for one in view.evaluate(RULES)]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_violation(axe, folder, visit, name):
+    make, act = PAGES[name]
+    view = visit(make(folder), bypass_csp=True)
+    if act:
+        act(view)
+    assert [one for settings in VIEWS for one in violations(view, *settings, axe)] == []
+
+
+def test_axe_finds_something(axe, folder, visit):
+    """A page with a mistake of each kind that was found once."""
+    (folder / "bad.html").write_text("<!DOCTYPE html><title>t</title><p style='color:#ccc'>faint</p><main><h1>h</h1>"
+                                     "<a href='#x' aria-label='other'>name</a><a href='#y'></a></main>")
+    view = visit(folder / "bad.html", bypass_csp=True)
+    found = "".join(violations(view, "light", "en", 360, axe))
+    assert all(rule in found for rule in ("color-contrast", "region", "label-content-name-mismatch", "link-name", "html-has-lang"))
