@@ -10,7 +10,9 @@
 #include "number_text.h"
 #include "page_script_files.h"
 
-enum { SCROLLS = 640 }; /* wider pictures can be focused, for scrolling by keyboard, without a script too */
+enum {
+  SCROLLS = 640
+}; /* wider pictures can be focused, for scrolling by keyboard, without a script too */
 
 static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
 

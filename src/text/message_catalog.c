@@ -103,6 +103,8 @@ static const char *const messages[MESSAGE_COUNT][2] = {
     [MESSAGE_KEY_TOKENS] = {"Tokens of the keys and values: ", "キーとバリュー側のトークン："},
     [MESSAGE_CROSS] = {"Cross-attention: {0} queries attend to {1} inputs.",
                        "クロスアテンションです。{0} 個のクエリが {1} 個の入力を参照します。"},
+    [MESSAGE_CROSS_ONE] = {"Cross-attention: one query attends to {1} inputs.",
+                           "クロスアテンションです。1 個のクエリが {1} 個の入力を参照します。"},
     [MESSAGE_HEADS] = {"{0} heads: each has its own Q, K, V and weights.",
                        "ヘッドは {0} 個です。それぞれが独自の Q、K、V と重みを持ちます。"},
     [MESSAGE_IN_ROWS] = {"Queries run along the rows: each row of the scores belongs to one query, "

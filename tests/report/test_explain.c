@@ -306,7 +306,7 @@ static void test_general_and_additive(void **state) {
   int m = fixture_given(&f, ATTN_STEP_W_A, "W", 2, 2, w);
   fixture_step(&f, ATTN_STEP_SCORES, "e", ATTN_OP_GENERAL, 3, (int[]){y, x, m}, 1, 2, g);
   explain(0, 120);
-  has("Cross-attention: 1 queries attend to 2 inputs.\n");
+  has("Cross-attention: one query attends to 2 inputs.\n");
   has("4. Scores: e = q W k^T (1×2");
   has("with a matrix between them: q W k.\n");
   has("scores[0,0] = Y[0,:]·W_A·X[0,:] = 7×1 + 10×0 = 7\n");

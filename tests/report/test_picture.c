@@ -507,13 +507,14 @@ static void a_lesson_is_drawn_step_by_step(void **state) {
   static const char *const svg[] = {"W^Q (2×2)", "E = Q K^T (2×2)", ">Scaled scores<",
                                     ">Weights<", ">Output<",        "A = softmax(masked) (2×2)",
                                     NULL};
-  static const char *const html[] = {". Scaled scores<",
-                                     ". Weights<",
-                                     ". Output<",
-                                     "<msup><mi>W</mi><mrow><mi>Q</mi></mrow></msup>",
-                                     "<msup><mi>K</mi><mrow><mi>T</mi></mrow></msup>",
-                                     "<mi>softmax</mi><mo>(</mo><mi>masked</mi><mo>)</mo>",
-                                     NULL};
+  static const char *const html[] = {
+      ". Scaled scores<",
+      ". Weights<",
+      ". Output<",
+      "<msup><mi>W</mi><mrow><mi>Q</mi></mrow></msup>",
+      "<msup><mi>K</mi><mrow><mi>T</mi></mrow></msup>",
+      "<mi>softmax</mi><mo stretchy=\"false\">(</mo><mi>masked</mi><mo stretchy=\"false\">)</mo>",
+      NULL};
   struct fixture f;
   char tokens[] = "私 は&<";
   fixture_attention(&f, 1);

@@ -128,7 +128,8 @@ static void put_cross(struct attn_out *out, const attn_example *e) {
   if (!q || !k || !is_cross(e)) return;
   snprintf(queries, sizeof queries, "%d", (int)q->exact.rows);
   snprintf(inputs, sizeof inputs, "%d", (int)k->exact.rows);
-  attn_out_message(out, MESSAGE_CROSS, queries, inputs, NULL);
+  attn_out_message(out, q->exact.rows == 1 ? MESSAGE_CROSS_ONE : MESSAGE_CROSS, queries, inputs,
+                   NULL);
   attn_out_line(out, 0);
 }
 

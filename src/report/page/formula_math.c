@@ -71,7 +71,10 @@ static const char *put_token(struct attn_out *out, const char *at) {
   }
   size_t bytes = (unsigned char)*at >= 0x80 ? strlen("×") : 1;
   while (((unsigned char)at[bytes] & 0xc0) == 0x80) bytes++;
-  put_element(out, "mo", at, bytes);
+  if (*at == '(' || *at == ')')
+    put(out, *at == '(' ? "<mo stretchy=\"false\">(</mo>" : "<mo stretchy=\"false\">)</mo>");
+  else
+    put_element(out, "mo", at, bytes);
   return at + bytes;
 }
 
@@ -79,7 +82,7 @@ void attn_put_math(struct attn_out *out, const char *formula) {
   put(out, "<math><mrow>");
   for (const char *at = formula; *at;)
     if (*at == ' ') {
-      put(out, "<mtext>&#160;</mtext>"); /* a space in the text, too */
+      put(out, "<mtext>\u00a0</mtext>"); /* a space in the text, too */
       at++;
     } else {
       at = put_token(out, at);

@@ -143,6 +143,7 @@ static void put_step(struct lesson_page *p, const struct step_place *at) {
   char id[ATTN_STEP_ID_BYTES];
   attn_step_id(p->lesson, at->example, at->s, id);
   put(p->out, "<section class=\"step "), put(p->out, class_of(at->s));
+  if (at->s->op == ATTN_OP_GIVEN) put(p->out, " input");
   put(p->out, "\" id=\""), put(p->out, id), put(p->out, "\" tabindex=\"-1\">\n");
   put_heading(p, at);
   put(p->out, "<div class=\"pair\">\n");
@@ -182,8 +183,10 @@ static void put_link_name(struct attn_out *out, const char *symbol) {
   size_t n = 0;
   for (int scripts = 0; *symbol && n + 1 < sizeof name; symbol++) {
     if (*symbol == ' ') scripts = 0;
-    if (*symbol == '_' && scripts++) name[n++] = ',';
-    else if (!strchr("_^{}", *symbol)) name[n++] = *symbol;
+    if (*symbol == '_' && scripts++)
+      name[n++] = ',';
+    else if (!strchr("_^{}", *symbol))
+      name[n++] = *symbol;
   }
   name[n] = 0;
   attn_xml_text(out, name);

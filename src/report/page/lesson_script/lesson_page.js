@@ -76,9 +76,10 @@ function neighbour(td, key) {
   return other ? other.querySelectorAll('td[id]')[at] : undefined
 }
 
+// Of steps side by side, the first.
 function current() {
-  const below = steps().findIndex(step => step.getBoundingClientRect().top > innerHeight / 3)
-  return below === -1 ? steps().length - 1 : Math.max(below - 1, 0)
+  const tops = steps().map(step => step.getBoundingClientRect().top), below = tops.findIndex(top => top > innerHeight / 3)
+  return tops.indexOf(tops[below === -1 ? tops.length - 1 : Math.max(below - 1, 0)])
 }
 
 function mark() {

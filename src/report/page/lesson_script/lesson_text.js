@@ -125,6 +125,7 @@ function formulaElement(text) {
     } else {
       const sign = [...text][0]
       row.append(math('mo', sign))
+      if (sign === '(' || sign === ')') row.lastChild.setAttribute('stretchy', 'false')
       text = text.slice(sign.length)
     }
   }

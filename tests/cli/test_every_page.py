@@ -1,15 +1,17 @@
-"""axe-core finds nothing on any kind of page, in light and dark, in both languages, on a phone and on a wide screen.
+"""Each kind of page: axe-core finds nothing, in light and dark, in both languages, on a phone and on a wide screen; sizes and times.
 
-tools/setup.sh axe, which make setup-test runs, fetches axe-core.
+tools/setup.sh axe, which make setup-test runs, fetches axe-core. ATTN_SCREENSHOTS=FOLDER writes pictures of all pages to look at.
 """
 import json
+import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from conftest import LESSONS, SOURCE, run
 
-AXE = SOURCE / "build/axe/package/axe.min.js"
+AXE = Path(os.environ.get("ATTN_AXE", SOURCE / "build/axe/package/axe.min.js"))
 # Each scheme with each language, each width with each of both.
 VIEWS = (("light", "en", 1280), ("light", "ja", 360), ("dark", "en", 360), ("dark", "ja", 1280))
 RULES = """() => axe.run(document, {iframes: false, resultTypes: ['violations']}).then(result => result.violations.flatMap(
@@ -94,32 +96,66 @@ def check_a_lesson(view):
     view.wait_for_selector("#report:visible:not(:empty)")
 
 
+# How a page is made, what is done on it, and the most kilobytes that it may have.
 PAGES = {
-    "lesson": (lesson, select_cell),
-    "check": (checked, point_at_number),
-    "index": (index, None),
-    "model": (model, select_query),
-    "contents": (lambda folder: course(folder, "index.html"), None),
-    "chapter": (lambda folder: course(folder, "qkv.html"), select_cell),
-    "text": (lambda folder: course(folder, "dates.ja.html"), None),
-    "checker": (checker, check_a_lesson),
+    "lesson": (lesson, select_cell, 150),
+    "check": (checked, point_at_number, 50),
+    "index": (index, None, 20),
+    "model": (model, select_query, 150),
+    "contents": (lambda folder: course(folder, "index.html"), None, 20),
+    "chapter": (lambda folder: course(folder, "qkv.html"), select_cell, 150),
+    "text": (lambda folder: course(folder, "dates.ja.html"), None, 20),
+    "checker": (checker, check_a_lesson, 2500),
 }
 
 
-def violations(view, scheme, language, width, axe):
+def set_view(view, scheme, language, width):
     view.emulate_media(color_scheme=scheme)
     view.set_viewport_size({"width": width, "height": 800})
     if view.is_visible(f"label[for=to-{language}]"):
         view.click(f"label[for=to-{language}]")
+
+
+def violations(view, scheme, language, width, axe):
+    set_view(view, scheme, language, width)
     if not view.evaluate("Boolean(window.axe)"):
         view.evaluate(axe)
     return [f"{scheme}, {language}, {width}: {one}" for one in view.evaluate(RULES)]
 
 
+def made(folder, name):
+    """The page, made once."""
+    if name not in MADE:
+        MADE[name] = PAGES[name][0](folder)
+    return MADE[name]
+
+
+MADE = {}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_sizes_and_times(folder, visit, name):
+    """Printed: bytes, elements, pixels of height, and the time to the first view, the least of three visits."""
+    path, times = made(folder, name), []
+    for _ in range(3):
+        view = visit(path)
+        view.wait_for_timeout(300)
+        times.append(view.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+    elements, height = view.evaluate("[document.querySelectorAll('*').length, document.documentElement.scrollHeight]")
+    print(f"{name}: {path.stat().st_size} bytes, {elements} elements, {height} pixels, first view after {min(times):.0f} ms")
+    assert path.stat().st_size < 1000 * PAGES[name][2]
+    if "ATTN_SCREENSHOTS" in os.environ:
+        PAGES[name][1] and PAGES[name][1](view)
+        for scheme, language, width in VIEWS:
+            set_view(view, scheme, language, width)
+            view.wait_for_timeout(300)
+            view.screenshot(path=Path(os.environ["ATTN_SCREENSHOTS"], f"{name}-{language}-{scheme}-{width}.png"))
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_no_violation(axe, folder, visit, name):
-    make, act = PAGES[name]
-    view = visit(make(folder), bypass_csp=True)
+    act = PAGES[name][1]
+    view = visit(made(folder, name), bypass_csp=True)
     if act:
         act(view)
     assert [one for settings in VIEWS for one in violations(view, *settings, axe)] == []
