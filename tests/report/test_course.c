@@ -99,6 +99,15 @@ static void test_markdown(void **state) {
       {"<script>`**[](", "<p>&lt;script&gt;`**[](</p>"},
       {"<!-- hidden -->\n\na", "<article class=\"course\">\n<p>a</p>"},
       {"**`a", "<p>**`a</p>"},
+      {"a\n\nb = a_c\n\nd",
+       "<p>a</p>\n<p><math><mrow><mi>b</mi><mtext>\u00a0</mtext><mo>=</mo>"
+       "<mtext>\u00a0</mtext><msub><mi>a</mi><mrow><mi>c</mi></mrow></msub>"
+       "</mrow></math></p>\n<p>d</p>"},
+      {"b = a", "<p><math>"},
+      {"b = a\nc", "<p>b = a c</p>"},
+      {"c\nb = a", "<p>c b = a</p>"},
+      {"b = <a>", "<p>b = &lt;a&gt;</p>"},
+      {"It is b = a.", "<p>It is b = a.</p>"},
   };
   attn_error err;
   for (size_t n = 0; n < sizeof pairs / sizeof *pairs; n++) {

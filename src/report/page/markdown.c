@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "canvas.h"
+#include "lesson_page.h"
 
 struct markdown_line {
   const char *at, *end; /* without the newline and the spaces before it */
@@ -144,6 +145,20 @@ static int is_numbered(struct markdown_line line) {
   return digits && (size_t)(line.end - line.at) > digits + 2 && !strncmp(line.at + digits, ". ", 2);
 }
 
+/* A paragraph of one line like "scores = Q K^T": names and signs without a full stop. */
+static int is_formula(const struct markdown *m, struct markdown_line line) {
+  const char *letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_^()+/=, √";
+  const size_t bytes = (size_t)(line.end - line.at);
+  return !m->open && bytes < ATTN_FORMULA_BYTES && find(line.at, line.end, " = ") &&
+         strspn(line.at, letters) >= bytes && (!*line.end || line.end[1] == '\n' || !line.end[1]);
+}
+
+static void put_formula(struct markdown *m, struct markdown_line line) {
+  char formula[ATTN_FORMULA_BYTES] = "";
+  memcpy(formula, line.at, (size_t)(line.end - line.at));
+  put(m->page, "<p>"), attn_put_math(m->page, formula), put(m->page, "</p>\n");
+}
+
 static void put_line(struct markdown *m, struct markdown_line line) {
   if (line.at == line.end)
     close_block(m);
@@ -157,6 +172,8 @@ static void put_line(struct markdown *m, struct markdown_line line) {
     put_item(m, line, "ol");
   else if (*line.at == '|')
     put_row(m, line);
+  else if (is_formula(m, line))
+    put_formula(m, line);
   else
     put_paragraph(m, line);
 }
