@@ -110,6 +110,22 @@ def test_pointing_and_keys(attn, tmp_path, visit, view):
     assert lit(view, "chosen", "to") == [{"V-0-0"}, {f"output-{i}-0" for i in range(3)}]
 
 
+@pytest.mark.parametrize("height", [500, 800])
+def test_what_a_cell_shows_covers_no_control(attn, tmp_path, visit, height):
+    """A selected cell's line leaves every control of the rail within reach, and gives the room back."""
+    page(attn, tmp_path, FIRST)
+    view = visit(tmp_path / "a.html")
+    view.set_viewport_size({"width": 1280, "height": height})
+    content = "document.querySelector('.rail').scrollHeight"
+    before = view.evaluate(content)
+    view.click("#weights-1-0")
+    assert view.is_visible(".working")
+    view.click("#x-document", timeout=5000)
+    view.click("#x-close")
+    view.keyboard.press("Escape")
+    assert view.evaluate(content) == before and view.is_hidden(".working")
+
+
 def test_a_cell_shows_what_it_reaches(attn, tmp_path, visit):
     """Checked with numbers: exactly the later values that change with the cell, all inputs being random."""
     page(attn, tmp_path, CAUSAL)

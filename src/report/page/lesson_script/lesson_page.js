@@ -56,6 +56,7 @@ function show(td) {
 function keep(td) {
   kept = td
   show(td)
+  document.documentElement.style.setProperty('--bar', `${workingLine.offsetHeight}px`) // it must not cover the controls
   writeAddress(td ? td.id : '')
 }
 
