@@ -1,7 +1,9 @@
 """Each kind of page: axe-core finds nothing, in light and dark, in both languages, on a phone and on a wide screen; sizes and times.
 
-tools/setup.sh axe, which make setup-test runs, fetches axe-core. ATTN_SCREENSHOTS=FOLDER writes pictures of all pages to look at.
+tools/setup.sh axe, which make setup-test runs, fetches axe-core. ATTN_ALL=1: all combinations of scheme, language and width, and times
+of several visits. ATTN_SCREENSHOTS=FOLDER writes pictures of all pages to look at.
 """
+import itertools
 import json
 import os
 import subprocess
@@ -12,8 +14,8 @@ import pytest
 from conftest import LESSONS, SOURCE, run
 
 AXE = Path(os.environ.get("ATTN_AXE", SOURCE / "build/axe/package/axe.min.js"))
-# Each scheme with each language, each width with each of both.
-VIEWS = (("light", "en", 1280), ("light", "ja", 360), ("dark", "en", 360), ("dark", "ja", 1280))
+ALL = "ATTN_ALL" in os.environ
+VIEWS = tuple(itertools.product(("light", "dark"), ("en", "ja"), (1280, 360))) if ALL else (("light", "en", 1280), ("dark", "ja", 360))
 RULES = """() => axe.run(document, {iframes: false, resultTypes: ['violations']}).then(result => result.violations.flatMap(
   v => v.nodes.map(node => `${v.id}: ${node.html.slice(0, 120)}: ${node.failureSummary}`)))"""
 
@@ -133,32 +135,33 @@ def made(folder, name):
 MADE = {}
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_sizes_and_times(folder, visit, name):
-    """Printed: bytes, elements, pixels of height, and the time to the first view, the least of three visits."""
-    path, times = made(folder, name), []
-    for _ in range(3):
-        view = visit(path)
-        view.wait_for_timeout(300)
-        times.append(view.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+def measure(view, visit, path):
+    """Elements, pixels of height, and milliseconds to the first view."""
+    views = [view, *(visit(path) for _ in range(2 if ALL else 0))]
+    views[-1].wait_for_timeout(300)
+    times = [one.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime") for one in views]
     elements, height = view.evaluate("[document.querySelectorAll('*').length, document.documentElement.scrollHeight]")
-    print(f"{name}: {path.stat().st_size} bytes, {elements} elements, {height} pixels, first view after {min(times):.0f} ms")
-    assert path.stat().st_size < 1000 * PAGES[name][2]
-    if "ATTN_SCREENSHOTS" in os.environ:
-        PAGES[name][1] and PAGES[name][1](view)
-        for scheme, language, width in VIEWS:
-            set_view(view, scheme, language, width)
-            view.wait_for_timeout(300)
-            view.screenshot(path=Path(os.environ["ATTN_SCREENSHOTS"], f"{name}-{language}-{scheme}-{width}.png"))
+    return f"{elements} elements, {height} pixels, first view after {min(times):.0f} ms"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_size(folder, name):
+    assert made(folder, name).stat().st_size < 1000 * PAGES[name][2]
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_no_violation(axe, folder, visit, name):
-    act = PAGES[name][1]
-    view = visit(made(folder, name), bypass_csp=True)
+    path, act = made(folder, name), PAGES[name][1]
+    view = visit(path, bypass_csp=True)
+    print(f"{name}: {path.stat().st_size} bytes, {measure(view, visit, path)}")
     if act:
         act(view)
-    assert [one for settings in VIEWS for one in violations(view, *settings, axe)] == []
+    found = []
+    for settings in VIEWS:
+        found += violations(view, *settings, axe)
+        if "ATTN_SCREENSHOTS" in os.environ:
+            view.screenshot(path=Path(os.environ["ATTN_SCREENSHOTS"], "-".join([name, *map(str, settings)]) + ".png"))
+    assert found == []
 
 
 def test_axe_finds_something(axe, folder, visit):

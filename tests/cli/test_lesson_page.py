@@ -112,7 +112,7 @@ def test_pointing_and_keys(attn, tmp_path, visit, view):
 
 @pytest.mark.parametrize("height", [500, 800])
 def test_what_a_cell_shows_covers_no_control(attn, tmp_path, visit, height):
-    """A selected cell's line leaves every control of the rail within reach, and gives the room back."""
+    """A selected cell's line leaves every control of the rail within reach; without it the rail is as before."""
     page(attn, tmp_path, FIRST)
     view = visit(tmp_path / "a.html")
     view.set_viewport_size({"width": 1280, "height": height})
