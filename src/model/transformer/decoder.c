@@ -295,15 +295,18 @@ static attn_status measure_workspace(struct attn_decoder *d, int64_t count, int6
   return status;
 }
 
+/* Of every pass. */
+static attn_status measure_passes(struct attn_decoder *d, int64_t keys, attn_error *err) {
+  attn_status status = measure_workspace(d, d->slots, 1, keys, err);
+  for (int64_t length = 2; length <= d->rows && !status; length++)
+    status = measure_workspace(d, 1, length, keys, err);
+  return status;
+}
+
 static attn_status allocate_workspace(struct attn_decoder *d, const struct attn_token_batch *source,
                                       int64_t tokens, attn_error *err) {
-  const int64_t longest = d->cross ? longest_of(source) : tokens;
-  attn_status status = measure_workspace(d, d->slots, 1, tokens, err);
-  if (!status) status = measure_workspace(d, d->slots, 1, longest, err);
-  for (int64_t length = 2; length <= d->rows && !status; length++) {
-    status = measure_workspace(d, 1, length, tokens, err);
-    if (!status) status = measure_workspace(d, 1, length, longest, err);
-  }
+  attn_status status = measure_passes(d, tokens, err);
+  if (!status && d->cross) status = measure_passes(d, longest_of(source), err);
   if (status) return status;
   d->workspace = malloc(d->workspace_bytes);
   return d->workspace ? ATTN_OK : out_of_memory(err);
