@@ -9,7 +9,11 @@ static const char CAUSAL[] =
     "(*UCP)(?i)causal|future|look.?ahead|triang|tril|因果|未来|下三角|above the diagonal|対角線"
     "|\\.\\.\\s?i\\b|up to i|1 から i|j ?(?:≤|<=|≦) ?i";
 static const char PADDING[] = "(?i)\\bpad|パディング";
-static const char NO_MASK[] = "(?i)\\b(?:no|without) (?:causal )?mask|マスクなし";
+static const char NO_MASK[] =
+    "(?i)\\b(?:no|not|without|before|unlike|ignor\\w*|skip\\w*|nor|never)\\b[^.;\\n]{0,40}"
+    "(?:mask|causal|future|look.?ahead)"
+    "|(?:mask|causal)\\w*[^.;\\n]{0,24}\\b(?:not|later|unneeded|unnecessary|ignored|omitted)\\b"
+    "|unmasked|(?:マスク|因果)[^。\\n]{0,10}(?:な[しいく]|無[しい]|ず|せん|前|省)";
 static const char BY_COLUMNS[] = "(?i)each column|columns? sum|down the column|列ごと|各列|列方向";
 static const char BY_ROWS[] =
     "(?i)each row|every row|per row|row-?wise|rows? sums? "
@@ -27,6 +31,10 @@ static const char SECTION[] = "(?i)(?:example|problem|exercise|例題?|問題?|�
 
 int attn_mentions_causal(struct attn_scan *scan, const char *text) {
   return attn_occurs(scan->patterns, CAUSAL, text);
+}
+
+int attn_denies_mask(struct attn_scan *scan, const char *text) {
+  return attn_occurs(scan->patterns, NO_MASK, text);
 }
 
 int attn_mentions_columns(struct attn_scan *scan) {
@@ -99,7 +107,7 @@ int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
   out->hints.text = text_of(scan, block);
   if (!out->hints.text) return -1;
   out->hints.causal_here = attn_mentions_causal(scan, out->hints.text) &&
-                           !attn_occurs(scan->patterns, NO_MASK, out->hints.text);
+                           !attn_denies_mask(scan, out->hints.text);
   out->names_head =
       captions_mention(scan, block, HEAD) || attn_occurs(scan->patterns, HEAD, end_of(block->name));
   out->names_bias = attn_occurs(scan->patterns, BIAS, end_of(block->name)) ||

@@ -18,6 +18,7 @@ static const char NOT_SCALED[] =
 static const char SCALED_SOFTMAX[] = "(?i)(?:softmax|ソフトマックス)\\s*\\(?[^\\n)=]*(?:/|√|sqrt)";
 static const char PADDING[] = "(?i)pad|パディング";
 static const char MASK[] = "(?i)mask|マスク";
+static const char CAUSAL_MASK[] = "(?i)mask|causal|tril|マスク|因果";
 
 /* "divide by 1.4", "√2 ≈ 1.41", "1.41で割る": the author chose the rounded root. */
 static int states_number(struct attn_scan *scan, double number) {
@@ -162,6 +163,40 @@ static const struct attn_relation *with_meant_mask(struct attn_scan *scan,
   return right;
 }
 
+/* ---- A mask that is stated, and nothing is masked ---- */
+
+/* Weights or exponentials of as many queries as keys, with none of them hidden. */
+static int sees_all(const struct attn_roles *head, const struct attn_placement *p) {
+  int is_softmax = p->role == ATTN_ROLE_WEIGHTS || p->role == ATTN_ROLE_EXPONENTIALS;
+  const struct attn_grid *g = p->node ? p->node->grid : NULL;
+  return is_softmax && p->relation && !p->relation->mask && !head->at[ATTN_ROLE_MASKED] &&
+         g->rows > 1 && g->rows == g->cols;
+}
+
+static int states_causal(struct attn_scan *scan, const char *text) {
+  return attn_mentions_causal(scan, text) && !attn_denies_mask(scan, text);
+}
+
+/* Weights of every key, under a text that hides the later ones. */
+static int forgets_stated_mask(struct attn_scan *scan, const struct attn_roles *head,
+                               const struct attn_placement *p) {
+  const struct attn_block *b = &scan->block[p->block];
+  const char *nearest = b->captions ? b->caption[b->captions - 1] : "";
+  const char *text = states_causal(scan, b->name) ? b->name : nearest;
+  return sees_all(head, p) && states_causal(scan, text) &&
+         attn_occurs(scan->patterns, CAUSAL_MASK, text);
+}
+
+int attn_forgets_mask(struct attn_scan *scan, const struct attn_reading *reading, int example) {
+  int open = 0;
+  for (int n = 0; n < reading->placements; n++) {
+    const struct attn_placement *p = reading->placement[n];
+    if (p->role == ATTN_ROLE_MASKED || (p->relation && p->relation->mask)) return 0;
+    open |= p->example == example && sees_all(&reading->example[example]->head[p->head], p);
+  }
+  return open && states_causal(scan, scan->text);
+}
+
 enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_priors *priors,
                                  const struct attn_roles *head, const struct attn_placement *p,
                                  int *cause) {
@@ -170,9 +205,9 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
   if (is_own_mask(scan, r)) return accuse_mask(scan, r, cause);
   switch (r->cause) {
     case ATTN_CAUSE_NONE:
+      if (forgets_stated_mask(scan, head, p)) return *cause = ATTN_CAUSE_MASK_IGNORED, ATTN_ACCUSED;
       if (!forgets_stated_scale(scan, head, p)) return ATTN_EXCUSED;
-      *cause = ATTN_CAUSE_MISSING_SCALE;
-      return ATTN_ACCUSED;
+      return *cause = ATTN_CAUSE_MISSING_SCALE, ATTN_ACCUSED;
     case ATTN_CAUSE_SCALE_BY_DK:
     case ATTN_CAUSE_SCALE_WRONG_DIM:
     case ATTN_CAUSE_MISSING_SCALE:
@@ -211,7 +246,7 @@ static int may_replace(struct attn_scan *scan, const struct attn_relation *right
     return 0;
   int of_mask = cause == ATTN_CAUSE_MASK_IGNORED || cause == ATTN_CAUSE_MASK_OFF_BY_ONE;
   if (right->mask && !p->relation->mask && !of_mask) return 0;
-  return p->relation->cause != ATTN_CAUSE_NONE || right->divided_by != 1;
+  return p->relation->cause != ATTN_CAUSE_NONE || of_mask || right->divided_by != 1;
 }
 
 const struct attn_relation *attn_right_relation(struct attn_scan *scan, struct attn_relations *r,
