@@ -187,14 +187,25 @@ static int forgets_stated_mask(struct attn_scan *scan, const struct attn_roles *
          attn_occurs(scan->patterns, CAUSAL_MASK, text);
 }
 
+/* What is written above a line. NULL: no memory. */
+static const char *text_above(struct attn_scan *scan, int line) {
+  const char *end = scan->text;
+  for (int n = 1; n < line && end; n++) end = strchr(end, '\n') ? strchr(end, '\n') + 1 : NULL;
+  size_t bytes = end ? (size_t)(end - scan->text) : strlen(scan->text);
+  return attn_pool_text(scan->pool, scan->text, bytes);
+}
+
 int attn_forgets_mask(struct attn_scan *scan, const struct attn_reading *reading, int example) {
-  int open = 0;
+  int line = 0;
   for (int n = 0; n < reading->placements; n++) {
     const struct attn_placement *p = reading->placement[n];
     if (p->role == ATTN_ROLE_MASKED || (p->relation && p->relation->mask)) return 0;
-    open |= p->example == example && sees_all(&reading->example[example]->head[p->head], p);
+    if (p->example == example && sees_all(&reading->example[example]->head[p->head], p))
+      line = scan->block[p->block].line;
   }
-  return open && states_causal(scan, scan->text);
+  if (!line || !states_causal(scan, scan->text)) return 0;
+  const char *above = text_above(scan, line);
+  return above && attn_mentions_causal(scan, above);
 }
 
 enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_priors *priors,
