@@ -284,14 +284,23 @@ static int list_block(struct account *a, int block) {
   return list(a, &p->cells[0], p->rows, p->cols, b->name);
 }
 
+/* "1.41 or 1.414 for the root" */
+static int is_root(const struct attn_block *b, const struct attn_known *known) {
+  const attn_printing *p = &b->reading[0];
+  for (int32_t n = 0; n < p->rows * p->cols; n++)
+    if (!attn_is_known_root(known, &p->cells[n])) return 0;
+  return b->source == ATTN_BLOCK_SCALARS;
+}
+
 attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,
                              attn_lesson *lesson, struct attn_pool *pool, attn_error *err) {
   struct account a = {.scan = scan, .priors = priors, .lesson = lesson, .pool = pool};
-  int failed = collect_places(&a);
+  struct attn_known *known = attn_known_of(lesson, pool);
+  int failed = !known || collect_places(&a);
   for (int n = 0; n < scan->blocks && !failed; n++)
     if (!is_prose(&a, n) && !block_is_placed(&a, &scan->block[n].reading[0]) &&
         !is_mention(&a, n) && !is_mask(&a, n) &&
-        !block_is_worked_out(&a, &scan->block[n].reading[0]))
+        !block_is_worked_out(&a, &scan->block[n].reading[0]) && !is_root(&scan->block[n], known))
       failed = list_block(&a, n);
   return failed ? attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson") : ATTN_OK;
 }

@@ -109,6 +109,13 @@ int attn_is_known(const struct attn_known *k, const attn_cell *cell) {
   return has_between(k, x - more, x + more) || is_constant(x, more);
 }
 
+int attn_is_known_root(const struct attn_known *k, const attn_cell *cell) {
+  double half = (cell->hi - cell->lo) / 2 * (1 + 1e-6);
+  for (int size = 2; cell->decimals > 0 && size < MODEL_SIZE; size++)
+    if (k->sizes >> size & 1 && fabs(cell->value - sqrt(size)) <= half) return 1;
+  return 0;
+}
+
 /* A size of a model that sentences mention, or of a matrix of the lesson. */
 int attn_is_known_size(const struct attn_known *k, double size) {
   return size >= MODEL_SIZE || (size >= 0 && (k->sizes >> (int)size & 1));

@@ -57,6 +57,8 @@ int attn_is_known(const struct attn_known *known, const attn_cell *cell);
 /* Has a printed number so many? */
 int attn_has_decimals(const struct attn_known *known, int decimals);
 int attn_is_known_size(const struct attn_known *known, double size);
+/* The root of a size, with any number of decimals? */
+int attn_is_known_root(const struct attn_known *known, const attn_cell *cell);
 
 /* numbers.c: a document read by its numbers: scan, priors, search, steps, account. snippets: 1 to
  * follow its Python as programs. left: lines whose numbers are gathered by what they are called;

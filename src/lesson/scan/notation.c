@@ -129,6 +129,7 @@ static const struct notation notations[] = {
     {"(?m)/([ \\t]++" ROW_CELLS ")\\\\(?=[ \\t]|$)", "\u239B$1\u239E", 0, "/"},
     {"(?m)\\\\([ \\t]++" ROW_CELLS ")/(?=[ \\t]|$)", "\u239D$1\u23A0", 0, "/"},
 
+    {"\\((\\d{1,4}) [xX\u00D7] (\\d{1,4})(?=\\))", "($1 by $2", 0, "("}, /* a shape */
     /* rows of one line: X = 1 2 / 0 1 */
     {"([=:][ \\t]*+)(" ROW_OF_LINE "(?:[ \\t]*+(?://?|;|\\|)[ \\t]*+" ROW_OF_LINE ")++)(?![ \\t,;|]*+[-+*/=\\w.])",
      "$1" ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE, 0, "/;|"},
