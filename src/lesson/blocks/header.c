@@ -255,6 +255,14 @@ static int has_row_labels(struct attn_grouping *g, const struct attn_table *t, c
   return 1;
 }
 
+/* "sum" next to "the", "cat": a step, and no token. */
+static int is_aside(const struct attn_table *t, char *const *label, int begin, int n) {
+  if (attn_label_step(label[n]) < 0 || attn_label_step(label[begin]) >= 0) return 0;
+  for (int r = 0; r < t->rows; r++)
+    if (strcmp(label[n], t->row[r].label.text) == 0) return 0;
+  return 1;
+}
+
 /* Are the columns those of the part before, once more? */
 static int is_repeat(const struct attn_table_part *before, const struct attn_table_part *part,
                      char *const *label) {
@@ -272,8 +280,8 @@ static int is_square(const struct attn_table *t, char *const *label) {
   return 1;
 }
 
-/* "the cat the cat", "the cat, blank, 1 2": a part begins after a gap, where the first name recurs
- * and all others do, and after the names of the rows. */
+/* "the cat the cat", "the cat, blank, 1 2", "the cat sum": a part begins after a gap, where the
+ * first name recurs and all others do, after the names of the rows, and with the name of a step. */
 static int find_repeats(struct attn_grouping *g, struct attn_table *t) {
   char **label = attn_pool_take(g->scan->pool, (size_t)t->numbers * sizeof *label);
   int parts = 0, recurs = 0;
@@ -283,10 +291,11 @@ static int find_repeats(struct attn_grouping *g, struct attn_table *t) {
     struct attn_table_part *last = parts ? &t->part[parts - 1] : NULL;
     label[n] = attn_item_text(g, &t->header, t->number[n]);
     if (!label[n]) return 0;
-    int begins = !last || has_gap(t, t->number[n - 1], t->number[n]) ||
+    int aside = last && is_aside(t, label, last->begin, n);
+    int begins = !last || aside || has_gap(t, t->number[n - 1], t->number[n]) ||
                  has_row_labels(g, t, label, last->begin, n);
     int again = !begins && *label[n] && strcmp(label[n], label[last->begin]) == 0;
-    if (begins || again) t->part[parts++] = (struct attn_table_part){n, n, ""};
+    if (begins || again) t->part[parts++] = (struct attn_table_part){n, n, aside ? label[n] : ""};
     t->part[parts - 1].end = n + 1;
     recurs |= again;
   }

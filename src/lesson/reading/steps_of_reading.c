@@ -416,15 +416,17 @@ static int has_relations(const struct attn_builder *b, int index) {
   return related || in_sentence;
 }
 
-/* One product of matrices that nothing calls by their roles may be of anything. */
+/* One product of matrices that nothing calls by their roles may be of anything, and so are sums of
+ * rows. */
 static int may_be_anything(const struct attn_builder *b, int index) {
   int computed = 0;
   for (int n = 0; n < b->reading->placements; n++) {
     const struct attn_placement *p = b->reading->placement[n];
     if (p->example != index || !p->node) continue;
-    if (b->priors[p->block].bits[p->role] > 0) return 0;
+    int is_sum = p->role == ATTN_ROLE_ROW_SUM;
+    if (!is_sum && b->priors[p->block].bits[p->role] > 0) return 0;
     computed += p->relation != NULL;
-    if (p->relation && p->role > ATTN_ROLE_SCORES) return 0;
+    if (p->relation && p->role > ATTN_ROLE_SCORES && !is_sum) return 0;
   }
   return computed == 1;
 }
