@@ -264,6 +264,17 @@ static int add_cells(struct attn_fact_reader *r, struct attn_fact *f, int at) {
   return 1;
 }
 
+/* What stands in front of a number, with its index: w1 of "w1 0.3"; -1: nothing since the number
+ * before it. */
+static int word_before(struct attn_fact_reader *r, int at) {
+  int end = at, begin;
+  while (end > 0 && attn_fact_is_kind(r, end - 1, TOKEN_SIGN)) end--;
+  for (begin = end; begin > 0 && attn_fact_is_kind(r, begin - 1, TOKEN_INDEX);) begin--;
+  if (!attn_fact_is_kind(r, begin - 1, TOKEN_WORD)) return -1;
+  struct attn_part p = {r->token[begin - 1].part.begin, r->token[end - 1].part.end};
+  return add_word(r->g, r->line->text, p);
+}
+
 static int has_equation(const struct attn_fact_reader *r) {
   int equations = 0;
   for (int n = 0; n < r->tokens; n++) equations += attn_fact_is_sign(r, n, "=");
@@ -274,13 +285,20 @@ static int has_equation(const struct attn_fact_reader *r) {
  * a table. Of several results in a line only if it is to be read so. */
 static void read_whole(struct attn_fact_reader *r) {
   struct attn_fact f = {.value = -1, .template = 1};
-  int others, last = last_numbers(r, &others);
+  int others, last = last_numbers(r, &others), each = r->g->scan->left->whole_lines, vectors = 0;
+  int *header = attn_pool_take(r->g->scan->pool, (size_t)(r->tokens + 1) * sizeof *header);
+  if (!header) {
+    attn_group_no_memory(r->g);
+    return;
+  }
   if (label_end(r) && has_equation(r)) return;
   if (last < 0 || (others && !r->g->scan->left->whole_lines)) return;
   for (int n = 0; n < r->tokens; n++) {
     const struct attn_fact_token *t = &r->token[n];
     f.template = mix(f.template, t->kind == TOKEN_SIGN ? t->sign : 256 + t->kind);
-    if (is_value(r, n, last)) {
+    if (is_value(r, n, last) || (each && t->kind == TOKEN_NUMBER)) {
+      vectors |= t->kind == TOKEN_VALUE || attn_fact_is_kind(r, n - 1, TOKEN_NUMBER);
+      header[f.cells] = word_before(r, n);
       if (!add_cells(r, &f, n)) return;
     } else if (t->kind != TOKEN_SIGN) {
       int is_name =
@@ -289,6 +307,7 @@ static void read_whole(struct attn_fact_reader *r) {
       if (!add_key(r, &f, kind, t->part)) return;
     }
   }
+  if (each && !vectors && f.cells > 1) f.header = header;
   if (f.keys) add_fact(r, &f);
 }
 

@@ -8,7 +8,7 @@
 #include "cell.h"
 #include "facts.h"
 
-enum { COLUMNS_MAX = ATTN_FACT_KEYS + 4, NAME_BYTES = 200, INDEX_MOST = 99, ENTRIES_MAX = 2000 };
+enum { COLUMNS_MAX = ATTN_FACT_KEYS + 4, NAME_BYTES = 200, INDEX_MOST = 99, ENTRIES_MAX = 2000, ORDER_MOST = 12 };
 
 /* A row of the table: a fact, or one number of it. */
 struct entry {
@@ -180,6 +180,21 @@ static void take_count(struct pivot *p) {
     e->fact->counts++;
   }
   p->keys++;
+}
+
+/* The numbers of lines are called by the same words in each, or by their order. */
+static void name_cells(struct pivot *p) {
+  const struct attn_fact *first = p->entry[0].fact;
+  for (int c = 0; first->template && first->header && c < first->cells; c++) {
+    int same = first->header[c] >= 0;
+    for (int n = 0; n < c; n++) same &= first->header[n] != first->header[c];
+    for (int n = 0; n < p->entries; n++) same &= p->entry[n].fact->header[c] == first->header[c];
+    if (same) continue;
+    char arrows[3 * ORDER_MOST + 1] = "";
+    for (int n = 0; n <= c && n < ORDER_MOST; n++) strcat(arrows, "\u2192");
+    first->header[c] = word_of(p->g, arrows, strlen(arrows));
+  }
+  for (int n = 0; first->template && n < p->entries; n++) p->entry[n].fact->header = first->header;
 }
 
 /* A row of a table with a header: an entry for each number. */
@@ -434,6 +449,7 @@ void attn_facts_pivot(struct attn_grouping *g, struct attn_fact *const *fact, in
     p.columns = 0;
     if (!add_keys(&p)) return;
   }
+  name_cells(&p);
   if (!split_rows(&p)) return;
   p.columns = 0;
   if (!add_keys(&p) || (!is_unique(&p) && !add_sections(&p))) return;
