@@ -164,6 +164,8 @@ static const struct notation notations[] = {
     {";", "|", QUOTED, ";"},
     {"\\bNumberForm\\[([^\\n]*?), ?(?:\\d|\\{\\d, ?\\d\\})\\]", "$1", 0, "["},
 
+    {"(?m)^([ \\t]*+)[\u00B7\u25E6\u2023\u25AA\u25B8\u25BA][ \\t]*+(?=\\S)", "$1* ", 0, "\xC2\xE2"}, /* bullets */
+
     /* comments */
     {"(?m)^[ \\t]*%[^\\n]*$", " ", TEX, "%"},
     {"\\\\(?:documentclass|usepackage|usetheme|geometry|setlength|vspace|hspace)\\b\\*?" OPTION
