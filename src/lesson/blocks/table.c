@@ -301,9 +301,22 @@ static void add_parts(struct attn_grouping *g, const struct attn_table *t) {
   }
 }
 
+/* Between pipes, tabs or commas, rows with labels of one letter: words may be tokens. */
+static int may_have_groups(const struct attn_table *t) {
+  int several = t->steps;
+  if (!is_delimited(t->style))
+    return t->steps || is_assigned(t->style) || t->style == ATTN_ROW_SPACES;
+  for (int r = 0; r < t->rows && !t->steps; r++) {
+    const struct attn_label *label = &t->row[r].label;
+    if (!label->stem || label->index < 0 || !attn_is_one_letter(label->stem)) return 0;
+    several |= r > 0 && attn_same_stem(label, &t->row[r - 1].label);
+  }
+  return several;
+}
+
 /* "q1: 1 0", "q2: 0 1", "k1: 1 1": a block for each stem. */
 static int add_groups(struct attn_grouping *g, const struct attn_table *t) {
-  if (t->rows < 2 || !(t->steps || is_assigned(t->style) || t->style == ATTN_ROW_SPACES)) return 0;
+  if (t->rows < 2 || !may_have_groups(t)) return 0;
   if (attn_table_group_end(t, 0) == t->rows) return 0;
   for (int r = 0; r < t->rows && !t->steps; r++)
     if (!t->row[r].label.stem) return 0;

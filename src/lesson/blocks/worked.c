@@ -1,6 +1,7 @@
 /* worked.c -- arithmetic that a line works out: 1·2 + 2·1 = 4, 0.3 (1, 0) + 0.7 (0, 1) = (0.3,
  * 0.7). Do its sides agree? */
 #include <math.h>
+#include <limits.h>
 #include <string.h>
 
 #include "blocks.h"
@@ -481,6 +482,8 @@ void attn_worked_lines(struct attn_grouping *g) {
 
 /* ---- numbers that count ---- */
 
+enum { NUMBERS = 100 }; /* of at most two digits */
+
 /* The only number of a label, of at most two digits: q1, "row 2", 10. 0: it has none, or several.
  */
 static int only_number(const struct attn_label_place *p, struct attn_part *number) {
@@ -504,11 +507,22 @@ static int same_words(const struct attn_label_place *a, struct attn_part x,
          memcmp(a->line->text + x.end, b->line->text + y.end, rear) == 0;
 }
 
+/* Each of the numbers occurs equally often, and more than once: q1, q1, q2, q2 are of pairs. */
+static int are_of_pairs(const unsigned char *times) {
+  int often = 0;
+  for (int n = 0; n < NUMBERS; n++) {
+    if (times[n] && often && times[n] != often) return 0;
+    if (times[n]) often = times[n];
+  }
+  return often > 1;
+}
+
 void attn_worked_labels(struct attn_grouping *g, const struct attn_label_place *label, int labels) {
   struct attn_part first, number;
   int gaps = 0, last = 0, small = 0;
+  unsigned char times[NUMBERS] = {0};
   attn_cell cell, other;
-  if (labels < 2 || !only_number(&label[0], &first) ||
+  if (labels < 2 || labels > UCHAR_MAX || !only_number(&label[0], &first) ||
       !attn_group_cell(g, label[0].line, first, &cell))
     return;
   for (int n = 0; n < labels; n++) {
@@ -518,8 +532,9 @@ void attn_worked_labels(struct attn_grouping *g, const struct attn_label_place *
     gaps += n > 0 && other.value != last + 1;
     small += other.value < 10;
     last = (int)other.value;
+    times[last]++;
   }
-  if (gaps && small) /* 11, 12, 21 are pairs */
+  if (gaps && small && !are_of_pairs(times)) /* 11, 12, 21 are pairs */
     attn_worked_add(g,
                     (struct attn_worked){
                         .name = "", .first = cell, .last = cell, .numbers = labels, .differs = 1});

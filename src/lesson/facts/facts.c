@@ -398,6 +398,16 @@ static int is_list(struct attn_fact_reader *r, const struct attn_row *row, int i
   return row->item[item].kind == ATTN_ITEM_TEXT && read_list(r, row, item, &f);
 }
 
+/* A field as a key: q1 is the name q and an index. 0: too many. */
+static int add_field_key(struct attn_fact_reader *r, struct attn_fact *f, struct attn_part p) {
+  const char *text = r->line->text;
+  size_t name = attn_fact_letter(text, p.begin, p.end), at = name + (text[name] == '_');
+  if (name == p.begin || at >= p.end || strspn(text + at, "0123456789") < p.end - at)
+    return add_key(r, f, ATTN_KEY_WORD, p);
+  return add_key(r, f, ATTN_KEY_NAME, (struct attn_part){p.begin, name}) &&
+         add_key(r, f, ATTN_KEY_INDEX, (struct attn_part){at, p.end});
+}
+
 static void read_fields(struct attn_fact_reader *r, const struct attn_row *row) {
   struct attn_fact f = {.value = -1};
   struct attn_pool *pool = r->g->scan->pool;
@@ -409,7 +419,7 @@ static void read_fields(struct attn_fact_reader *r, const struct attn_row *row) 
   }
   for (int n = 0; n < row->items; n++) {
     if (is_word(row, n) && !is_list(r, row, n) &&
-        !add_key(r, &f, ATTN_KEY_WORD, field_text(row, n)))
+        !add_field_key(r, &f, field_text(row, n)))
       return;
     if (!is_number(&row->item[n])) continue;
     if (has_header(r->g->facts, row))

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cell.h"
-#include "facts.h"
+#include "fact_tokens.h"
 
 enum { COLUMNS_MAX = ATTN_FACT_KEYS + 4, NAME_BYTES = 200, INDEX_MOST = 99, ENTRIES_MAX = 2000, ORDER_MOST = 12 };
 
@@ -157,13 +157,20 @@ static int word_of_count(struct attn_grouping *g, int count) {
   return word_of(g, text + (count < 10), count < 10 ? 1 : 2);
 }
 
+/* Does a letter end at `end`? Not a root or a stroke: the 2 of "QK/√2" is no index. */
+static int ends_in_letter(const char *text, size_t end) {
+  size_t at = end;
+  while (at > 0 && (text[--at] & 0xC0) == 0x80) continue;
+  return end > 0 && (text[at] == '_' || attn_fact_letter(text, at, end) > at);
+}
+
 /* "q1", "score_cat": a name and an index or a word, which may be empty. */
 static int split_header(struct attn_grouping *g, int header, struct attn_key key[2]) {
   const char *text = g->facts->word[header], *last = strrchr(text, '_');
   size_t bytes = strlen(text), name = bytes;
   while (name > 0 && text[name - 1] >= '0' && text[name - 1] <= '9') name--;
   if (name == bytes && last && last > text) name = (size_t)(last - text);
-  if (name == 0) name = bytes;
+  if (name < bytes && text[name] != '_' && !ends_in_letter(text, name)) name = bytes;
   int is_split = name < bytes;
   size_t rest = name + (text[name] == '_');
   key[0] = (struct attn_key){is_split ? ATTN_KEY_NAME : ATTN_KEY_WORD, word_of(g, text, name)};
