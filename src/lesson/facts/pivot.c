@@ -234,10 +234,15 @@ static int shares_words(const struct column *a, const struct column *b) {
   return 2 * shared >= a->values || 2 * shared >= b->values;
 }
 
+/* Not "x" and "y", which are coordinates. */
+static int is_step_name(const struct pivot *p, int word) {
+  const char *text = word >= 0 ? p->g->facts->word[word] : "x";
+  return !(*text && strchr("xyz", *text) && !text[1]) && attn_label_step(text) >= 0;
+}
+
 static int has_step_names(const struct pivot *p, const struct column *c) {
   int named = 0;
-  for (int n = 0; n < c->values && !c->is_round; n++)
-    named += c->word[n] >= 0 && attn_label_step(p->g->facts->word[c->word[n]]) >= 0;
+  for (int n = 0; n < c->values && !c->is_round; n++) named += is_step_name(p, c->word[n]);
   return 2 * named > c->values;
 }
 
