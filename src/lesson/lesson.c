@@ -18,6 +18,14 @@ static int64_t unexplained(const attn_lesson *lesson) {
   return ((const struct attn_lesson_owner *)(const void *)lesson)->unexplained;
 }
 
+/* Those of a step; not those that follow from an earlier one. */
+static int64_t errors(const attn_step_verdict *v) {
+  int64_t count = 0;
+  for (int32_t n = 0; n < v->findings; n++)
+    count += v->finding[n].judgement != ATTN_JUDGED_CARRIED;
+  return count;
+}
+
 static attn_status judge(struct candidate *c, attn_error *err) {
   attn_check *check;
   if (c->is_judged) return ATTN_OK;
@@ -28,7 +36,7 @@ static attn_status judge(struct candidate *c, attn_error *err) {
   for (int32_t i = 0; i < check->examples; i++)
     for (int32_t n = 0; n < check->example[i].verdicts; n++) {
       const attn_step_verdict *v = &check->example[i].verdict[n];
-      c->value += v->cells - 2 * (int64_t)v->findings;
+      c->value += v->cells - 2 * errors(v);
       c->misread |= v->cause == ATTN_CAUSE_UNKNOWN && 2 * v->findings > v->cells;
     }
   attn_check_free(check);

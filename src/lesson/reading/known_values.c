@@ -53,7 +53,11 @@ static void add_printing(struct attn_known *k, const attn_printing *p) {
 static void add_matrix(struct attn_known *k, const attn_matrix *m) {
   add_size(k, m->rows);
   add_size(k, m->cols);
-  for (int n = 0; k->count < STEPS_CELLS_MAX && n < m->rows * m->cols; n++) add(k, m->at[n]);
+  for (int i = 0; k->count < STEPS_CELLS_MAX && i < m->rows; i++) {
+    double sum = 0;
+    for (int j = 0; j < m->cols; j++) add(k, m->at[i * m->cols + j]), sum += m->at[i * m->cols + j];
+    add(k, sum);
+  }
 }
 
 static int ascending(const void *a, const void *b) {
