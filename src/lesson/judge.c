@@ -143,10 +143,13 @@ int attn_judged_fits(const struct attn_judged *j, size_t n, double value) {
   return rounds_to(j, j->printed[n], value);
 }
 
-static int meets(const attn_cell *cell, double lo, double hi) {
-  double slack = slack_of(cell->value);
+/* Can the printed number, unrounded, be in the interval? An integer among decimals has theirs. */
+static int meets(const struct attn_judged *j, const attn_cell *cell, double lo, double hi) {
+  double slack = slack_of(cell->value), from = cell->lo, to = cell->hi;
   if (isinf(cell->value)) return cell->value >= lo && cell->value <= hi;
-  return cell->lo - slack <= hi && cell->hi + slack >= lo;
+  if (cell->kind == ATTN_CELL_NUMBER && cell->decimals == 0 && j->decimals > 0)
+    from = cell->value - half_unit(j, cell), to = cell->value + half_unit(j, cell);
+  return from - slack <= hi && to + slack >= lo;
 }
 
 /* ---- One step -------------------------------------------------------------------------- */
@@ -268,13 +271,13 @@ static void widen(const attn_step *s, struct attn_interval_matrix *m) {
   }
 }
 
-static int judge_cell(const attn_cell *cell, unsigned explained, const double right[2],
-                      const double author[2], int slipped) {
+static int judge_cell(const struct attn_judged *j, const attn_cell *cell, unsigned explained,
+                      const double right[2], const double author[2]) {
   if (explained & 1) return ATTN_JUDGED_OK;
   if (explained & 2) return ATTN_JUDGED_CARRIED;
-  if (meets(cell, right[0], right[1])) return ATTN_JUDGED_DOUBTFUL;
-  if (meets(cell, author[0], author[1]))
-    return slipped ? ATTN_JUDGED_CARRIED : ATTN_JUDGED_DOUBTFUL;
+  if (meets(j, cell, right[0], right[1])) return ATTN_JUDGED_DOUBTFUL;
+  if (meets(j, cell, author[0], author[1]))
+    return j->tainted ? ATTN_JUDGED_CARRIED : ATTN_JUDGED_DOUBTFUL;
   return ATTN_JUDGED_WRONG;
 }
 
@@ -290,14 +293,13 @@ static attn_status judge_step(const struct example_judgement *g, int32_t index) 
   if (status) return status;
   size_t plain = j->rounded_divisor ? 0 : count_explained(explained, cells);
   if (2 * plain <= cells) widen(s, &right), widen(s, &author);
-  int slipped = tainted(g, s);
-  j->tainted = slipped;
+  j->tainted = tainted(g, s);
   j->range = right;
   j->open = author;
   for (size_t n = 0; n < cells; n++) {
     if (!j->printed[n]) continue;
     const double r[2] = {right.lo.at[n], right.hi.at[n]}, a[2] = {author.lo.at[n], author.hi.at[n]};
-    j->verdict[n] = judge_cell(j->printed[n], explained[n], r, a, slipped);
+    j->verdict[n] = judge_cell(j, j->printed[n], explained[n], r, a);
     int unsure = s->uncertain || (g->example->unfollowed && s->name >= g->example->unfollowed);
     if (j->verdict[n] == ATTN_JUDGED_WRONG && unsure) j->verdict[n] = ATTN_JUDGED_DOUBTFUL;
     if (j->verdict[n] > j->worst) j->worst = j->verdict[n];

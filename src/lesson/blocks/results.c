@@ -217,6 +217,14 @@ static char *sentence_name(struct attn_grouping *g, const char *text, size_t at,
   return attn_group_text(g, text, p);
 }
 
+/* Is it in the sentence of the last list: "divided by 2, cat has 1 and 2, dog has 3 and 4"? */
+static int continues(struct attn_grouping *g, const char *text, const struct attn_results *r,
+                     size_t at) {
+  const struct attn_result *last = r->count ? &r->item[r->count - 1] : NULL;
+  return last && last->is_list &&
+         !attn_find(g->scan->patterns, "[.;:?!]\\s|\\x{3002}", text, at, last->end, NULL);
+}
+
 /* The name and the kind of the list at `at`: those of the list before if only "and" is between. */
 static char *name_list(struct attn_grouping *g, const char *text, const struct attn_results *r,
                        size_t at, int *kind) {
@@ -228,7 +236,9 @@ static char *name_list(struct attn_grouping *g, const char *text, const struct a
     *kind = last->kind;
     return last->name;
   }
-  return *kind == ATTN_RESULT_OTHER ? sentence_name(g, text, at, name) : name;
+  if (*kind != ATTN_RESULT_OTHER) return name;
+  if (continues(g, text, r, at)) *kind = last->kind;
+  return sentence_name(g, text, at, name);
 }
 
 static void find_lists(struct attn_grouping *g, const struct attn_scan_line *line,
