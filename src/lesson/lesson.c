@@ -8,9 +8,9 @@
 struct candidate {
   attn_lesson *lesson; /* NULL: none */
   int is_judged;
-  int64_t
-      value;   /* how many numbers it explains, less those that it leaves open: unread, or wrong */
-  int misread; /* most of a step is wrong, and nothing explains it: it was read wrongly */
+  int64_t explained; /* numbers, less those that are wrong */
+  int64_t value;     /* the same, less those that are not read */
+  int misread;       /* most of a step is wrong, and nothing explains it: it was read wrongly */
 };
 
 /* Strays make no reading better than another. */
@@ -21,8 +21,7 @@ static int64_t unexplained(const attn_lesson *lesson) {
 /* Those of a step; not those that follow from an earlier one. */
 static int64_t errors(const attn_step_verdict *v) {
   int64_t count = 0;
-  for (int32_t n = 0; n < v->findings; n++)
-    count += v->finding[n].judgement != ATTN_JUDGED_CARRIED;
+  for (int32_t n = 0; n < v->findings; n++) count += v->finding[n].judgement != ATTN_JUDGED_CARRIED;
   return count;
 }
 
@@ -32,13 +31,14 @@ static attn_status judge(struct candidate *c, attn_error *err) {
   attn_status status = attn_lesson_check(c->lesson, &check, err);
   if (status) return status;
   c->is_judged = 1;
-  c->value = -unexplained(c->lesson);
+  c->explained = 0;
   for (int32_t i = 0; i < check->examples; i++)
     for (int32_t n = 0; n < check->example[i].verdicts; n++) {
       const attn_step_verdict *v = &check->example[i].verdict[n];
-      c->value += v->cells - 2 * errors(v);
+      c->explained += v->cells - 2 * errors(v);
       c->misread |= v->cause == ATTN_CAUSE_UNKNOWN && 2 * v->findings > v->cells;
     }
+  c->value = c->explained - unexplained(c->lesson);
   attn_check_free(check);
   return ATTN_OK;
 }
@@ -100,13 +100,15 @@ static attn_status read_again(const struct document *d, int snippets, const stru
   return status ? attn_fail(d->err, status, NULL, "no memory for the lesson") : ATTN_OK;
 }
 
-/* With numbers gathered by what they are called. */
+/* With numbers gathered by what they are called; lesson NULL: that explains no more of them. */
 static attn_status read_gathered(const struct document *d, const struct attn_left *left,
-                                 struct candidate *c) {
+                                 struct candidate *best, struct candidate *c) {
   attn_status status = read_again(d, 1, left, &c->lesson);
   if (status || !c->lesson) return status;
   status = judge(c, d->err);
-  if (!status && !c->misread && c->lesson->examples) return ATTN_OK;
+  if (!status) status = judge(best, d->err);
+  if (!status && !c->misread && c->lesson->examples && c->explained > best->explained)
+    return ATTN_OK;
   attn_lesson_free(c->lesson);
   c->lesson = NULL;
   return status;
@@ -125,7 +127,7 @@ static attn_status read_left(const struct document *d, struct candidate *best) {
     struct candidate other = {.lesson = NULL};
     left.lines = n < WAYS / 2 ? lines : 0;
     left.whole_lines = n % 2;
-    status = read_gathered(d, &left, &other);
+    status = read_gathered(d, &left, best, &other);
     if (!status && other.lesson) status = choose(best, &other, d->err);
   }
   return status;

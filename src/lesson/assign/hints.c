@@ -10,10 +10,12 @@ static const char CAUSAL[] =
     "|\\.\\.\\s?i\\b|up to i|1 から i|j ?(?:≤|<=|≦) ?i";
 static const char PADDING[] = "(?i)\\bpad|パディング";
 static const char NO_MASK[] =
-    "(?i)\\b(?:no|not|without|before|unlike|ignor\\w*|skip\\w*|nor|never)\\b[^.;\\n]{0,40}"
-    "(?:mask|causal|future|look.?ahead)"
-    "|(?:mask|causal)\\w*[^.;\\n]{0,24}\\b(?:not|later|unneeded|unnecessary|ignored|omitted)\\b"
-    "|unmasked|(?:マスク|因果)[^。\\n]{0,10}(?:な[しいく]|無[しい]|ず|せん|前|省)";
+    "(?i)\\b(?:no|not|without|before|unlike|ignor\\w*|skip\\w*|nor|never)\\b[^.,;\\n]{0,30}"
+    "(?:mask|causal)"
+    "|(?:mask|causal)\\w*[^.,;\\n]{0,12}\\b(?:is|are|comes|follows) "
+    "(?:not|later|un\\w+|ignored|omitted)"
+    "|unmasked|(?:マスク|因果)(?:[はをも]|に?して)?(?:な[しく]|無し|せず|かけ(?:ない|ず|る前)|"
+    "使わ|用いな|用いず|省)";
 static const char BY_COLUMNS[] = "(?i)each column|columns? sum|down the column|列ごと|各列|列方向";
 static const char BY_ROWS[] =
     "(?i)each row|every row|per row|row-?wise|rows? sums? "
@@ -106,8 +108,8 @@ int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
                     struct attn_candidate *out) {
   out->hints.text = text_of(scan, block);
   if (!out->hints.text) return -1;
-  out->hints.causal_here = attn_mentions_causal(scan, out->hints.text) &&
-                           !attn_denies_mask(scan, out->hints.text);
+  out->hints.causal_here =
+      attn_mentions_causal(scan, out->hints.text) && !attn_denies_mask(scan, out->hints.text);
   out->names_head =
       captions_mention(scan, block, HEAD) || attn_occurs(scan->patterns, HEAD, end_of(block->name));
   out->names_bias = attn_occurs(scan->patterns, BIAS, end_of(block->name)) ||

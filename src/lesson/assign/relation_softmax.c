@@ -205,7 +205,8 @@ void attn_list_weights(struct attn_listing *l) {
   int d_k = attn_listing_width(l), masked = attn_listing_node(l, ATTN_ROLE_MASKED) != NULL;
   const unsigned char *zero = zeros(l, &w.any_zero);
   attn_list_rules(l);
-  if (zero && (w.any_zero || l->hints->mask || l->hints->causal_here) && !masked && (plain.from || d_k))
+  if (zero && (w.any_zero || l->hints->mask || l->hints->causal_here) && !masked &&
+      (plain.from || d_k))
     attn_masks_of(l, zero, &w.masks);
   if (!plain.from && d_k) list_at_once(&w, d_k);
   if (plain.from) list_source(&w, &plain), list_tempered(l, plain.from);

@@ -118,11 +118,13 @@ static int quoted_label(struct attn_grouping *g, const char *text, struct attn_p
   return suffix->end > suffix->begin;
 }
 
-/* "the output for the first is", "and the output for the second is": the same words but for these. */
+/* "the output for the first is", "and the output for the second is": the same words but for these.
+ */
 static int repeats_words(struct attn_grouping *g, const char *text, struct attn_part before,
                          struct attn_part front) {
   static const char LETTERS[] = "(*UCP)\\pL++";
-  static const char OTHER[] = "(?i)(?:and|then|finally|first|second|third|fourth|last|other)(?!\\w)";
+  static const char OTHER[] =
+      "(?i)(?:and|then|finally|first|second|third|fourth|last|other)(?!\\w)";
   struct attn_match m;
   int words = 0;
   for (size_t at = front.begin; attn_find(g->scan->patterns, LETTERS, text, front.end, at, &m);) {

@@ -418,9 +418,7 @@ static void read_fields(struct attn_fact_reader *r, const struct attn_row *row) 
     return;
   }
   for (int n = 0; n < row->items; n++) {
-    if (is_word(row, n) && !is_list(r, row, n) &&
-        !add_field_key(r, &f, field_text(row, n)))
-      return;
+    if (is_word(row, n) && !is_list(r, row, n) && !add_field_key(r, &f, field_text(row, n))) return;
     if (!is_number(&row->item[n])) continue;
     if (has_header(r->g->facts, row))
       header[f.cells] = r->g->facts->header_word[n], f.header = header;

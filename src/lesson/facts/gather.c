@@ -22,7 +22,8 @@ static int are_alike(const struct attn_fact *a, const struct attn_fact *b) {
     return 0;
   for (int k = 0; k < a->keys; k++)
     if (a->key[k].kind != b->key[k].kind) return 0;
-  return !a->header || a->template || memcmp(a->header, b->header, (size_t)a->cells * sizeof *a->header) == 0;
+  return !a->header || a->template ||
+         memcmp(a->header, b->header, (size_t)a->cells * sizeof *a->header) == 0;
 }
 
 /* Called by words only? */

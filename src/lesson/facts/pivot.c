@@ -8,7 +8,13 @@
 #include "cell.h"
 #include "fact_tokens.h"
 
-enum { COLUMNS_MAX = ATTN_FACT_KEYS + 4, NAME_BYTES = 200, INDEX_MOST = 99, ENTRIES_MAX = 2000, ORDER_MOST = 12 };
+enum {
+  COLUMNS_MAX = ATTN_FACT_KEYS + 4,
+  NAME_BYTES = 200,
+  INDEX_MOST = 99,
+  ENTRIES_MAX = 2000,
+  ORDER_MOST = 12
+};
 
 /* A row of the table: a fact, or one number of it. */
 struct entry {
