@@ -468,7 +468,8 @@ static attn_status build_example(struct attn_builder *b, int index) {
   const struct attn_scan_heading *title = attn_scan_title(b->scan, ex.line, after);
   if (title) ex.title = title->text;
   if (title && title->line > after) ex.line = title->line;
-  ex.uncertain |= is_turned_silently(b, &ex) || attn_forgets_mask(b->scan, b->reading, index);
+  ex.uncertain |= is_turned_silently(b, &ex);
+  ex.uncertain |= attn_forgets_mask(b->scan, b->reading, index);
   return attn_add_example(&b->maker, b->lesson, &ex);
 }
 
