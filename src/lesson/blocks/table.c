@@ -301,22 +301,9 @@ static void add_parts(struct attn_grouping *g, const struct attn_table *t) {
   }
 }
 
-/* Between pipes, tabs or commas, rows with labels of one letter: words may be tokens. */
-static int may_have_groups(const struct attn_table *t) {
-  int several = t->steps;
-  if (!is_delimited(t->style))
-    return t->steps || is_assigned(t->style) || t->style == ATTN_ROW_SPACES;
-  for (int r = 0; r < t->rows && !t->steps; r++) {
-    const struct attn_label *label = &t->row[r].label;
-    if (!label->stem || label->index < 0 || !attn_is_one_letter(label->stem)) return 0;
-    several |= r > 0 && attn_same_stem(label, &t->row[r - 1].label);
-  }
-  return several;
-}
-
 /* "q1: 1 0", "q2: 0 1", "k1: 1 1": a block for each stem. */
 static int add_groups(struct attn_grouping *g, const struct attn_table *t) {
-  if (t->rows < 2 || !may_have_groups(t)) return 0;
+  if (t->rows < 2 || !(t->steps || is_assigned(t->style) || t->style == ATTN_ROW_SPACES)) return 0;
   if (attn_table_group_end(t, 0) == t->rows) return 0;
   for (int r = 0; r < t->rows && !t->steps; r++)
     if (!t->row[r].label.stem) return 0;
@@ -412,8 +399,8 @@ static int step_of_row(struct attn_grouping *g, const struct attn_row *row) {
   return row->label.stem ? -1 : attn_step_of_text(g, row->label.text);
 }
 
-/* Are rows of a list called steps, and two of them another one each, or printed as such? Is each
- * row of a table? */
+/* Are rows of a list called steps, and two of them another one each, or printed as such? Is each row
+ * of a table? */
 static int are_steps(struct attn_grouping *g, const struct attn_table *t) {
   uint32_t seen = 0;
   int first = -1, differ = 0, known = 0;

@@ -37,9 +37,7 @@ int attn_step_of_text(struct attn_grouping *g, const char *text);
 /* The rows from begin on whose labels have one stem end here. */
 int attn_table_group_end(const struct attn_table *t, int begin);
 
-/* vectors.c */
-int attn_is_one_letter(const char *stem);
-/* Columns of vectors -> blocks. 0: the table has none. */
+/* vectors.c: columns of vectors -> blocks. 0: the table has none. */
 int attn_table_vectors(struct attn_grouping *g, const struct attn_table *t);
 
 /* header.c. The header's words, and what each column after the first `skip` is called. */

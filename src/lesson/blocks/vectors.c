@@ -30,7 +30,8 @@ static void add_vectors(struct attn_grouping *g, const struct attn_table *t, int
   attn_block_end(g, b, t->row[end - 1].line->line);
 }
 
-int attn_is_one_letter(const char *stem) {
+/* One character. */
+static int is_letter(const char *stem) {
   struct attn_part p = {0, strlen(stem)};
   return attn_part_last(stem, p, 1).begin == 0;
 }
@@ -44,7 +45,7 @@ static int has_groups(const struct attn_table *t) {
     if (!t->row[r].label.stem) return 0;
     end = attn_table_group_end(t, r);
     if (end - r > longest) longest = end - r;
-    if (!attn_is_one_letter(t->row[r].label.stem)) letters = 0;
+    if (!is_letter(t->row[r].label.stem)) letters = 0;
   }
   return groups > 1 && (longest > 1 || groups <= GROUPS_MAX || letters);
 }
