@@ -35,6 +35,8 @@ static int64_t place(int64_t *end, int64_t floats) {
 static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 static const int64_t SCORES = (int64_t)ATTN_KEY_BLOCK * ATTN_ROW_BLOCK;
+static const int64_t MASK_BITS =
+    2 * ATTN_MASK_BLOCKS * (int64_t)ATTN_KEY_BLOCK / 32 * ATTN_ROW_BLOCK;
 
 struct attn_sdpa_layout attn_sdpa_lay_out(int64_t width, int64_t value_width, int has_additive) {
   struct attn_sdpa_layout l = {0};
@@ -42,6 +44,8 @@ struct attn_sdpa_layout attn_sdpa_lay_out(int64_t width, int64_t value_width, in
   l.q = place(&l.end, width * ATTN_ROW_BLOCK);
   l.p = place(&l.end, SCORES);
   l.tile = place(&l.end, SCORES);
+  l.mask_values = place(&l.end, SCORES);
+  l.mask_bits = place(&l.end, MASK_BITS);
   l.o = place(&l.end, (value_width + 1) * ATTN_ROW_BLOCK); /* and a column of sums */
   l.k_copy = place(&l.end, width * ATTN_KEY_BLOCK);
   l.v_copy = place(&l.end, value_width * ATTN_KEY_BLOCK);
@@ -63,6 +67,7 @@ struct attn_backward_layout attn_backward_lay_out(int64_t width, int64_t value_w
   l.a_lanes = place(&l.end, has_additive ? width * rows : 0);
   l.a = place(&l.end, has_additive ? e * rows : 0);
   l.d_a = place(&l.end, has_additive ? e * rows : 0);
+  l.mask_bits = place(&l.end, MASK_BITS);
   l.rows_end = l.end;
   l.end *= blocks;
   l.p = place(&l.end, SCORES);
@@ -70,6 +75,7 @@ struct attn_backward_layout attn_backward_lay_out(int64_t width, int64_t value_w
   l.dropped = place(&l.end, SCORES);
   l.gain = place(&l.end, SCORES);
   l.tile = place(&l.end, SCORES);
+  l.mask_values = place(&l.end, SCORES);
   l.k = place(&l.end, e * all);
   l.v = place(&l.end, ev * all);
   l.not_finite = place(&l.end, all / ATTN_KEY_BLOCK);

@@ -16,6 +16,7 @@
 enum {
   ATTN_ROW_BLOCK = 64,      /* queries of a block: the lanes of the panels */
   ATTN_KEY_BLOCK = 96,      /* keys of a block, counted from key 0 */
+  ATTN_MASK_BLOCKS = 4,     /* of keys at most, whose mask is loaded at once: 384 bytes of a row */
   ATTN_BACKWARD_BLOCKS = 4, /* blocks of rows at most that share a pass over the keys */
   ATTN_PANEL_ALIGN = 64,    /* bytes: a full vector of the widest set */
   ATTN_PANEL_WIDTH = 16     /* floats: the same */
@@ -146,6 +147,8 @@ double attn_dot_bf16(int64_t rounds);
 struct attn_sdpa_layout {
   int64_t q, o;           /* [E][row], [Ev][row] */
   int64_t p, tile;        /* [key][row]: weights of one group; what is added to the scores */
+  int64_t mask_values;    /* [row][key] */
+  int64_t mask_bits;      /* [key / 32][row] of two times ATTN_MASK_BLOCKS */
   int64_t k_copy, v_copy; /* a block of k or v that cannot be read in place */
   int64_t a, scores;      /* additive scores: [E][row]; [key][row] of one group */
   int64_t end;
@@ -158,9 +161,11 @@ struct attn_backward_layout {
   int64_t q_lanes, d_out_lanes; /* [E][row], [Ev][row] */
   int64_t q, d_out, d_q;        /* [row][E or Ev] */
   int64_t a_lanes, a, d_a;      /* additive scores: [E][row], [row][E] */
+  int64_t mask_bits;            /* as in the forward */
   int64_t rows_end;
   int64_t p, d_s, dropped, gain, tile; /* [key][row]: P, dS, P after dropout, the slope of the
                                           softcap, what is added to the scores */
+  int64_t mask_values;                 /* [row][key] */
   int64_t k, v;                        /* of the head: [key][E or Ev] */
   int64_t not_finite;                  /* of each block of keys */
   int64_t end;

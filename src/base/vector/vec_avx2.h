@@ -35,6 +35,7 @@ VEC_INLINE vm vm_not(vm a) { return _mm256_xor_ps(a, _mm256_castsi256_ps(_mm256_
 VEC_INLINE uint32_t vm_bits(vm a) { return (uint32_t)_mm256_movemask_ps(a); } /* bit n: lane n */
 VEC_INLINE vf vf_select(vm m, vf yes, vf no) { return _mm256_blendv_ps(no, yes, m); }
 
+VEC_INLINE vf vf_keep(vm m, vf a) { return _mm256_and_ps(m, a); }     /* 0 where not m */
 VEC_INLINE vf vf_clear(vm m, vf a) { return _mm256_andnot_ps(m, a); } /* 0 where m */
 
 /* Lanes whose word has the bit. */

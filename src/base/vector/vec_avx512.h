@@ -32,6 +32,7 @@ VEC_INLINE vm vm_and(vm a, vm b) { return (vm)(a & b); }
 VEC_INLINE vm vm_not(vm a) { return (vm)~a; }
 VEC_INLINE uint32_t vm_bits(vm a) { return a; } /* bit n: lane n */
 VEC_INLINE vf vf_select(vm m, vf yes, vf no) { return _mm512_mask_blend_ps(m, no, yes); }
+VEC_INLINE vf vf_keep(vm m, vf a) { return _mm512_maskz_mov_ps(m, a); }       /* 0 where not m */
 VEC_INLINE vf vf_clear(vm m, vf a) { return _mm512_maskz_mov_ps((vm)~m, a); } /* 0 where m */
 VEC_INLINE vf vf_scale2(vf p, vf n) { return _mm512_scalef_ps(p, n); }
 

@@ -44,6 +44,7 @@ VEC_INLINE vm vm_not(vm a) { return ~a; }
 VEC_INLINE vf vf_max(vf a, vf b) { return vf_select(a > b, a, b); } /* b where either is NaN */
 
 VEC_INLINE vf vf_min(vf a, vf b) { return vf_select(a < b, a, b); } /* likewise */
+VEC_INLINE vf vf_keep(vm m, vf a) { return (vf)((vm)a & m); }       /* 0 where not m */
 VEC_INLINE vf vf_clear(vm m, vf a) { return (vf)((vm)a & ~m); }     /* 0 where m */
 
 VEC_INLINE uint32_t vm_bits(vm a) { /* bit n: lane n */
