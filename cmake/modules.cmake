@@ -79,6 +79,19 @@ function(attn_embed target header)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
 endfunction()
 
+# attn_embed_catalog(TARGET): ja_po.h, the Japanese of po/ja.po as the elements of an array: strings of PO files are strings of C.
+function(attn_embed_catalog target)
+  set(catalog ${ATTN_ROOT}/po/ja.po)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${catalog})
+  file(READ ${catalog} entries)
+  string(REGEX REPLACE "\n#[^\n]*" "" entries "\n${entries}")
+  string(REPLACE "\nmsgid " "},\n{" entries "${entries}")
+  string(REPLACE "\nmsgstr " ",\n" entries "${entries}")
+  string(REGEX REPLACE "^[^{]*},\n" "" entries "${entries}}")
+  file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/ja_po.h CONTENT "${entries}\n")
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
+endfunction()
+
 # attn_use_modules(TARGET module...): links a program with the modules' objects and with what they
 # link, and gives it their internal headers.
 function(attn_use_modules target)

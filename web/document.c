@@ -6,6 +6,7 @@
 
 #include "attn/lesson.h"
 #include "attn/picture.h"
+#include "language.h"
 
 enum { EXIT_FINE = 0, EXIT_FOUND = 1, EXIT_TROUBLE = 2, NO_MEMORY = -1 }; /* as the command's */
 
@@ -58,12 +59,15 @@ const char *attn_document_output(const struct attn_document *d) { return d->outp
 size_t attn_document_output_bytes(const struct attn_document *d) { return d->output_bytes; }
 
 /* As the command reports it: "attn: lesson.md:3:1: error: ...". */
-static int32_t write_problem(const struct attn_document *d, const attn_error *p,
+static int32_t write_problem(const struct attn_document *d, const attn_error *p, int32_t language,
                              const attn_sink *sink) {
-  char place[64] = "";
+  char place[64] = "", buffer[2][ATTN_CLI_MESSAGE_MAX];
+  const char *severity = "error: ", *message = p->message;
   if (p->line)
     snprintf(place, sizeof place, ":%lld:%lld", (long long)p->line, (long long)p->column);
-  const char *const parts[] = {"attn: ", d->file, place, ": error: ", p->message};
+  if (language) severity = attn_cli_japanese_of(severity, buffer[0]);
+  if (language) message = attn_cli_japanese_of(message, buffer[1]);
+  const char *const parts[] = {"attn: ", d->file, place, ": ", severity, message};
   attn_status status = ATTN_OK;
   for (size_t n = 0; n < sizeof parts / sizeof *parts && !status; n++)
     status = attn_text_write_plain(parts[n], strlen(parts[n]), sink, NULL);
@@ -101,5 +105,5 @@ int32_t attn_document_write(struct attn_document *d, int32_t output, int32_t lan
   if (d->check && !write_output(d, output, &style, &sink, &err)) return exit_status(d, output);
   if (err.status == ATTN_ERR_MEMORY || err.status == ATTN_ERR_FILE) return NO_MEMORY; /* of add */
   d->output_bytes = 0;
-  return write_problem(d, &err, &sink);
+  return write_problem(d, &err, language, &sink);
 }

@@ -255,9 +255,10 @@ static int has_row_labels(struct attn_grouping *g, const struct attn_table *t, c
   return 1;
 }
 
-/* "sum" next to "the", "cat": a step, and no token. */
+/* "sum" next to "the", "cat": the sums of the rows, and no token. */
 static int is_aside(const struct attn_table *t, char *const *label, int begin, int n) {
-  if (attn_label_step(label[n]) < 0 || attn_label_step(label[begin]) >= 0) return 0;
+  if (attn_label_step(label[n]) != ATTN_STEP_ROW_SUM || attn_label_step(label[begin]) >= 0)
+    return 0;
   for (int r = 0; r < t->rows; r++)
     if (strcmp(label[n], t->row[r].label.text) == 0) return 0;
   return 1;
@@ -281,7 +282,8 @@ static int is_square(const struct attn_table *t, char *const *label) {
 }
 
 /* "the cat the cat", "the cat, blank, 1 2", "the cat sum": a part begins after a gap, where the
- * first name recurs and all others do, after the names of the rows, and with the name of a step. */
+ * first name recurs and all others do, after the names of the rows, and with the sums of the rows.
+ */
 static int find_repeats(struct attn_grouping *g, struct attn_table *t) {
   char **label = attn_pool_take(g->scan->pool, (size_t)t->numbers * sizeof *label);
   int parts = 0, recurs = 0;
