@@ -164,6 +164,13 @@ static void rejects_invalid_steps(void **state) {
     assert_int_equal(attn_decoder_step(d, 1, slot, token, &logits, NULL),
                      n < 2 ? ATTN_OK : ATTN_ERR_ARGUMENT);
   attn_decoder_free(d);
+  /* One slot is too short: the other one has read nothing. */
+  const int64_t both[] = {0, 1}, parts[] = {0, 1, 4};
+  const int32_t four[] = {3, 3, 3, 3};
+  assert_int_equal(attn_decoder_new(network, NULL, NULL, NULL, 2, 2, 4, 1, &d, NULL), ATTN_OK);
+  assert_int_equal(attn_decoder_read(d, 2, both, parts, four, NULL), ATTN_ERR_ARGUMENT);
+  assert_int_equal(attn_decoder_read(d, 1, both, two, four, NULL), ATTN_OK);
+  attn_decoder_free(d);
   close_decodable();
 }
 

@@ -13,14 +13,19 @@ struct attn_decoder {
   struct attn_recurrent_decoder *recurrent; /* instead of all below `network`, or NULL */
   const struct attn_network *network;
   const struct attn_packed_weights *pack;
-  int64_t slots, layers, rows; /* rows: the most tokens of a pass, at least slots */
+  int64_t slots, layers;
+  int64_t tokens, rows; /* at most of a slot, and of an attn_decoder_read */
   struct attn_tape tape;
   attn_cache **self, **cross;   /* (layers) */
   int64_t *source_of, *sources; /* (slots): of each slot; of the slots of a pass */
-  int32_t *position_ids;        /* (rows): of the tokens of a pass */
+  int32_t *position_ids;        /* (pass_rows): of the tokens of a pass */
   void *workspace;              /* of attention, for its largest call */
   size_t workspace_bytes;
 };
+
+static int64_t pass_rows(const struct attn_decoder *d) {
+  return d->rows > d->slots ? d->rows : d->slots;
+}
 
 static attn_status out_of_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a decoder");
@@ -146,13 +151,13 @@ static int64_t length_of(const struct attn_decoder *d, int64_t slot) {
                       : attn_cache_length(d->self[0], slot);
 }
 
-/* All caches have the same lengths: an invalid pass fails before the first cache changes. */
+/* An invalid pass fails before the first cache changes: they have the same lengths. */
 static attn_status set_rows(const struct slot_rows *r, const int32_t *tokens, attn_error *err) {
   struct attn_decoder *d = r->d;
   for (int64_t n = 0; n < r->count; n++) {
     const int64_t length = length_of(d, r->slots[n]), first = r->starts ? r->starts[n] : n;
     const int64_t more = r->starts ? r->starts[n + 1] - first : 1;
-    if (length < 0 || length > d->network->config.max_positions - more)
+    if (length < 0 || length > d->tokens - more)
       return attn_fail(err, ATTN_ERR_ARGUMENT, "slots",
                        "slot %lld is invalid or full: it has %lld tokens", (long long)r->slots[n],
                        (long long)length);
@@ -172,6 +177,9 @@ attn_status attn_decoder_read(struct attn_decoder *d, int64_t count, const int64
                               const int64_t *starts, const int32_t *tokens, attn_error *err) {
   const struct slot_rows r = {d, count, slots, starts};
   const struct attn_pass p = pass_of(d);
+  if (starts[count] > d->rows)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "starts", "expected at most %lld tokens, got %lld",
+                     (long long)d->rows, (long long)starts[count]);
   attn_status status = set_rows(&r, tokens, err);
   if (status) return status;
   run_stack(&p, &r, starts[count], tokens);
@@ -270,7 +278,7 @@ static attn_status cache_sources(struct attn_decoder *d, struct attn_tape_variab
 static attn_status open_tape(struct attn_decoder *d, attn_error *err) {
   const struct slot_rows r = {d, d->slots, NULL, NULL};
   const struct attn_pass p = pass_of(d);
-  run_stack(&p, &r, d->rows, NULL);
+  run_stack(&p, &r, pass_rows(d), NULL);
   attn_pass_output_head(&p, attn_tape_variable(&d->tape, d->slots, p.c->d_model));
   return attn_tape_reserve(&d->tape, err);
 }
@@ -318,7 +326,7 @@ static attn_status init(struct attn_decoder *d, struct attn_tape_variable *memor
   d->cross = memory ? calloc((size_t)d->layers + 1, sizeof *d->cross) : NULL;
   d->source_of = calloc((size_t)d->slots, sizeof *d->source_of);
   d->sources = calloc((size_t)d->slots, sizeof *d->sources);
-  d->position_ids = calloc((size_t)d->rows, sizeof *d->position_ids);
+  d->position_ids = calloc((size_t)(pass_rows(d)), sizeof *d->position_ids);
   if (!d->self || (memory && !d->cross) || !d->source_of || !d->sources || !d->position_ids)
     return out_of_memory(err);
   for (int64_t n = 0; n < d->slots; n++) d->source_of[n] = source && n < source->sequences ? n : 0;
@@ -346,7 +354,7 @@ attn_status attn_decoder_new(const struct attn_network *network,
                      (long long)c->max_positions, (long long)tokens);
   struct attn_decoder *d = calloc(1, sizeof *d);
   if (!d) return out_of_memory(err);
-  d->network = network, d->pack = pack, d->slots = slots, d->rows = rows > slots ? rows : slots;
+  d->network = network, d->pack = pack, d->slots = slots, d->tokens = tokens, d->rows = rows;
   d->layers = attn_model_is_recurrent(c) ? 0 : c->decoder_layers;
   d->tape.host.threads =
       attn_threads_workers(NULL, threads); /* fixed, so that the workspace suffices */
