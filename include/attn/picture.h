@@ -200,8 +200,9 @@ typedef struct attn_course_page {
   size_t struct_size; /* sizeof(attn_course_page) */
   const char *title;  /* UTF-8 */
   const char *text;   /* Markdown: headings from ## on, paragraphs, lists, tables, fenced code, `code`, **strong**,
-                         [links](address) to files of the same folder and to https; a paragraph "scores = Q K^T" is a
-                         formula; everything else is text */
+                         [links](address) to files of the same folder and to https; a paragraph of one line
+                         with " = ", of letters, digits and signs without a full stop, is a formula ("scores = Q K^T");
+                         everything else is text */
   const attn_lesson *lesson; /* shown after the text as attn_lesson_draw does; NULL or without examples: the text alone */
 } attn_course_page;
 

@@ -120,8 +120,12 @@ VEC_INLINE vf vf_round(vf a) {
   return (a + magic) - magic;
 }
 
-/* p * 2^n for p in [1/2, 2) and integers n in [-127, 128]: added to the exponent's bits. */
-VEC_INLINE vf vf_scale2(vf p, vf n) { return (vf)((vm)p + (__builtin_convertvector(n, vm) << 23)); }
+/* p * 2^n for p in [1/2, 2) and integers n in [-127, 128]: added to the exponent's bits. p where n
+ * is below, which no int may hold, or NaN. */
+VEC_INLINE vf vf_scale2(vf p, vf n) {
+  const vf exponent = vf_keep(vm_le(vf_set(-127.0f), n), n);
+  return (vf)((vm)p + (__builtin_convertvector(exponent, vm) << 23));
+}
 
 enum { TRANSPOSE_COLUMNS = 4 }; /* columns per call */
 VEC_INLINE void vf_transpose(const float *const rows[VL], int64_t at,

@@ -1,7 +1,6 @@
 /* worked.c -- arithmetic that a line works out: 1·2 + 2·1 = 4, 0.3 (1, 0) + 0.7 (0, 1) = (0.3,
  * 0.7). Do its sides agree? */
 #include <math.h>
-#include <limits.h>
 #include <string.h>
 
 #include "blocks.h"
@@ -508,7 +507,7 @@ static int same_words(const struct attn_label_place *a, struct attn_part x,
 }
 
 /* Each of the numbers occurs equally often, and more than once: q1, q1, q2, q2 are of pairs. */
-static int are_of_pairs(const unsigned char *times) {
+static int are_of_pairs(const int *times) {
   int often = 0;
   for (int n = 0; n < NUMBERS; n++) {
     if (times[n] && often && times[n] != often) return 0;
@@ -520,9 +519,9 @@ static int are_of_pairs(const unsigned char *times) {
 void attn_worked_labels(struct attn_grouping *g, const struct attn_label_place *label, int labels) {
   struct attn_part first, number;
   int gaps = 0, last = 0, small = 0;
-  unsigned char times[NUMBERS] = {0};
+  int times[NUMBERS] = {0};
   attn_cell cell, other;
-  if (labels < 2 || labels > UCHAR_MAX || !only_number(&label[0], &first) ||
+  if (labels < 2 || !only_number(&label[0], &first) ||
       !attn_group_cell(g, label[0].line, first, &cell))
     return;
   for (int n = 0; n < labels; n++) {

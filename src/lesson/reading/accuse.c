@@ -177,14 +177,13 @@ static int states_causal(struct attn_scan *scan, const char *text) {
   return attn_mentions_causal(scan, text) && !attn_denies_mask(scan, text);
 }
 
-/* Weights of every key, under a text that hides the later ones. */
+/* Weights of every key, by a name that hides the later ones. What a sentence above them states may
+ * be of something else: attn_forgets_mask. */
 static int forgets_stated_mask(struct attn_scan *scan, const struct attn_roles *head,
                                const struct attn_placement *p) {
-  const struct attn_block *b = &scan->block[p->block];
-  const char *nearest = b->captions ? b->caption[b->captions - 1] : "";
-  const char *text = states_causal(scan, b->name) ? b->name : nearest;
-  return sees_all(head, p) && states_causal(scan, text) &&
-         attn_occurs(scan->patterns, CAUSAL_MASK, text);
+  const char *name = scan->block[p->block].name;
+  return sees_all(head, p) && states_causal(scan, name) &&
+         attn_occurs(scan->patterns, CAUSAL_MASK, name);
 }
 
 /* What is written above a line. NULL: no memory. */

@@ -149,8 +149,10 @@ static int is_numbered(struct markdown_line line) {
 static int is_formula(const struct markdown *m, struct markdown_line line) {
   const char *letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_^()+/=, √";
   const size_t bytes = (size_t)(line.end - line.at);
-  return !m->open && bytes < ATTN_FORMULA_BYTES && find(line.at, line.end, " = ") &&
-         strspn(line.at, letters) >= bytes && (!*line.end || line.end[1] == '\n' || !line.end[1]);
+  const char *newline = strchr(line.end, '\n'); /* after trailing spaces */
+  const int ends = !newline || newline[1] == '\n' || !newline[1];
+  return !m->open && ends && bytes < ATTN_FORMULA_BYTES && find(line.at, line.end, " = ") &&
+         strspn(line.at, letters) >= bytes;
 }
 
 static void put_formula(struct markdown *m, struct markdown_line line) {
