@@ -89,16 +89,22 @@ static int run_command(int argc, char **argv) {
   return is_help ? commands[n].run(2, help_arguments) : commands[n].run(argc - 1, argv + 1);
 }
 
-/* Number of arguments of a --lang at argv[1]. */
-static int language_arguments(int argc, char **argv) {
-  if (argc > 1 && !strncmp(argv[1], "--lang=", 7)) return 1;
-  return argc > 2 && !strcmp(argv[1], "--lang") ? 2 : 0;
+/* --lang may precede the command. Returns the number of its arguments, or -1 after a message. */
+static int parse_language(int argc, char **argv) {
+  const struct attn_cli_option lang = {
+      "--lang", ATTN_CLI_CHOICE(&attn_cli_lang, attn_cli_languages), NULL};
+  int n = 1, operands;
+  while (n < argc && (!strcmp(argv[n], "--lang") || !strncmp(argv[n], "--lang=", 7)))
+    n += argv[n][6] ? 1 : 2;
+  if (n == 1) return 0;
+  if (n > argc) n = argc;
+  argv[0] = NULL; /* messages name no command */
+  return attn_cli_parse_options(n, argv, &lang, 1, &operands) ? -1 : n - 1;
 }
 
 int main(int argc, char **argv) {
   attn_cli_init();
   attn_cli_set_language(argc, argv);
-  for (int skipped; (skipped = language_arguments(argc, argv)); argc -= skipped, argv += skipped)
-    argv[skipped] = argv[0]; /* --lang may precede the command */
-  return attn_cli_finish(run_command(argc, argv));
+  const int skipped = parse_language(argc, argv);
+  return attn_cli_finish(skipped < 0 ? EXIT_TROUBLE : run_command(argc - skipped, argv + skipped));
 }

@@ -40,7 +40,7 @@ struct attn_cli_option {
 };
 
 /* Every command has these three. */
-extern const char *attn_cli_lang; /* attn_cli_set_language has read it */
+extern const char *attn_cli_lang; /* only checked: attn_cli_set_language chooses */
 #define ATTN_CLI_HELP_OPTIONS(flag)                                       \
   {"--help", OPTION_FLAG, flag, NULL}, {"-h", OPTION_FLAG, flag, NULL}, { \
     "--lang", ATTN_CLI_CHOICE(&attn_cli_lang, attn_cli_languages), NULL   \

@@ -314,6 +314,19 @@ def test_lang_is_an_option_of_every_command():
         assert "--lang is given twice" in run(command, "--lang", "en", "--lang=en", status=2).stderr
 
 
+@pytest.mark.parametrize("words, message", [
+    (["--lang=fr", "check"], '--lang must be en or ja, got "fr"'),
+    (["--lang", "fr", "--version"], '--lang must be en or ja, got "fr"'),
+    (["--lang=ja", "--lang=en", "--version"], "--lang is given twice"),
+    (["--lang"], "--lang needs a value"),
+    (["--lang", "--version"], "--lang needs a value"),
+])
+def test_lang_before_the_command_is_checked(words, message):
+    """As after it; the command does not run."""
+    done = run(*words, status=2)
+    assert (done.stdout, done.stderr) == ("", f"attn: {message}\n")
+
+
 # ---- Messages ----
 
 @pytest.mark.parametrize("words, message", [
