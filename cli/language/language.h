@@ -15,10 +15,10 @@ attn_language attn_cli_language(void);
 
 enum { ATTN_CLI_MESSAGE_MAX = 2048 };
 
-/* Returns english's translation, written to `to` (ATTN_CLI_MESSAGE_MAX bytes):
- * that of the entry of po/ja.po whose msgid is the text, or a format that can have produced it. The
- * values that the format has printed are taken over, and those that are entries themselves are
- * translated, except in double quotes. A text without an entry is returned as it is. */
+/* Returns english's translation, written to `to` (ATTN_CLI_MESSAGE_MAX bytes): that of the entry of
+ * po/ja.po whose msgid is the text, or a format that can have produced it. The values that the
+ * format has printed are copied; one that is %S in msgstr is translated itself. A text without an
+ * entry, or whose translation is empty or too long, is returned as it is. */
 const char *attn_cli_japanese_of(const char *english, char *to);
 
 /* The same in the chosen language: in English, english itself. */

@@ -21,7 +21,6 @@ struct span {
 /* A text that is compared with a format, and the values found in it. */
 struct matching {
   struct span value[VALUES];
-  char kind[VALUES]; /* the conversion: 's', 'd', ... */
   int count, steps;
 };
 
@@ -48,7 +47,7 @@ static int match(const char *format, struct span text, struct matching *m);
 static int match_value(const char *end, struct span text, struct matching *m) {
   const int n = m->count;
   if (n == VALUES) return 0;
-  m->kind[n] = *end, m->count++;
+  m->count++;
   for (const char *at = text.begin; at <= text.end; at++) {
     m->value[n] = (struct span){text.begin, at};
     if ((at > text.begin || *end == 's') && match(end + 1, (struct span){at, text.end}, m))
@@ -115,21 +114,20 @@ static void append(struct output *out, struct span text) {
   out->to[out->length] = 0;
 }
 
-static void translate(struct output *out, struct span text, int depth);
+static int translate(struct output *out, struct span text, int depth);
 
 static void append_value(struct output *out, const struct matching *m, int n, char conversion,
                          int depth) {
   if (n < 0 || n >= m->count) return;
-  if (conversion == 'S' && depth < MAX_DEPTH)
-    translate(out, m->value[n], depth + 1);
-  else
+  if (conversion != 'S' || depth == MAX_DEPTH || !translate(out, m->value[n], depth + 1))
     append(out, m->value[n]);
 }
 
-static void translate(struct output *out, struct span text, int depth) {
+/* Returns 0, and appends nothing, if no entry matches. */
+static int translate(struct output *out, struct span text, int depth) {
   struct matching m = {.count = 0};
   const struct entry *e = find(text, &m);
-  if (!e) return append(out, text);
+  if (!e) return 0;
   int next = 1;
   for (const char *at = e->japanese; *at; at++) {
     int number = next;
@@ -142,13 +140,11 @@ static void translate(struct output *out, struct span text, int depth) {
       append(out, (struct span){at, at + 1});
     }
   }
+  return 1;
 }
 
 const char *attn_cli_japanese_of(const char *english, char *to) {
   struct output out = {.to = to};
-  struct matching m;
   const struct span text = {english, english + strlen(english)};
-  if (!*english || !find(text, &m)) return english;
-  translate(&out, text, 0);
-  return out.is_full ? english : to;
+  return *english && translate(&out, text, 0) && out.length && !out.is_full ? to : english;
 }

@@ -192,6 +192,8 @@ def test_every_entry_is_a_text_of_the_source():
 
 def test_translations_have_the_values_of_the_english():
     """Each once, of the same type; by number where the order differs. Messages about memory may drop what it is for."""
+    with_header = (SOURCE / "po/ja.po").read_text().count("\nmsgid ")
+    assert len(entries()) == with_header - 1 and all(msgstr for _, msgstr, _ in entries())
     for msgid, msgstr, _ in entries():
         given = [m[2] for m in CONVERSION.finditer(msgid) if m[2]]
         taken = [(int(m[1]) if m[1] else None, m[2].replace("S", "s")) for m in CONVERSION.finditer(msgstr) if m[2]]
