@@ -332,14 +332,14 @@ def test_lang_before_the_command_is_checked(words, message):
 # ---- Messages ----
 
 @pytest.mark.parametrize("words, message", [
-    (["chekc"], 'attn: 不明なコマンドです："chekc"（"check" の間違いではありませんか）\n使い方: attn --help\n'),
-    (["xyzzy"], 'attn: 不明なコマンドです："xyzzy"\n使い方: attn --help\n'),
-    (["check", "--wdith", "3"], "attn check: 不明なオプションです：--wdith（--width の間違いではありませんか）\n使い方: attn check --help\n"),
+    (["chekc"], 'attn: 不明なコマンドです："chekc"（"check" の間違いではありませんか）\n使い方：attn --help\n'),
+    (["xyzzy"], 'attn: 不明なコマンドです："xyzzy"\n使い方：attn --help\n'),
+    (["check", "--wdith", "3"], "attn check: 不明なオプションです：--wdith（--width の間違いではありませんか）\n使い方：attn check --help\n"),
     (["check", "--width", "3", "x"], "attn check: --width は 20 以上 10000 以下で指定してください（指定値：3）\n"),
     (["new", "--level", "a number"], 'attn new: --level には整数を指定してください（指定値："a number"）\n'),
     (["new", "--kind", "no memory"],
      'attn new: --kind には self、causal、cross、heads、positions、scaling、columns、question のいずれかを指定してください（指定値："no memory"）\n'),
-    (["train", "date"], 'attn train: 不明なタスクです："date"（"dates" の間違いではありませんか）\n一覧: attn train --list\n'),
+    (["train", "date"], 'attn train: 不明なタスクです："date"（"dates" の間違いではありませんか）\n一覧：attn train --list\n'),
     (["train", "dates", "-o", "x.safetensors", "--config", '{"num_heads": 4, "num_kv_heads": 3}'],
      'attn train: エラー: モデルの構成："num_kv_heads" は num_heads の約数にしてください\n'),
     (["train", "dates", "-o", "x.safetensors", "--config", '{"d_model": 0}'],
