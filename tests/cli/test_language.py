@@ -366,7 +366,7 @@ def test_progress_is_japanese(attn):
     assert re.match(r"パラメーター \d+ 個、語彙 \d+、学習用メモリ [\d.]+ MiB。Ctrl-C で停止し、チェックポイントを残します\n", done)
     assert re.search(r"\nステップ 2/2  損失 [\d.]+  検証 +[\d.]+ %  \d+ トークン/秒  残り 0:00\n", done), done
     again = attn("generate", "x.safetensors", "Z", "--lang", "ja").stderr
-    assert 'attn: text 1:1:1: 警告: "Z" はモデルの語彙にないため、<unk> として読みます\n' in again or "警告" in again, again
+    assert 'attn: text 1:1:1: 警告: "Z" はモデルの語彙にないため、<unk> として読みます\n' in again
 
 
 def test_json_is_english(attn, tmp_path):
