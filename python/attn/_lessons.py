@@ -1,28 +1,28 @@
 """Worked examples: explain and check, as the command attn does."""
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Callable, Optional
 
 from ._core import AttnTypeError, check as check_status, ffi, model, new_error
 from ._pages import Page, new_style, text_of
 
 
-class _Lesson:
-    """A parsed document."""
+def _bytes_of(document):
+    """Returns a document's bytes and its name."""
+    if not isinstance(document, (str, PathLike)):
+        raise AttnTypeError(f"document must be a str or a path, got {type(document).__name__}", "ATTN_ERR_TYPE", "document")
+    if isinstance(document, str) and "\n" in document:
+        return document.encode(), b"<text>"
+    return Path(document).read_bytes(), str(document).encode()
 
-    def __init__(self, document):
-        if not isinstance(document, (str, PathLike)):
-            raise AttnTypeError(f"document must be a str or a path, got {type(document).__name__}", "ATTN_ERR_TYPE",
-                                "document")
-        path = None if isinstance(document, str) and "\n" in document else Path(document)
-        self.data = path.read_bytes() if path else document.encode()
-        self.name = str(path) if path else "<text>"
-        handle, error = ffi.new("attn_lesson **"), new_error()
-        check_status(model().attn_lesson_read(self.data, len(self.data), self.name.encode(), handle, error), error)
-        self.lesson = ffi.gc(handle[0], model().attn_lesson_free)
+
+def _read(data, name):
+    """Returns the parsed document."""
+    handle, error = ffi.new("attn_lesson **"), new_error()
+    check_status(model().attn_lesson_read(data, len(data), name, handle, error), error)
+    return ffi.gc(handle[0], model().attn_lesson_free)
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Explanation(Page):
     """
     text: str
     examples: list
-    _draw: Optional[Callable] = field(default=None, repr=False, compare=False)
+    _draw = None  # a partial of _lesson_page; not annotated: not a field
 
     def __str__(self):
         return self.text
@@ -68,7 +68,7 @@ class Judgement(Page):
     examples: list
     unread: list
     reading: list
-    _draw: Optional[Callable] = field(default=None, repr=False, compare=False)
+    _draw = None  # a partial of _check_page; not annotated: not a field
 
     def __str__(self):
         return self.text
@@ -80,21 +80,29 @@ class Judgement(Page):
         return self.verdict == "correct"
 
 
-def _gradients_of(it, loss):
-    """The lesson with the gradients of a loss, a cell or the sum of the output; it must be kept alive."""
+def _gradients_of(lesson, loss):
+    """The lesson with the gradients of a loss, a cell or the sum of the output. The given lesson must be kept alive."""
     address, handle, error = ffi.new("attn_cell_address *"), ffi.new("attn_lesson **"), new_error()
     if loss is not None:
-        check_status(model().attn_lesson_find_cell(it.lesson, loss.encode(), address, error), error)
-    check_status(model().attn_lesson_gradients(it.lesson, ffi.NULL if loss is None else address, handle, error), error)
+        check_status(model().attn_lesson_find_cell(lesson, loss.encode(), address, error), error)
+    check_status(model().attn_lesson_gradients(lesson, ffi.NULL if loss is None else address, handle, error), error)
     return ffi.gc(handle[0], model().attn_lesson_free)
 
 
-def _lesson_page(it, style):
-    return text_of(model().attn_lesson_draw, it.lesson, model().ATTN_PICTURE_HTML, style)
+def _check_of(lesson):
+    handle, error = ffi.new("attn_check **"), new_error()
+    check_status(model().attn_lesson_check(lesson, handle, error), error)
+    return ffi.gc(handle[0], model().attn_check_free)
 
 
-def _check_page(it, result, style):
-    return text_of(model().attn_check_draw, it.lesson, result, it.data, len(it.data), style)
+# A result keeps no handle, so that it can be copied and pickled: its page reads the document again.
+def _lesson_page(data, name, style):
+    return text_of(model().attn_lesson_draw, _read(data, name), model().ATTN_PICTURE_HTML, new_style(*style))
+
+
+def _check_page(data, name, style):
+    lesson = _read(data, name)
+    return text_of(model().attn_check_draw, lesson, _check_of(lesson), data, len(data), new_style(*style))
 
 
 def explain(document, *, cell=None, gradients=False, loss=None, lang="en", precision=4, width=80) -> Explanation:
@@ -130,15 +138,17 @@ def explain(document, *, cell=None, gradients=False, loss=None, lang="en", preci
     for name, value in (("cell", cell), ("loss", loss)):
         if value is not None and not isinstance(value, str):
             raise AttnTypeError(f"{name} must be a str, got {type(value).__name__}", "ATTN_ERR_TYPE", name)
-    it, library, style = _Lesson(document), model(), new_style(lang, precision, width)
-    lesson = _gradients_of(it, loss) if gradients or loss is not None else it.lesson
+    (data, source), library, style = _bytes_of(document), model(), new_style(lang, precision, width)
+    forward = _read(data, source)
+    lesson = _gradients_of(forward, loss) if gradients or loss is not None else forward
     if cell is None:
         text = text_of(library.attn_lesson_explain, lesson, style)
     else:
         text = text_of(library.attn_lesson_explain_cell, lesson, cell.encode(), style)
-    examples = json.loads(text_of(library.attn_lesson_explain_json, lesson))["examples"]
-    is_whole = lesson == it.lesson and cell is None
-    return Explanation(text, examples, partial(_lesson_page, it, style) if is_whole else None)
+    result = Explanation(text, json.loads(text_of(library.attn_lesson_explain_json, lesson))["examples"])
+    if lesson == forward and cell is None:
+        result._draw = partial(_lesson_page, data, source, (lang, precision, width))
+    return result
 
 
 def check(document, *, lang="en", precision=4, width=80) -> Judgement:
@@ -148,11 +158,11 @@ def check(document, *, lang="en", precision=4, width=80) -> Judgement:
     -------
     Judgement
     """
-    it, library, style = _Lesson(document), model(), new_style(lang, precision, width)
-    handle, error = ffi.new("attn_check **"), new_error()
-    check_status(library.attn_lesson_check(it.lesson, handle, error), error)
-    result = ffi.gc(handle[0], library.attn_check_free)
-    text = text_of(library.attn_check_print, it.lesson, result, style)
-    report = json.loads(text_of(library.attn_check_print_json, it.name.encode(), it.lesson, result, ffi.NULL))
-    return Judgement(text, report["verdict"], report["examples"], report["unread"], report["reading"],
-                     partial(_check_page, it, result, style))
+    (data, name), library, style = _bytes_of(document), model(), new_style(lang, precision, width)
+    lesson = _read(data, name)
+    checked = _check_of(lesson)
+    text = text_of(library.attn_check_print, lesson, checked, style)
+    report = json.loads(text_of(library.attn_check_print_json, name, lesson, checked, ffi.NULL))
+    result = Judgement(text, report["verdict"], report["examples"], report["unread"], report["reading"])
+    result._draw = partial(_check_page, data, name, (lang, precision, width))
+    return result

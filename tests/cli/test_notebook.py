@@ -1,6 +1,9 @@
 """Results in notebooks: the pages of the command in frames of their own, the cell magic, and the notebook of examples/."""
+import copy
+import dataclasses
 import html
 import json
+import pickle
 import re
 from html.parser import HTMLParser
 
@@ -70,6 +73,16 @@ def test_the_page_of_a_model_is_that_of_the_command(attn, tmp_path, language):
     assert set(found.weights) == {"encoder", "decoder", "cross"} and set(found.weights["cross"]) == {(i, j) for i in (0, 1) for j in (0, 1)}
     with pytest.raises(library.AttnError, match="text"):
         library.show(tmp_path / "dates.safetensors")
+
+
+@pytest.mark.parametrize("result", [library.explain(FIRST), library.check(SLIP, lang="ja", precision=2, width=60)],
+                         ids=["explain", "check"])
+def test_results_can_be_copied(result):
+    """Pickled, copied and as a dictionary: the same fields and the same page."""
+    page = result.html()
+    for same in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result), copy.copy(result)):
+        assert same == result and same.html() == page
+    assert json.loads(json.dumps(dataclasses.asdict(result))) == {f.name: getattr(result, f.name) for f in dataclasses.fields(result)}
 
 
 def test_what_has_no_page_is_text():
