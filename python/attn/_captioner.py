@@ -5,7 +5,7 @@ from typing import Optional
 
 import numpy as np
 
-from ._core import BF16, F32, U8, AttnError, AttnTypeError, check, ffi, integer, make_view, model, new_error
+from ._core import BF16, F32, U8, AttnError, AttnTypeError, c_string, check, ffi, integer, make_view, model, new_error
 from ._pages import Page, draw_panels
 
 
@@ -100,7 +100,7 @@ class Captioner:
 
     def __init__(self, path):
         handle, error = ffi.new("attn_model **"), new_error()
-        check(model().attn_model_open(fsencode(path), handle, error), error)
+        check(model().attn_model_open(c_string(path, "path", fsencode), handle, error), error)
         self._model = ffi.gc(handle[0], model().attn_model_free)
         info = ffi.new("attn_model_info *")
         info.struct_size = ffi.sizeof("attn_model_info")

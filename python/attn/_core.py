@@ -103,7 +103,7 @@ def check(status, error, renamed=None):
     raise (AttnTypeError if name == "ATTN_ERR_TYPE" else AttnError)(message, name, argument)
 
 
-# ---- Scalar arguments -------------------------------------------------------------------------------------------
+# ---- Scalar arguments and texts ---------------------------------------------------------------------------------
 
 def choose(table, value, name):
     """Returns table[value], or raises an error that lists the accepted values."""
@@ -145,6 +145,25 @@ def real(value, name):
         return float(value)
     except (TypeError, ValueError, OverflowError):
         raise AttnError(f"{name} must be a number, got {value!r}", "ATTN_ERR_ARGUMENT", name) from None
+
+
+def encoded(value, name, encode=str.encode):
+    """Returns a str as UTF-8, or a path with encode=os.fsencode."""
+    try:
+        return encode(value)
+    except UnicodeEncodeError as reason:
+        raise AttnError(f"{name} has a lone surrogate at index {reason.start}", "ATTN_ERR_ARGUMENT", name) from None
+    except TypeError:
+        accepted = "a str" if encode is str.encode else "a str or a path"
+        raise AttnTypeError(f"{name} must be {accepted}, got {type(value).__name__}", "ATTN_ERR_TYPE", name) from None
+
+
+def c_string(value, name, encode=str.encode):
+    """Returns encoded(value, name, encode), which must not have a NUL: C would read no further."""
+    found = encoded(value, name, encode)
+    if b"\0" in found:
+        raise AttnError(f"{name} has a NUL character", "ATTN_ERR_ARGUMENT", name)
+    return found
 
 
 # ---- Arrays ------------------------------------------------------------------------------------------

@@ -2,10 +2,10 @@
 import json
 from dataclasses import dataclass
 from functools import partial
-from os import PathLike
+from os import PathLike, fsencode
 from pathlib import Path
 
-from ._core import AttnTypeError, check as check_status, ffi, model, new_error
+from ._core import AttnTypeError, c_string, check as check_status, encoded, ffi, model, new_error
 from ._pages import Page, new_style, text_of
 
 
@@ -14,8 +14,10 @@ def _bytes_of(document):
     if not isinstance(document, (str, PathLike)):
         raise AttnTypeError(f"document must be a str or a path, got {type(document).__name__}", "ATTN_ERR_TYPE", "document")
     if isinstance(document, str) and "\n" in document:
-        return document.encode(), b"<text>"
-    return Path(document).read_bytes(), str(document).encode()
+        return encoded(document, "document"), b"<text>"
+    path = Path(document)
+    name = c_string(path, "document", fsencode)
+    return path.read_bytes(), name
 
 
 def _read(data, name):
@@ -84,7 +86,7 @@ def _gradients_of(lesson, loss):
     """The lesson with the gradients of a loss, a cell or the sum of the output. The given lesson must be kept alive."""
     address, handle, error = ffi.new("attn_cell_address *"), ffi.new("attn_lesson **"), new_error()
     if loss is not None:
-        check_status(model().attn_lesson_find_cell(lesson, loss.encode(), address, error), error)
+        check_status(model().attn_lesson_find_cell(lesson, loss, address, error), error)
     check_status(model().attn_lesson_gradients(lesson, ffi.NULL if loss is None else address, handle, error), error)
     return ffi.gc(handle[0], model().attn_lesson_free)
 
@@ -135,16 +137,14 @@ def explain(document, *, cell=None, gradients=False, loss=None, lang="en", preci
     OSError
         The file cannot be read.
     """
-    for name, value in (("cell", cell), ("loss", loss)):
-        if value is not None and not isinstance(value, str):
-            raise AttnTypeError(f"{name} must be a str, got {type(value).__name__}", "ATTN_ERR_TYPE", name)
+    cell, loss = (None if one is None else c_string(one, name) for one, name in ((cell, "cell"), (loss, "loss")))
     (data, source), library, style = _bytes_of(document), model(), new_style(lang, precision, width)
     forward = _read(data, source)
     lesson = _gradients_of(forward, loss) if gradients or loss is not None else forward
     if cell is None:
         text = text_of(library.attn_lesson_explain, lesson, style)
     else:
-        text = text_of(library.attn_lesson_explain_cell, lesson, cell.encode(), style)
+        text = text_of(library.attn_lesson_explain_cell, lesson, cell, style)
     result = Explanation(text, json.loads(text_of(library.attn_lesson_explain_json, lesson))["examples"])
     if lesson == forward and cell is None:
         result._draw = partial(_lesson_page, data, source, (lang, precision, width))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ._core import AttnError, AttnTypeError, check, choose, ffi, integer, is_torch, model, new_error
+from ._core import AttnError, AttnTypeError, c_string, check, choose, ffi, integer, is_torch, model, new_error
 from ._pages import Memory, Page, draw_panels, new_style, text_of
 
 _KINDS = {"encoder": 0, "decoder": 1, "cross": 2}  # attn_attention_kind
@@ -26,17 +26,17 @@ class _Heads:
 class _Run:
     """A model and what it generated: texts of the C library, valid as long as this object."""
 
-    def __init__(self, path=None, text=None, target=None):
+    def __init__(self, path=None, text=None, target=None):  # texts: bytes
         self.source = self.target = self.info = self.results = ffi.NULL
         self.result_count = 0
         if path is None:
             return
         opened, error = ffi.new("attn_model **"), new_error()
-        check(model().attn_model_open(fsencode(path), opened, error), error)
+        check(model().attn_model_open(c_string(path, "path", fsencode), opened, error), error)
         self.model = ffi.gc(opened[0], model().attn_model_free)
         self.info = _new("attn_model_info")
         check(model().attn_model_describe(self.model, self.info, error), error)
-        self.source, self.target = (ffi.NULL if one is None else ffi.new("char[]", one.encode()) for one in (text, target))
+        self.source, self.target = (ffi.NULL if one is None else ffi.new("char[]", one) for one in (text, target))
 
     def generate(self, threads):
         """An encoder-decoder generates greedily unless the target is given; an encoder its labels, if it has any."""
@@ -93,7 +93,7 @@ class AttentionMap(Page):
         run = self._run
         inputs = _new("attn_model_page_input", source=run.source, target=run.target, heads=heads, head_count=count,
                       results=run.results, result_count=run.result_count)
-        page = _new("attn_model_page", name=memory.text(self.name), info=run.info, inputs=inputs, input_count=1)
+        page = _new("attn_model_page", name=memory.text(self.name, "name"), info=run.info, inputs=inputs, input_count=1)
         return text_of(model().attn_model_page_write, page, new_style(self._lang))
 
 
@@ -129,6 +129,8 @@ def _array_of(weights):
 
 def _tokens(given, count, name):
     tokens = list(map(str, range(count) if given is None else given))
+    for token in tokens:
+        c_string(token, name)
     if len(tokens) != count:
         raise AttnError(f"{name} has {len(tokens)} tokens, but weights has {count}", "ATTN_ERR_SHAPE", name)
     return tokens
@@ -165,6 +167,7 @@ def attention_map(weights, tokens=None, key_tokens=None, *, kind=None, name="att
     """
     array = _array_of(weights)
     new_style(lang)
+    c_string(str(name), "name")
     if kind is not None:
         choose(_KINDS, kind, "kind")
     queries = _tokens(tokens, array.shape[2], "tokens")
@@ -208,10 +211,8 @@ def show(path, text=None, *, target=None, threads=0, lang="en") -> AttentionMap:
         The model cannot be read, or does not take these texts.
     """
     new_style(lang)
-    for name, value in (("text", text), ("target", target)):
-        if value is not None and not isinstance(value, str):
-            raise AttnTypeError(f"{name} must be a str, got {type(value).__name__}", "ATTN_ERR_TYPE", name)
     threads = integer(threads, "threads", 0, 1024)
-    run = _Run(path, text, target)
+    texts = [None if value is None else c_string(value, name) for name, value in (("text", text), ("target", target))]
+    run = _Run(path, *texts)
     run.generate(threads)
-    return AttentionMap(Path(path).name, run.visit(threads), lang, run)
+    return AttentionMap(fsencode(Path(path).name).decode("utf-8", "replace"), run.visit(threads), lang, run)

@@ -3,7 +3,7 @@ from html import escape
 
 import numpy as np
 
-from ._core import check, choose, ffi, integer, model, new_error
+from ._core import c_string, check, choose, ffi, integer, model, new_error
 
 _LANGUAGES = {"en": 0, "ja": 1}
 _KINDS = {"matrix": 0, "heat": 1, "image": 3}  # attn_panel_kind
@@ -57,12 +57,12 @@ def new_style(lang="en", precision=4, width=80):
 class Memory(list):
     """What C structures point to: alive as long as this list."""
 
-    def text(self, value):
-        self.append(ffi.new("char[]", value.encode("utf-8", "replace").replace(b"\0", "\N{REPLACEMENT CHARACTER}".encode())))
+    def text(self, value, name="text"):
+        self.append(ffi.new("char[]", c_string(value, name)))
         return self[-1]
 
     def texts(self, values):
-        self.append(ffi.new("const char *[]", [self.text(str(value)) for value in values]))
+        self.append(ffi.new("const char *[]", [self.text(value) for value in values]))
         return self[-1]
 
     def bilingual(self, english, japanese):

@@ -112,6 +112,23 @@ def test_maps_of_arrays(tmp_path):
         assert error.value.argument == name
 
 
+@pytest.mark.parametrize("text, message", [("12\0 May", "a NUL character"), ("12\ud800", "a lone surrogate at index 2")])
+def test_texts_that_c_cannot_read_are_refused(text, message):
+    """No part of a text is dropped; the error names the argument."""
+    square = np.eye(2)
+    for name, call in (("text", lambda: library.show("no model", text)), ("target", lambda: library.show("no model", "a", target=text)),
+                       ("path", lambda: library.show(text)), ("path", lambda: library.Captioner(text)),
+                       ("tokens", lambda: library.attention_map(square, ["a", text])), ("name", lambda: library.attention_map(square, name=text)),
+                       ("key_tokens", lambda: library.attention_map(square, key_tokens=["a", text])),
+                       ("cell", lambda: library.explain(FIRST, cell=text)), ("loss", lambda: library.explain(FIRST, loss=text)),
+                       ("document", lambda: library.check(text))):
+        with pytest.raises(library.AttnError, match=f"^{name} has {message}") as error:
+            call()
+        assert error.value.argument == name
+    with pytest.raises(library.AttnError, match="NUL|binary file|surrogate"):
+        library.check(f"Q = [[1, 2]]\n{text}\n")
+
+
 def test_a_summary_shows_its_numbers():
     """The measures, and the share of each key or group of keys; a group that receives most is 1."""
     rng = np.random.default_rng(3)
