@@ -37,7 +37,7 @@ class Caption(Page):
     def html(self):
         if self._image is None:
             return None  # not of a Captioner
-        view = _image_view(_bytes_of(self._image))
+        view = _image_view(self._image)
         panels = [{"kind": "image", "title": ("image", "画像"), "image": view}]
         for token, weights in zip(self.tokens, () if self.weights is None else self.weights):
             panels.append({"kind": "image", "title": (token, token), "image": view, "values": weights, "first": 1, "smooth": 1,
@@ -148,7 +148,7 @@ class Captioner:
         try:
             text, finished = ffi.string(result.text), result.finished
             fits = result.token_count < self._positions
-            caption = Caption(text.decode("utf-8", "replace"), result.log_prob, [], None, image,
+            caption = Caption(text.decode("utf-8", "replace"), result.log_prob, [], None, _bytes_of(image),
                               0.5 * self.grid_size / self.image_size - 0.5)
         finally:
             model().attn_generation_results_free(result, 1)

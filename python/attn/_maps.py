@@ -74,7 +74,7 @@ class AttentionMap(Page):
     """
 
     def __init__(self, name, groups, lang, run=None):
-        self.name, self._groups, self._lang, self._run = name, groups, lang, run or _Run()
+        self.name, self._groups, self._lang, self._run = name, groups, lang, run
         self.weights = {group.kind: group.weights for group in groups}
 
     def __str__(self):
@@ -90,7 +90,7 @@ class AttentionMap(Page):
                              "keys": len(group.key_tokens), "weights": memory.array(weights, "float *"),
                              "query_tokens": queries, "key_tokens": keys}
                 at += 1
-        run = self._run
+        run = self._run or _Run()
         inputs = _new("attn_model_page_input", source=run.source, target=run.target, heads=heads, head_count=count,
                       results=run.results, result_count=run.result_count)
         page = _new("attn_model_page", name=memory.text(self.name, "name"), info=run.info, inputs=inputs, input_count=1)
@@ -174,7 +174,7 @@ def attention_map(weights, tokens=None, key_tokens=None, *, kind=None, name="att
     if key_tokens is None and array.shape[2] == array.shape[3]:
         key_tokens = tokens
     group = _Heads(kind or _kind_of(array), queries, _tokens(key_tokens, array.shape[3], "key_tokens"))
-    group.weights = {at: array[at] for at in np.ndindex(*array.shape[:2])}
+    group.weights = {at: array[at].copy() for at in np.ndindex(*array.shape[:2])}
     return AttentionMap(str(name), [group], lang)
 
 

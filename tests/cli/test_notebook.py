@@ -90,6 +90,15 @@ def test_what_has_no_page_is_text():
         assert result.html() is None and result._repr_html_() is None
 
 
+def test_a_map_keeps_its_weights():
+    """A buffer that is used for the next text does not change the page."""
+    weights = np.full((2, 3, 3), 1 / 3, np.float32)
+    found = library.attention_map(weights)
+    page = found.html()
+    weights[:] = np.eye(3)
+    assert found.html() == page == pickle.loads(pickle.dumps(found)).html()
+
+
 def test_maps_of_arrays(tmp_path):
     """Layers, heads, kinds and tokens, whatever holds the weights."""
     rng = np.random.default_rng(2)

@@ -2,6 +2,7 @@
 import html
 import json
 import os
+import pickle
 import re
 import struct
 import subprocess
@@ -92,6 +93,16 @@ def test_a_caption_is_shown_with_its_places(path, image):
     assert all(f">{token}</" in page for token in map(html.escape, found.tokens))
     float_page = model(image.astype(np.float32) / 255, max_new_tokens=4).html()
     assert re.findall("<image[^>]*>", float_page)[:1] == re.findall("<image[^>]*>", page)[:1] != []
+
+
+def test_a_caption_keeps_its_image(path, image):
+    """A buffer that is used for the next image does not change the page."""
+    model, pixels = attn.Captioner(path), image.astype(np.float32) / 255
+    for buffer in image, pixels:
+        found = model(buffer, max_new_tokens=4)
+        page = found.html()
+        buffer[:] = 0
+        assert found.html() == page == pickle.loads(pickle.dumps(found)).html()
 
 
 def test_without_attention_there_are_no_weights(tmp_path, image):
