@@ -5,7 +5,7 @@ from typing import Optional
 
 import numpy as np
 
-from ._core import BF16, F32, U8, AttnError, AttnTypeError, c_string, check, ffi, integer, make_view, model, new_error
+from ._core import BF16, F32, U8, AttnError, AttnTypeError, c_string, check, core, ffi, integer, make_view, model, new_error
 from ._pages import Page, draw_panels
 
 
@@ -55,7 +55,7 @@ class _Visits:
 @ffi.callback("int(void *, const attn_attention *)", error=1)
 def _add_head(context, attention):
     visits, (rows, columns) = ffi.from_handle(context), (attention.queries, attention.keys)
-    if attention.kind == model().ATTN_ATTENTION_CROSS:
+    if attention.kind == core.ATTN_ATTENTION_CROSS:
         values = np.frombuffer(ffi.buffer(attention.weights, 4 * rows * columns), np.float32)
         visits.heads.append(values.reshape(rows, columns).astype(np.float64))
         visits.tokens = [ffi.string(attention.query_tokens[n]).decode("utf-8", "replace") for n in range(rows)]

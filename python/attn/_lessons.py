@@ -5,7 +5,7 @@ from functools import partial
 from os import PathLike, fsencode
 from pathlib import Path
 
-from ._core import AttnTypeError, c_string, check as check_status, encoded, ffi, model, new_error
+from ._core import AttnTypeError, c_string, check as check_status, core, encoded, ffi, model, new_error
 from ._pages import Page, new_style, text_of
 
 
@@ -99,7 +99,7 @@ def _check_of(lesson):
 
 # A result keeps no handle, so that it can be copied and pickled: its page reads the document again.
 def _lesson_page(data, name, style):
-    return text_of(model().attn_lesson_draw, _read(data, name), model().ATTN_PICTURE_HTML, new_style(*style))
+    return text_of(model().attn_lesson_draw, _read(data, name), core.ATTN_PICTURE_HTML, new_style(*style))
 
 
 def _check_page(data, name, style):

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ._core import AttnError, AttnTypeError, c_string, check, choose, ffi, integer, is_torch, model, new_error
+from ._core import AttnError, AttnTypeError, c_string, check, choose, core, ffi, integer, is_torch, model, new_error
 from ._pages import Memory, Page, draw_panels, new_style, text_of
 
-_KINDS = {"encoder": 0, "decoder": 1, "cross": 2}  # attn_attention_kind
+_KINDS = {"encoder": core.ATTN_ATTENTION_ENCODER, "decoder": core.ATTN_ATTENTION_DECODER,
+          "cross": core.ATTN_ATTENTION_CROSS}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
 _PRINTED_CELLS = 400  # of a map in str(): those with numbers
 
 
@@ -180,7 +182,7 @@ def attention_map(weights, tokens=None, key_tokens=None, *, kind=None, name="att
 
 @ffi.callback("int(void *, const attn_attention *)", error=1)
 def _add_head(context, a):
-    groups, kind = ffi.from_handle(context), list(_KINDS)[a.kind]
+    groups, kind = ffi.from_handle(context), _NAMES[a.kind]
     if kind not in groups:
         groups[kind] = _Heads(kind, *([ffi.string(tokens[n]).decode("utf-8", "replace") for n in range(count)]
                                       for tokens, count in ((a.query_tokens, a.queries), (a.key_tokens, a.keys))))

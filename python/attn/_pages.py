@@ -3,11 +3,11 @@ from html import escape
 
 import numpy as np
 
-from ._core import c_string, check, choose, ffi, integer, model, new_error
+from ._core import c_string, check, choose, core, ffi, integer, model, new_error
 
-_LANGUAGES = {"en": 0, "ja": 1}
-_KINDS = {"matrix": 0, "heat": 1, "image": 3}  # attn_panel_kind
-_FORMATS = {"text": 0, "html": 2}              # attn_picture_format
+_LANGUAGES = {"en": core.ATTN_LANGUAGE_ENGLISH, "ja": core.ATTN_LANGUAGE_JAPANESE}
+_KINDS = {"matrix": core.ATTN_PANEL_MATRIX, "heat": core.ATTN_PANEL_HEAT, "image": core.ATTN_PANEL_IMAGE}
+_FORMATS = {"text": core.ATTN_PICTURE_TEXT, "html": core.ATTN_PICTURE_HTML}
 
 # A document of its own, with an opaque origin: its ids, styles and scripts meet no others, and nothing in it reaches the notebook.
 _FRAME = ('<iframe title="attn" sandbox="allow-scripts" style="width:100%;height:32rem;resize:vertical;overflow:auto;'

@@ -5,7 +5,7 @@ from typing import Any, Optional
 from ._core import AttnError, check, choose, core, empty_like, ffi, new_error
 from ._sdpa import Gradients, _Descriptor, _allocate_wanted, _forward, _gradients_struct
 
-_KINDS = {"dot": 0, "general": 1, "additive": 2}
+_KINDS = {"dot": core.ATTN_SCORE_DOT, "general": core.ATTN_SCORE_GENERAL, "additive": core.ATTN_SCORE_ADDITIVE}
 _PARAMETERS = {"dot": "", "general": "w", "additive": "wua"}
 
 
