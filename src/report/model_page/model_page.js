@@ -24,7 +24,9 @@ function drawThumb(canvas, k, levels) {
   context.putImageData(image, 0, 0)
 }
 
+// Nothing before the weights are loaded: build draws them then.
 function drawThumbs() {
+  if (!kind().levels) return
   const buttons = [...the('grid').querySelectorAll('button')], k = kind(), mine = ++drawing
   const step = () => {
     const start = performance.now()
@@ -152,7 +154,9 @@ function moveInKinds(event) {
 
 // ---- Selection ----
 
+// Nothing while the weights of a choice are loaded: select draws it then.
 function drawView() {
+  if (!current()) return
   const now = view(), k = kind(), isCross = k.kind === 2
   for (const name of views) {
     the(name).hidden = name !== now
@@ -169,6 +173,7 @@ function drawView() {
 }
 
 function drawPointed() {
+  if (!current()) return
   if (view() === 'lines') drawLines()
   drawBands()
   drawDetail()
@@ -288,11 +293,11 @@ the('kinds').addEventListener('keydown', moveInKinds)
 the('input').addEventListener('change', () => select({input: Number(the('input').value)}))
 the('zoom').addEventListener('input', () => { cell = Number(the('zoom').value); sizeCells() })
 the('fit').addEventListener('click', () => { cell = fitCell(1); sizeCells() })
-the('threshold').addEventListener('input', drawLines)
+the('threshold').addEventListener('input', drawPointed)
 the('absolute').addEventListener('change', drawView)
 for (const name of views) the(`view-${name}`).addEventListener('change', drawView)
 for (const one of document.getElementsByName('language')) one.addEventListener('change', () => { markThumbs(); announce() })
-dark.addEventListener('change', () => { readColors(); drawLegend(); drawThumbs(); drawView() })
+dark.addEventListener('change', () => { readColors(); drawLegend(); if (built) { drawThumbs(); drawView() } })
 addEventListener('resize', () => { if (built) { measureRoom(); drawView() } })
 addEventListener('hashchange', () => { const to = recalled(); if (to) select(to) })
 
