@@ -72,6 +72,21 @@ def table(view):
     return [row[0] for row in cells[1:]], cells[0][1:], np.array(weights)
 
 
+def test_the_page_shows_the_choice_before_until_the_weights_are_loaded(view, page):
+    """What is drawn meanwhile finds its weights; of several choices the last one is shown."""
+    shown_before, shown_after = view(page).evaluate("""async () => {
+        chooseQuery(0, null)
+        const before = [state.layer, state.head]
+        kind().levels = undefined
+        select({layer: 1, head: 1}), announce(), drawView()
+        const last = select({head: 2}), meanwhile = [state.layer, state.head]
+        announce(), drawView()
+        await last
+        return [String(before) === String(meanwhile), [state.layer, state.head, state.query]]
+    }""")
+    assert shown_before and shown_after == [1, 2, 0]
+
+
 def stated(view):
     return float(re.search(r"at most (\S+)\. ", shown(view, "#accuracy"))[1])
 

@@ -154,9 +154,8 @@ function moveInKinds(event) {
 
 // ---- Selection ----
 
-// Nothing while the weights of a choice are loaded: select draws it then.
 function drawView() {
-  if (!current()) return
+  if (!built) return // the first weights are being loaded
   const now = view(), k = kind(), isCross = k.kind === 2
   for (const name of views) {
     the(name).hidden = name !== now
@@ -173,7 +172,6 @@ function drawView() {
 }
 
 function drawPointed() {
-  if (!current()) return
   if (view() === 'lines') drawLines()
   drawBands()
   drawDetail()
@@ -217,13 +215,21 @@ function build() {
   load(state.input, kind()).then(drawThumbs)
 }
 
+// The state after a change.
+function changed(from, change) {
+  const isOther = ('input' in change && change.input !== from.input) || ('kind' in change && change.kind !== from.kind)
+  const to = {...from, ...isOther ? {query: null, key: null} : {}, ...change}
+  to.kind = Math.min(to.kind, data.inputs[to.input].kinds.length - 1)
+  return to
+}
+
+let wanted = null // the state whose weights are being loaded; until then the page shows the one before
 async function select(change) {
-  if (('input' in change && change.input !== state.input) || ('kind' in change && change.kind !== state.kind))
-    Object.assign(state, {query: null, key: null})
-  Object.assign(state, change)
-  state.kind = Math.min(state.kind, input().kinds.length - 1)
-  pointed = null
-  if (!levelsOf(kind(), state.layer, state.head)) await load(state.input, kind())
+  const next = wanted = changed(wanted || state, change), k = data.inputs[next.input].kinds[next.kind]
+  if (!levelsOf(k, next.layer, next.head)) await load(next.input, k)
+  if (next !== wanted) return // a later choice includes this one
+  wanted = pointed = null
+  Object.assign(state, next)
   settle()
   if (built !== `${state.input} ${state.kind}`) build()
   markKinds(), markThumbs(), drawView(), announce(), remember()
@@ -293,11 +299,11 @@ the('kinds').addEventListener('keydown', moveInKinds)
 the('input').addEventListener('change', () => select({input: Number(the('input').value)}))
 the('zoom').addEventListener('input', () => { cell = Number(the('zoom').value); sizeCells() })
 the('fit').addEventListener('click', () => { cell = fitCell(1); sizeCells() })
-the('threshold').addEventListener('input', drawPointed)
+the('threshold').addEventListener('input', drawLines)
 the('absolute').addEventListener('change', drawView)
 for (const name of views) the(`view-${name}`).addEventListener('change', drawView)
 for (const one of document.getElementsByName('language')) one.addEventListener('change', () => { markThumbs(); announce() })
-dark.addEventListener('change', () => { readColors(); drawLegend(); if (built) { drawThumbs(); drawView() } })
+dark.addEventListener('change', () => { readColors(); drawLegend(); drawThumbs(); drawView() })
 addEventListener('resize', () => { if (built) { measureRoom(); drawView() } })
 addEventListener('hashchange', () => { const to = recalled(); if (to) select(to) })
 
