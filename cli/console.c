@@ -255,6 +255,13 @@ static attn_status read_bytes(const char *path, char **text, size_t *length, att
   return status;
 }
 
+char *attn_cli_join_path(const char *folder, const char *name) {
+  const size_t bytes = strlen(folder) + strlen(name) + 2;
+  char *path = malloc(bytes);
+  if (path) snprintf(path, bytes, "%s/%s", folder, name);
+  return path;
+}
+
 attn_status attn_cli_make_temporary_folder(char *path, size_t size, const char *name,
                                            attn_error *err) {
   const char *parent = getenv("TMPDIR");

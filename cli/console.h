@@ -96,6 +96,9 @@ int attn_cli_parse_style(const char *command, const struct attn_cli_style_option
 /* The column, from 1 and in characters, of byte `at` of a line. */
 int64_t attn_cli_column(const char *line, size_t at);
 
+/* "FOLDER/NAME", to be freed; NULL: no memory. */
+char *attn_cli_join_path(const char *folder, const char *name);
+
 /* Creates a folder of a new name in $TMPDIR, or /tmp: "/tmp/NAME-Xy3aB9". *path is empty on
  * failure. */
 attn_status attn_cli_make_temporary_folder(char *path, size_t size, const char *name,

@@ -9,14 +9,6 @@
 #include "console.h"
 #include "picture_files.h"
 
-/* "folder/name"; NULL: no memory. */
-static char *path_of(const struct attn_cli_page_folder *f, const char *name) {
-  const size_t bytes = strlen(f->temporary) + strlen(name) + 2;
-  char *path = malloc(bytes);
-  if (path) snprintf(path, bytes, "%s/%s", f->temporary, name);
-  return path;
-}
-
 attn_status attn_cli_page_folder_begin(struct attn_cli_page_folder *f, const char *path,
                                        attn_error *err) {
   struct stat info;
@@ -54,7 +46,7 @@ attn_status attn_cli_page_folder_add(struct attn_cli_page_folder *f, const char 
                                      const void *data, attn_error *err) {
   struct attn_cli_buffer buffer = {NULL, 0, 0, 0};
   const attn_sink sink = attn_cli_buffer_sink(&buffer);
-  char *path = path_of(f, name);
+  char *path = attn_cli_join_path(f->temporary, name);
   attn_status status = path ? keep_name(f, name, err) : attn_cli_no_memory(err);
   if (!status) status = draw(data, &sink, err);
   if (buffer.failed) status = attn_cli_no_memory(err);
@@ -71,7 +63,7 @@ attn_status attn_cli_page_folder_finish(struct attn_cli_page_folder *f, attn_err
 }
 
 static void remove_page(const struct attn_cli_page_folder *f, const char *name) {
-  char *path = path_of(f, name);
+  char *path = attn_cli_join_path(f->temporary, name);
   if (path) unlink(path);
   free(path);
 }

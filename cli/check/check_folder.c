@@ -8,14 +8,6 @@
 
 #include "console.h"
 
-/* "folder/name"; NULL: no memory. */
-static char *joined(const char *folder, const char *name) {
-  size_t bytes = strlen(folder) + strlen(name) + 2;
-  char *path = malloc(bytes);
-  if (path) snprintf(path, bytes, "%s/%s", folder, name);
-  return path;
-}
-
 /* ---- The documents of a folder ---- */
 
 static int is_document(const char *name) {
@@ -48,7 +40,8 @@ static attn_status add_folder(struct attn_cli_documents *list, const char *folde
   attn_status status = ATTN_OK;
   if (!d) return attn_cli_fail_file(err, folder, "cannot open the folder");
   for (struct dirent *one; !status && (one = readdir(d));)
-    if (is_document(one->d_name)) status = add_path(list, joined(folder, one->d_name), err);
+    if (is_document(one->d_name))
+      status = add_path(list, attn_cli_join_path(folder, one->d_name), err);
   closedir(d);
   if (!status && list->count == first)
     return attn_cli_fail(err, ATTN_ERR_FILE,

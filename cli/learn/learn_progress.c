@@ -12,22 +12,15 @@ static const char header[] = "attn learn 1\n";
 
 /* ---- Where the file is ---- */
 
-static char *joined(const char *folder, const char *name) {
-  const size_t bytes = strlen(folder) + strlen(name) + 1;
-  char *path = malloc(bytes);
-  if (path) snprintf(path, bytes, "%s%s", folder, name);
-  return path;
-}
-
 /* The XDG base directory specification ignores relative paths. */
 static attn_status find_path(const char *path, char **to, attn_error *err) {
   const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
   if (path)
-    *to = joined(path, "");
+    *to = strdup(path);
   else if (state && *state == '/')
-    *to = joined(state, "/attn/learn.tsv");
+    *to = attn_cli_join_path(state, "attn/learn.tsv");
   else if (home && *home == '/')
-    *to = joined(home, "/.local/state/attn/learn.tsv");
+    *to = attn_cli_join_path(home, ".local/state/attn/learn.tsv");
   else
     return attn_cli_fail(err, ATTN_ERR_ARGUMENT,
                          "HOME is not set; name a file with --progress FILE");
@@ -36,7 +29,7 @@ static attn_status find_path(const char *path, char **to, attn_error *err) {
 
 /* Creates the folders of a path. */
 static attn_status make_folders(const char *path, attn_error *err) {
-  char *folder = joined(path, "");
+  char *folder = strdup(path);
   attn_status status = ATTN_OK;
   if (!folder) return attn_cli_no_memory(err);
   for (char *slash = strchr(folder + 1, '/'); slash && !status; slash = strchr(slash + 1, '/')) {
