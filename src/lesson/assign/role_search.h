@@ -39,6 +39,7 @@ struct attn_candidate {
 
 /* hints.c */
 int attn_mentions_causal(struct attn_scan *scan, const char *text);
+int attn_mentions_causal_above(struct attn_scan *scan, int line); /* in the lines before it */
 int attn_denies_mask(struct attn_scan *scan, const char *text);
 int attn_mentions_columns(struct attn_scan *scan);      /* softmax is taken down the columns */
 int attn_is_mask_table(const struct attn_candidate *c); /* a table of 1 and 0 called a mask */

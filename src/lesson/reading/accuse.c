@@ -186,14 +186,6 @@ static int forgets_stated_mask(struct attn_scan *scan, const struct attn_roles *
          attn_occurs(scan->patterns, CAUSAL_MASK, name);
 }
 
-/* What is written above a line. NULL: no memory. */
-static const char *text_above(struct attn_scan *scan, int line) {
-  const char *end = scan->text;
-  for (int n = 1; n < line && end; n++) end = strchr(end, '\n') ? strchr(end, '\n') + 1 : NULL;
-  size_t bytes = end ? (size_t)(end - scan->text) : strlen(scan->text);
-  return attn_pool_text(scan->pool, scan->text, bytes);
-}
-
 int attn_forgets_mask(struct attn_scan *scan, const struct attn_reading *reading, int example) {
   int line = 0;
   for (int n = 0; n < reading->placements; n++) {
@@ -202,9 +194,7 @@ int attn_forgets_mask(struct attn_scan *scan, const struct attn_reading *reading
     if (p->example == example && sees_all(&reading->example[example]->head[p->head], p))
       line = scan->block[p->block].line;
   }
-  if (!line || !states_causal(scan, scan->text)) return 0;
-  const char *above = text_above(scan, line);
-  return above && attn_mentions_causal(scan, above);
+  return line && states_causal(scan, scan->text) && attn_mentions_causal_above(scan, line);
 }
 
 enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_priors *priors,

@@ -17,7 +17,8 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
                                  int *cause);
 /* Does the document say that nothing is divided? */
 int attn_denies_scale(struct attn_scan *scan);
-/* Does the document mention a causal mask, and nothing in it is masked? */
+/* Is a causal mask mentioned above the weights of an example, and nothing in the document masked?
+ */
 int attn_forgets_mask(struct attn_scan *scan, const struct attn_reading *reading, int example);
 /* The relation that should have been used, or the placement's own. NULL: no memory. */
 const struct attn_relation *attn_right_relation(struct attn_scan *scan, struct attn_relations *r,
