@@ -144,7 +144,7 @@ int attn_judged_fits(const struct attn_judged *j, size_t n, double value) {
 }
 
 /* Can the printed number, unrounded, be in the interval? An integer among decimals has theirs. */
-static int meets(const struct attn_judged *j, const attn_cell *cell, double lo, double hi) {
+static int may_be_in(const struct attn_judged *j, const attn_cell *cell, double lo, double hi) {
   double slack = slack_of(cell->value), from = cell->lo, to = cell->hi;
   if (isinf(cell->value)) return cell->value >= lo && cell->value <= hi;
   if (cell->kind == ATTN_CELL_NUMBER && cell->decimals == 0 && j->decimals > 0)
@@ -275,8 +275,8 @@ static int judge_cell(const struct attn_judged *j, const attn_cell *cell, unsign
                       const double right[2], const double author[2]) {
   if (explained & 1) return ATTN_JUDGED_OK;
   if (explained & 2) return ATTN_JUDGED_CARRIED;
-  if (meets(j, cell, right[0], right[1])) return ATTN_JUDGED_DOUBTFUL;
-  if (meets(j, cell, author[0], author[1]))
+  if (may_be_in(j, cell, right[0], right[1])) return ATTN_JUDGED_DOUBTFUL;
+  if (may_be_in(j, cell, author[0], author[1]))
     return j->tainted ? ATTN_JUDGED_CARRIED : ATTN_JUDGED_DOUBTFUL;
   return ATTN_JUDGED_WRONG;
 }

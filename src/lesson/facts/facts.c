@@ -264,7 +264,7 @@ static int add_cells(struct attn_fact_reader *r, struct attn_fact *f, int at) {
   return 1;
 }
 
-/* What stands in front of a number, with its index: w1 of "w1 0.3"; -1: nothing since the number
+/* The words in front of a number, with their index: w1 of "w1 0.3"; -1: nothing since the number
  * before it. */
 static int word_before(struct attn_fact_reader *r, int at) {
   int end = at, begin;
