@@ -24,6 +24,8 @@ static const char help[] =
     "  --top-k K           sample from the K most likely tokens [0: all]\n"
     "  --top-p P           sample from the most likely tokens of total probability P [0: all]\n"
     "  --seed N            of sampling [0]\n"
+    "  --target-prefix TEXT   the target of each TEXT begins with this; what follows is\n"
+    "                      generated. For models with an encoder and a Transformer decoder\n"
     "  --max-new-tokens N  tokens, with the end token [0: a folder's limit, or the positions of\n"
     "                      the model]\n"
     "  --precision P       float32 or bf16: half the bytes of the weights [float32]\n"
@@ -37,12 +39,14 @@ static const char help[] =
     "examples:\n"
     "  attn generate dates.safetensors '平成三年五月十二日' '12 May 1991'\n"
     "  attn generate dates.safetensors 'May 12' --num-beams 4 --num-return-sequences 4\n"
+    "  attn generate questions.safetensors '私 は 友達 と 映画 を 見た 。' \\\n"
+    "    --target-prefix '誰 と 見た の ？'\n"
     "  cut -f1 pairs.tsv | attn generate mine.safetensors --batch-size 16\n";
 
 struct generate_options {
   attn_generation_config config;
   int64_t num_beams, num_return_sequences, top_k, threads, seed, batch_size;
-  const char *precision;
+  const char *precision, *target_prefix;
   int json, help;
 };
 
@@ -75,6 +79,19 @@ static void print_text(const attn_generation_result *results, int64_t count) {
   }
 }
 
+static attn_status run_model(const attn_model *model, const struct generate_options *o,
+                             const char *const *sources, int64_t count,
+                             attn_generation_result *results, attn_error *err) {
+  attn_generation_config config = o->config;
+  const char **prefixes = calloc((size_t)count + 1, sizeof *prefixes);
+  if (!prefixes) return attn_cli_no_memory(err);
+  for (int64_t n = 0; n < count; n++) prefixes[n] = o->target_prefix;
+  if (o->target_prefix) config.target_prefixes = prefixes;
+  attn_status status = attn_model_generate(model, sources, count, &config, results, err);
+  free(prefixes);
+  return status;
+}
+
 /* Prints the results unless dry_run. */
 static attn_status generate(const attn_model *model, const struct generate_options *o,
                             const char *const *sources, int64_t count, int dry_run,
@@ -83,7 +100,7 @@ static attn_status generate(const attn_model *model, const struct generate_optio
   attn_generation_result *results = calloc((size_t)(count * each) + 1, sizeof *results);
   if (!results) return attn_cli_no_memory(err);
   results->struct_size = sizeof *results;
-  attn_status status = attn_model_generate(model, sources, count, &o->config, results, err);
+  attn_status status = run_model(model, o, sources, count, results, err);
   for (int64_t n = 0; n < count && !status && !dry_run; n++)
     if (o->json)
       print_json(model, sources[n], results + n * each, each);
@@ -246,6 +263,7 @@ int attn_cmd_generate(int argc, char **argv) {
       {"--top-k", OPTION_INT, &o.top_k, NULL},
       {"--top-p", OPTION_DOUBLE, &o.config.top_p, NULL},
       {"--seed", OPTION_INT, &o.seed, NULL},
+      {"--target-prefix", OPTION_TEXT, &o.target_prefix, NULL},
       {"--max-new-tokens", OPTION_INT, &o.config.max_new_tokens, NULL},
       {"--threads", OPTION_INT, &o.threads, NULL},
       {"--batch-size", OPTION_INT, &o.batch_size, NULL},
@@ -259,6 +277,7 @@ int attn_cmd_generate(int argc, char **argv) {
   if (set_config(&o)) return EXIT_TROUBLE;
   if (attn_model_open(argv[1], &model, &err))
     return attn_cli_report_error("generate", argv[1], &err);
+  if (o.target_prefix) attn_cli_warn_unknown_tokens("--target-prefix", 0, model, o.target_prefix);
   int result = operands > 1 ? generate_from_operands(model, &o, operands - 1, argv + 2)
                             : generate_from_stdin(model, &o);
   attn_model_free(model);

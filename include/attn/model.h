@@ -162,6 +162,9 @@ typedef struct attn_generation_config {
                                    weights and inputs rounded to bf16 and sum in float32, which
                                    halves memory traffic. On CPUs without bf16 instructions this is
                                    faster for few rows and slower for many */
+  const char *const *target_prefixes; /* of an encoder-decoder with a Transformer decoder: one text
+                                   for each source, with which its target begins; the result is
+                                   what follows. Tokenized apart from it. NULL: none */
 } attn_generation_config;
 
 #ifdef __cplusplus

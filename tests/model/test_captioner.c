@@ -1,6 +1,6 @@
 /* Models of images: a step over states or caches gives the logits of the whole pass, whatever other
- * slots do; a caption does not depend on the images and captions in the same batch; the weights of
- * the alignment sum to 1, and are those of the whole pass.
+ * slots do; a caption does not depend on the images and captions in the same batch, and continues
+ * its prefix; the weights of the alignment sum to 1, and are those of the whole pass.
  *
  *     test_captioner [SEED] */
 #include <math.h>
@@ -16,6 +16,7 @@
 #include "bf16.h"
 #include "decoder.h"
 #include "random.h"
+#include "token_search.h"
 #include "trace.h"
 
 enum {
@@ -224,6 +225,37 @@ static void a_caption_does_not_depend_on_its_neighbours(void **state) {
   }
 }
 
+/* A Transformer decoder continues a prefix. A recurrent one reads no token but the first. */
+static void captions_continue_their_prefixes(void **state) {
+  enum { BEGIN = 1, TOKENS = 4 };
+  static const int64_t ends[IMAGES + 1] = {0, 2, 2, 4};
+  (void)state;
+  for (int v = 0; v < VARIANTS; v++) {
+    int32_t tokens[TOKENS] = {3, 4, 5, 6}, out[IMAGES * LENGTH];
+    int64_t counts[IMAGES];
+    float log_probs[IMAGES * LENGTH];
+    attn_error err = {.argument = ""};
+    open_network(variants[v]);
+    const struct attn_token_batch prefixes = {
+        .n = TOKENS, .sequences = IMAGES, .tokens = tokens, .starts = ends};
+    const struct attn_search_config how = {
+        .max_new_tokens = 1, .bos = BEGIN, .eos = -1, .prefixes = &prefixes};
+    const struct attn_search_results found = {
+        .tokens = out, .token_counts = counts, .log_probs = log_probs};
+    attn_status status = attn_search_run(network, &images, &how, &found, &err);
+    const int is_recurrent = network->config.decoder_type != ATTN_TRANSFORMER_DECODER;
+    assert_int_equal(status, is_recurrent ? ATTN_ERR_ARGUMENT : ATTN_OK);
+    assert_string_equal(err.argument, is_recurrent ? "target_prefixes" : "");
+    for (int64_t n = 0; n < IMAGES && !is_recurrent; n++) {
+      const int32_t read[3] = {BEGIN, tokens[ends[n]], tokens[ends[n] + 1]};
+      const int64_t count = 1 + ends[n + 1] - ends[n];
+      const float *logits = whole(read, count, n) + (count - 1) * WORDS;
+      for (int w = 0; w < WORDS; w++) assert_true(logits[w] <= logits[out[n]] + 1e-4f);
+    }
+    close_network();
+  }
+}
+
 /* ---- The trace ---- */
 
 static int visits;
@@ -268,6 +300,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup_teardown(steps_equal_the_whole_pass, begin, end),
       cmocka_unit_test_setup_teardown(a_full_slot_refuses_a_token, begin, end),
       cmocka_unit_test_setup_teardown(a_caption_does_not_depend_on_its_neighbours, begin, end),
+      cmocka_unit_test_setup_teardown(captions_continue_their_prefixes, begin, end),
       cmocka_unit_test_setup_teardown(weights_sum_to_1, begin, end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

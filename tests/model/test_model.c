@@ -182,6 +182,30 @@ static void results_describe_themselves(void **state) {
   attn_model_free(m);
 }
 
+/* What greedy search generates after the beginning of its own output is the rest of it. */
+static void a_target_continues_its_prefix(void **state) {
+  (void)state;
+  attn_model *m = open_model();
+  attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
+  attn_generation_result all[TEXTS] = {ATTN_GENERATION_RESULT_INIT},
+                         rest[TEXTS] = {ATTN_GENERATION_RESULT_INIT};
+  char prefix[TEXTS][4];
+  const char *prefixes[TEXTS];
+  how.max_new_tokens = 12;
+  assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, all, NULL), ATTN_OK);
+  for (int n = 0; n < TEXTS; n++)
+    snprintf(prefix[n], sizeof prefix[n], "%.*s", n % 4, all[n].text), prefixes[n] = prefix[n];
+  how.target_prefixes = prefixes;
+  assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, rest, NULL), ATTN_OK);
+  for (int n = 0; n < TEXTS; n++) {
+    const char *expected = all[n].text + strlen(prefixes[n]);
+    assert_int_equal(strncmp(rest[n].text, expected, strlen(expected)), 0);
+    if (all[n].finished) assert_string_equal(rest[n].text, expected);
+  }
+  attn_generation_results_free(all, TEXTS), attn_generation_results_free(rest, TEXTS);
+  attn_model_free(m);
+}
+
 /* A model trained on "source<TAB>target" continues after source and tab. */
 static void a_decoder_continues_its_prompt(void **state) {
   (void)state;
@@ -200,6 +224,9 @@ static void a_decoder_continues_its_prompt(void **state) {
     attn_generation_results_free(&one, 1);
   }
   attn_generation_results_free(replies, 3);
+  attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
+  how.target_prefixes = asked;
+  assert_int_equal(attn_model_generate(m, asked, 3, &how, replies, NULL), ATTN_ERR_ARGUMENT);
   attn_evaluation card = ATTN_EVALUATION_INIT;
   assert_int_equal(attn_model_evaluate(m, "addition", 5, 1, 1, NULL, NULL, &card, NULL), ATTN_OK);
   assert_true(card.examples == 5 && card.exact_matches >= 0 && card.exact_matches <= 5);
@@ -289,6 +316,8 @@ static void rejects_invalid_options(void **state) {
   REFUSED(ARGUMENT, "", how.temperature = (double)NAN);
   REFUSED(ARGUMENT, "", how.top_p = 2, how.temperature = 1);
   REFUSED(ARGUMENT, "", how.length_penalty = (double)INFINITY);
+  REFUSED(ARGUMENT, "99 tokens", how.target_prefixes = (const char *[]){"", longer});
+  REFUSED(FORMAT, "UTF-8", how.target_prefixes = (const char *[]){"\xff", ""});
   REFUSED(INTERRUPTED, "", how.progress = stop);
   assert_int_equal(attn_model_generate(m, NULL, 0, NULL, NULL, NULL), ATTN_OK);
   attn_model_info facts = {.struct_size = 1};
@@ -520,6 +549,7 @@ int main(int argc, char **argv) {
       TEST(info_describes_the_training, with_encoder),
       TEST(info_describes_the_training, encoder_alone),
       TEST(results_describe_themselves, with_encoder),
+      TEST(a_target_continues_its_prefix, with_encoder),
       TEST(a_decoder_continues_its_prompt, alone),
       TEST(a_result_depends_only_on_its_source, encoder_alone),
       TEST(results_describe_themselves, encoder_alone),

@@ -29,10 +29,16 @@ static double penalty(double alpha, int64_t steps) {
   return pow(rule ? (double)steps : (5.0 + (double)steps) / 6, alpha);
 }
 
-/* BEGIN, the source if there is no encoder, then the tokens. Returns how many precede them. */
+static const struct attn_token_batch *prefixes; /* of targets; NULL: none */
+
+/* BEGIN, the source if there is no encoder or else the prefix, then the tokens. Returns how many
+ * precede them. */
 static int64_t put_before(int32_t *read, int64_t of) {
   int64_t n = 1;
   read[0] = BEGIN;
+  for (int64_t t = prefixes ? prefixes->starts[of] : 0; prefixes && t < prefixes->starts[of + 1];
+       t++)
+    read[n++] = prefixes->tokens[t];
   for (int64_t t = source_starts[of];
        network->config.kind == ATTN_DECODER && t < source_starts[of + 1]; t++)
     read[n++] = source_tokens[t];
@@ -394,6 +400,78 @@ static void long_prompts_are_read_in_passes(void **state) {
   close_network();
 }
 
+/* ---- Target prefixes ---- */
+
+enum { PREFIX_TOKENS = 12 };
+static int32_t prefix_tokens[PREFIX_TOKENS], prefixes_with_begin[PREFIX_TOKENS + SOURCES];
+static const int64_t prefix_starts[SOURCES + 1] = {0, 5, 5, 12},
+                     starts_with_begin[SOURCES + 1] = {0, 6, 7, 15};
+static const struct attn_token_batch without_begin = {.n = PREFIX_TOKENS,
+                                                      .sequences = SOURCES,
+                                                      .tokens = prefix_tokens,
+                                                      .starts = prefix_starts},
+                                     with_begin = {.n = PREFIX_TOKENS + SOURCES,
+                                                   .sequences = SOURCES,
+                                                   .tokens = prefixes_with_begin,
+                                                   .starts = starts_with_begin};
+
+static void draw_prefixes(void) {
+  for (int s = 0, n = 0; s < SOURCES; s++) {
+    prefixes_with_begin[n++] = BEGIN;
+    for (int64_t t = prefix_starts[s]; t < prefix_starts[s + 1]; t++)
+      prefixes_with_begin[n++] = prefix_tokens[t] = (int32_t)below(WORDS);
+  }
+}
+
+/* A prefix is read and not generated: results continue it, with the scores of the whole pass. An
+ * empty one changes no bit. The begin token may be a part of it. */
+static void results_continue_their_prefixes(void **state) {
+  (void)state;
+  static struct search_output f, g;
+  for (int variant = 0; variant < VARIANTS; variant++) {
+    open_network(variants[variant], WORDS, 5);
+    draw_prefixes();
+    for (int way = 0; way < WAYS && network->config.kind == ATTN_ENCODER_DECODER; way++) {
+      struct attn_search_config how = ways[way];
+      int64_t best = how.num_return_sequences ? how.num_return_sequences : 1;
+      how.batch_size = 1 + below(SOURCES);
+      how.prefixes = prefixes = &without_begin, search(&source, &how, &f);
+      for (int64_t n = 0; n < SOURCES * best; n++) hold(&how, &f, n / best, n % best);
+      how.bos = -1, how.prefixes = &with_begin, search(&source, &how, &g);
+      assert_memory_equal(&f, &g, sizeof f);
+      how.bos = BEGIN, how.batch_size = 1, how.prefixes = &without_begin;
+      search(&source, &how, &f);
+      how.prefixes = prefixes = NULL, search(&source, &how, &g);
+      assert_memory_equal(f.tokens + best * MOST, g.tokens + best * MOST, (size_t)(best * MOST) * 4);
+      assert_memory_equal(f.scores + best, g.scores + best, (size_t)best * 8);
+    }
+    close_network();
+  }
+}
+
+static void invalid_prefixes_are_refused(void **state) {
+  (void)state;
+  static const int64_t too_long[SOURCES + 1] = {0, LENGTH, LENGTH, LENGTH};
+  static int32_t many[LENGTH];
+  struct attn_search_config how = ways[0];
+  struct attn_token_batch given = without_begin;
+  open_network("", WORDS, 5);
+  draw_prefixes();
+  how.prefixes = &given, given.sequences = 2, given.n = 5;
+  expect_refused(&source, &how, ATTN_ERR_ARGUMENT, "target_prefixes");
+  given = (struct attn_token_batch){
+      .n = LENGTH, .sequences = SOURCES, .tokens = many, .starts = too_long};
+  expect_refused(&source, &how, ATTN_ERR_ARGUMENT, "target_prefixes");
+  given = without_begin, prefix_tokens[3] = WORDS;
+  expect_refused(&source, &how, ATTN_ERR_ARGUMENT, "target_prefixes");
+  prefix_tokens[3] = 0, how.bos = -1; /* source 1 has an empty one */
+  expect_refused(&source, &how, ATTN_ERR_ARGUMENT, "target_prefixes");
+  close_network();
+  open_network("\"kind\": \"decoder\"", WORDS, 5);
+  how.bos = BEGIN, expect_refused(&source, &how, ATTN_ERR_ARGUMENT, "target_prefixes");
+  close_network();
+}
+
 static void threads_change_no_bit(void **state) {
   (void)state;
   static struct search_output one, many;
@@ -625,6 +703,8 @@ int main(int argc, char **argv) {
                                      TEST(a_narrow_beam_matches_its_definition),
                                      TEST(other_sources_change_no_bit),
                                      TEST(long_prompts_are_read_in_passes),
+                                     TEST(results_continue_their_prefixes),
+                                     TEST(invalid_prefixes_are_refused),
                                      TEST(threads_change_no_bit),
                                      TEST(batched_results_have_their_scores),
                                      TEST(ties_keep_the_first),

@@ -81,14 +81,16 @@ def spell(ids):
     return " ".join(f"w{n}" for n in ids)
 
 
-def said(model, ids, **how):
+def said(model, ids, prefix=(), **how):
     """Returns the tokens that transformers generates, without special ones, and the number of steps."""
     marian = model.config.is_encoder_decoder
     read = torch.tensor([ids + [END] if marian else ids])
+    if prefix:
+        how["decoder_input_ids"] = torch.tensor([[PAD, *prefix]])
     if "max_new_tokens" not in how and model.generation_config.max_length is None and model.generation_config.max_new_tokens is None:
         how["max_length"] = LENGTH + 1  # attn generates up to the last position, transformers up to 20 tokens by default
     out = model.generate(read, do_sample=False, return_dict_in_generate=True, output_scores=True, **how)
-    rows = out.sequences[:, 1 if marian else read.shape[1]:]
+    rows = out.sequences[:, 1 + len(prefix) if marian else read.shape[1]:]
     scores = out.sequences_scores.tolist() if "sequences_scores" in out else None
     return [[n for n in row.tolist() if n >= FIRST] for row in rows], scores
 
@@ -125,6 +127,21 @@ def test_generation_matches(family, settings, rng, tmp_path):
             if scores:
                 assert np.allclose([r["score"] for r in ours], scores, rtol=1e-4), (beams, ids)
     assert lengths
+
+
+@pytest.mark.parametrize("settings", ["as they are", "a length", "new tokens", "long ones preferred", "beams of its own"])
+def test_target_prefixes_match(settings, rng, tmp_path):
+    """A target prefix is transformers' decoder_input_ids, after the token that starts each target."""
+    model = build("marian", tmp_path, **SETTINGS[settings])
+    exact, compared = copy.deepcopy(model).double(), 0
+    for ids, prefix in [(some_text(rng), some_text(rng, 5)) for _ in range(4)]:
+        (rows, scores), (sure, _) = said(model, ids, prefix), said(exact, ids, prefix)
+        (ours,) = replies(tmp_path, [spell(ids)], "--target-prefix", spell(prefix))
+        if rows == sure:
+            compared += 1
+            assert [r["text"] for r in ours] == [spell(row) for row in rows], (ids, prefix)
+            assert not scores or np.allclose([r["score"] for r in ours], scores, rtol=1e-4), (ids, prefix)
+    assert compared
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

@@ -9,14 +9,19 @@
 #include "model.h"
 #include "token_search.h"
 
+/* Tokens of several texts. */
+struct token_texts {
+  struct attn_token_batch batch;
+  int32_t *tokens;
+  int64_t *starts;
+};
+
 struct generation_run {
   const struct attn_model *model;
   attn_generation_config config;
   int64_t count, num_return_sequences, max_new_tokens;
   attn_generation_result *results;
-  struct attn_token_batch sources;
-  int32_t *tokens; /* of all source texts */
-  int64_t *starts;
+  struct token_texts sources, prefixes;
   struct attn_image_source images;
   struct attn_search_results found;
 };
@@ -25,43 +30,62 @@ static attn_status out_of_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for generation");
 }
 
-/* ---- Sources ---- */
+/* ---- Texts ---- */
 
 static int has_encoder(const struct generation_run *r) {
   return r->model->network->config.kind != ATTN_DECODER;
 }
 
-static void append(struct generation_run *r, int32_t token) {
-  if (token >= 0) r->tokens[r->sources.n++] = token;
+static void append(struct token_texts *t, int32_t token) {
+  if (token >= 0) t->tokens[t->batch.n++] = token;
 }
 
-/* An encoder's source gets its special tokens. A prompt gets none, unless it is empty. */
-static attn_status add_source(struct generation_run *r, const char *source, attn_error *err) {
-  const struct attn_generation_defaults *g = &r->model->generation;
+/* Adds a text between first and last, where those are not negative; an empty one is `empty`. */
+static attn_status add_text(struct token_texts *t, const struct attn_model *model, const char *text,
+                            const char *name, const int32_t special[3], attn_error *err) {
+  enum { FIRST, LAST, EMPTY };
   int32_t *tokens = NULL, *larger;
   int64_t count = 0;
-  attn_status status = attn_model_tokenize(r->model, source, "sources", &tokens, &count, err);
+  attn_status status = attn_model_tokenize(model, text, name, &tokens, &count, err);
   if (status) return status;
-  size_t bytes = (size_t)(r->sources.n + count + 2) * sizeof *larger;
-  if (!(larger = realloc(r->tokens, bytes))) return free(tokens), out_of_memory(err);
-  r->tokens = larger;
-  append(r, has_encoder(r) ? g->source_bos : count ? -1 : g->empty_prompt);
-  if (count) memcpy(larger + r->sources.n, tokens, (size_t)count * sizeof *larger);
+  size_t bytes = (size_t)(t->batch.n + count + 3) * sizeof *larger;
+  if (!(larger = realloc(t->tokens, bytes))) return free(tokens), out_of_memory(err);
+  t->tokens = larger;
+  append(t, special[FIRST]);
+  if (!count) append(t, special[EMPTY]);
+  if (count) memcpy(larger + t->batch.n, tokens, (size_t)count * sizeof *tokens);
   free(tokens);
-  r->sources.n += count;
-  append(r, has_encoder(r) ? g->source_eos : -1);
-  r->starts[++r->sources.sequences] = r->sources.n;
+  t->batch.n += count;
+  append(t, special[LAST]);
+  t->starts[++t->batch.sequences] = t->batch.n;
   return ATTN_OK;
 }
 
+static attn_status add_texts(struct token_texts *t, const struct generation_run *r,
+                             const char *const *texts, const char *name, const int32_t special[3],
+                             attn_error *err) {
+  attn_status status = ATTN_OK;
+  if (!(t->starts = calloc((size_t)r->count + 1, sizeof *t->starts))) return out_of_memory(err);
+  for (int64_t n = 0; n < r->count && !status; n++)
+    status = add_text(t, r->model, texts[n], name, special, err);
+  t->batch.tokens = t->tokens, t->batch.starts = t->starts;
+  return status;
+}
+
+/* An encoder's source gets its special tokens. A prompt gets none, unless it is empty. */
 static attn_status read_sources(struct generation_run *r, const char *const *sources,
                                 attn_error *err) {
-  attn_status status = ATTN_OK;
-  r->starts = calloc((size_t)r->count + 1, sizeof *r->starts);
-  if (!r->starts) return out_of_memory(err);
-  for (int64_t n = 0; n < r->count && !status; n++) status = add_source(r, sources[n], err);
-  r->sources.tokens = r->tokens, r->sources.starts = r->starts;
-  return status;
+  const struct attn_generation_defaults *g = &r->model->generation;
+  const int32_t of_encoder[] = {g->source_bos, g->source_eos, -1},
+                of_prompt[] = {-1, -1, g->empty_prompt};
+  return add_texts(&r->sources, r, sources, "sources", has_encoder(r) ? of_encoder : of_prompt,
+                   err);
+}
+
+static attn_status read_prefixes(struct generation_run *r, attn_error *err) {
+  static const int32_t none[] = {-1, -1, -1};
+  if (!r->config.target_prefixes) return ATTN_OK;
+  return add_texts(&r->prefixes, r, r->config.target_prefixes, "target_prefixes", none, err);
 }
 
 /* ---- Search ---- */
@@ -99,7 +123,8 @@ static attn_status search(struct generation_run *r, attn_error *err) {
   s.temperature = c->temperature, s.top_p = c->top_p, s.top_k = c->top_k;
   s.seed = c->seed, s.batch_size = c->batch_size, s.threads = c->threads, s.pack = pack;
   s.progress = c->progress, s.context = c->progress_context;
-  return attn_search_run(r->model->network, &r->sources, &s, &r->found, err);
+  s.prefixes = c->target_prefixes ? &r->prefixes.batch : NULL;
+  return attn_search_run(r->model->network, &r->sources.batch, &s, &r->found, err);
 }
 
 /* ---- Results ---- */
@@ -160,7 +185,8 @@ static attn_status run(struct generation_run *r, const char *const *sources,
   int64_t total = r->count * r->num_return_sequences;
   attn_status status = images ? attn_image_source_open(&r->images, r->model, images, r->count, err)
                               : read_sources(r, sources, err);
-  if (images) r->sources = r->images.batch;
+  if (images) r->sources.batch = r->images.batch;
+  if (!status) status = read_prefixes(r, err);
   set_max_new_tokens(r);
   if (!status) status = allocate_results(r, err);
   if (!status) status = search(r, err);
@@ -217,8 +243,9 @@ static attn_status generate(const attn_model *model, const char *const *sources,
   clear(results, count * r.num_return_sequences);
   status = run(&r, sources, images, err);
   attn_image_source_close(&r.images);
-  free(r.tokens), free(r.starts), free(r.found.tokens), free(r.found.token_counts);
-  free(r.found.finished), free(r.found.scores), free(r.found.log_probs);
+  free(r.sources.tokens), free(r.sources.starts), free(r.prefixes.tokens), free(r.prefixes.starts);
+  free(r.found.tokens), free(r.found.token_counts), free(r.found.finished);
+  free(r.found.scores), free(r.found.log_probs);
   return status;
 }
 

@@ -88,8 +88,41 @@ static attn_status check_source(const struct attn_token_batch *t, const struct a
       return attn_fail(err, ATTN_ERR_ARGUMENT, "source",
                        "token %d is outside the vocabulary (size %lld)", (int)t->tokens[n],
                        (long long)vocab_size);
-  if (is_prompt || c->kind == ATTN_ENCODER || has_bos) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_ARGUMENT, "bos", "an encoder-decoder requires a bos token");
+  if (is_prompt || c->kind == ATTN_ENCODER || has_bos || s->prefixes) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "bos", "an encoder-decoder requires a bos token, or prefixes");
+}
+
+static attn_status check_prefix(int64_t index, int64_t count, int has_bos,
+                                const struct attn_model_config *c, attn_error *err) {
+  int64_t max = c->max_positions - has_bos;
+  if (c->decoder_type != ATTN_TRANSFORMER_DECODER && count + has_bos > 1)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "target_prefixes",
+                     "target_prefixes requires a Transformer decoder, not a recurrent one");
+  if (count + has_bos >= 1 && count <= max) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "target_prefixes",
+                   "target prefix %lld has %lld tokens; expected at most %lld", (long long)index,
+                   (long long)count, (long long)max);
+}
+
+static attn_status check_prefixes(const struct attn_token_batch *p, int64_t sources, int has_bos,
+                                  const struct attn_model_config *c, attn_error *err) {
+  attn_status status = ATTN_OK;
+  if (!p) return ATTN_OK;
+  if (c->kind == ATTN_DECODER || c->kind == ATTN_ENCODER)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "target_prefixes",
+                     "target_prefixes requires an encoder-decoder");
+  if (p->sequences != sources)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "target_prefixes",
+                     "expected %lld target_prefixes, one for each source, got %lld",
+                     (long long)sources, (long long)p->sequences);
+  for (int64_t n = 0; n < sources && !status; n++)
+    status = check_prefix(n, p->starts[n + 1] - p->starts[n], has_bos, c, err);
+  for (int64_t n = 0; n < p->n && !status; n++)
+    if (p->tokens[n] < 0 || p->tokens[n] >= c->vocab_size)
+      status = attn_fail(err, ATTN_ERR_ARGUMENT, "target_prefixes",
+                         "token %d is outside the vocabulary (size %lld)", (int)p->tokens[n],
+                         (long long)c->vocab_size);
+  return status;
 }
 
 /* ---- A batch of sources ---- */
@@ -108,7 +141,7 @@ struct search_batch {
   struct token_search *search;
   struct attn_token_batch_slice source;
   struct attn_beam_state *states;
-  int64_t count;
+  int64_t first, count;
   int64_t *slots; /* of a step's rows */
   int32_t *tokens;
   struct attn_tape tape;
@@ -124,26 +157,33 @@ static int has_encoder(const struct search_batch *b) {
   return b->search->network->config.kind != ATTN_DECODER;
 }
 
-/* Tokens that the decoder reads before it generates: bos, and a decoder's source. */
+/* What the decoder reads after bos, before it generates: the target's prefix, or a decoder's
+ * source. NULL: nothing. */
+static const struct attn_token_batch *prompts_of(const struct search_batch *b) {
+  return has_encoder(b) ? b->search->config.prefixes : b->search->source;
+}
+
+/* With bos. */
 static int64_t prompt_length(const struct search_batch *b, int64_t n) {
-  return (b->search->config.bos >= 0) +
-         (has_encoder(b) ? 0 : b->source.starts[n + 1] - b->source.starts[n]);
+  const struct attn_token_batch *p = prompts_of(b);
+  const int64_t *starts = p ? p->starts + b->first + n : NULL;
+  return (b->search->config.bos >= 0) + (p ? starts[1] - starts[0] : 0);
 }
 
 static int32_t prompt_token(const struct search_batch *b, int64_t n, int64_t index) {
+  const struct attn_token_batch *p = prompts_of(b);
   int32_t bos = b->search->config.bos;
-  return bos >= 0 && index == 0 ? bos
-                                : b->source.text.tokens[b->source.starts[n] + index - (bos >= 0)];
+  return bos >= 0 && index == 0 ? bos : p->tokens[p->starts[b->first + n] + index - (bos >= 0)];
 }
 
-static attn_status open_states(struct search_batch *b, int64_t first, attn_error *err) {
+static attn_status open_states(struct search_batch *b, attn_error *err) {
   const struct token_search *s = b->search;
   const struct attn_model_config *c = &s->network->config;
   int needs_log_probs = s->config.num_beams > 1 || s->results->scores || s->results->log_probs;
   for (int64_t n = 0; n < b->count; n++) {
     struct attn_beam_state *state = &b->states[n];
     attn_status status =
-        attn_beam_state_init(state, &s->config, c->vocab_size, s->config.first_sequence + first + n,
+        attn_beam_state_init(state, &s->config, c->vocab_size, s->config.first_sequence + b->first + n,
                              needs_log_probs, err);
     if (status) return status;
     const int64_t length = prompt_length(b, n);
@@ -157,15 +197,15 @@ static attn_status open_states(struct search_batch *b, int64_t first, attn_error
   return ATTN_OK;
 }
 
-static attn_status open_batch(struct search_batch *b, int64_t first, attn_error *err) {
+static attn_status open_batch(struct search_batch *b, attn_error *err) {
   const struct token_search *s = b->search;
   int64_t rows = b->count * s->config.num_beams, longest = 1, prompts = 0;
   b->states = calloc((size_t)b->count, sizeof *b->states);
   b->slots = calloc((size_t)rows, sizeof *b->slots);
   b->tokens = calloc((size_t)rows, sizeof *b->tokens);
   if (!b->states || !b->slots || !b->tokens) return out_of_memory(err);
-  attn_status status = attn_token_batch_slice_new(&b->source, s->source, first, b->count, err);
-  if (!status) status = open_states(b, first, err);
+  attn_status status = attn_token_batch_slice_new(&b->source, s->source, b->first, b->count, err);
+  if (!status) status = open_states(b, err);
   b->tape.host.threads = 1;
   if (!status && has_encoder(b))
     status = attn_transformer_encode_alone(s->network, s->config.pack, &b->tape, &b->source.text,
@@ -265,9 +305,9 @@ static attn_status step(struct search_batch *b, int64_t rows, attn_error *err) {
 
 static attn_status search_batch(void *search, int64_t first, int64_t count, attn_error *err) {
   struct token_search *s = search;
-  struct search_batch b = {.search = s, .count = count};
+  struct search_batch b = {.search = s, .first = first, .count = count};
   int64_t rows;
-  attn_status status = open_batch(&b, first, err);
+  attn_status status = open_batch(&b, err);
   if (!status) status = read_prompts(&b, err);
   while (!status && !s->batches.stopped && (rows = gather_rows(&b)) > 0) {
     status = step(&b, rows, err);
@@ -290,6 +330,9 @@ attn_status attn_search_run(const struct attn_network *network,
       .network = network, .source = source, .config = complete(config), .results = results};
   attn_status status = check_config(&s.config, &network->config, err);
   if (!status) status = check_source(source, &network->config, &s.config, err);
+  if (!status)
+    status = check_prefixes(s.config.prefixes, source->sequences, s.config.bos >= 0,
+                            &network->config, err);
   if (status || !source->sequences) return status;
   if (network->config.kind == ATTN_ENCODER)
     return attn_predict_labels(network, source, &s.config, results, err);

@@ -23,6 +23,9 @@ enum attn_beam_rule {
 struct attn_search_config {
   int64_t max_new_tokens; /* including eos; at least 1. A decoder also ends at its last position */
   int32_t bos, eos;       /* the decoder's first input, and the token that ends; -1: none */
+  /* Of an encoder-decoder: how the target of each source begins, after bos; it is read, not
+   * generated. A recurrent decoder reads one token at most, with bos. NULL: all are empty. */
+  const struct attn_token_batch *prefixes;
   /* At each step the num_beams most likely continuations of all open hypotheses are kept, those
    * that end with eos are finished. 0, 1: greedy. Ties: the higher ranked hypothesis first, then
    * the smaller token. */
