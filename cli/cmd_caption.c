@@ -232,10 +232,11 @@ static attn_status draw_examples(struct caption_run *r, attn_error *err) {
 
 static attn_status caption_example(struct caption_run *r, int64_t n, struct caption_view *v,
                                    attn_error *err) {
-  char source[256];
+  char source[256], prefix[256];
   if (!(v->name = malloc(sizeof source))) return attn_cli_no_memory(err);
   attn_status status =
-      attn_task_example(r->info.task, (uint64_t)r->o->seed, (uint64_t)n, 1, source, v->name, err);
+      attn_task_example(r->info.task, (uint64_t)r->o->seed, (uint64_t)n, 1, source, prefix, v->name,
+                        err);
   return status ? status : write_caption(r, v, err);
 }
 

@@ -314,12 +314,12 @@ static int train(struct train_options *o) {
 
 static int list_tasks(void) {
   attn_task_info task = ATTN_TASK_INFO_INIT;
-  char source[256], target[256];
+  char source[256], prefix[256], target[256];
   for (int32_t n = 0; attn_task_describe(n, &task); n++) {
     printf("%-12s %s\n", task.name, task.summary);
     for (uint64_t k = 0; k < 2; k++)
-      if (!attn_task_example(task.name, 1, k, 0, source, target, NULL))
-        printf("%-12s   %s -> %s\n", "", source, target);
+      if (!attn_task_example(task.name, 1, k, 0, source, prefix, target, NULL))
+        printf("%-12s   %s%s%s -> %s\n", "", source, *prefix ? " | " : "", prefix, target);
   }
   return EXIT_OK;
 }

@@ -75,25 +75,43 @@ static void print_command(const char *lead, const char *command, const char *pat
   printf(" %s%s%s\n", arguments, text, end);
 }
 
-/* Commands to try, with an example of the task that the model was trained on. A decoder reads pairs
- * with a tab between them. */
+/* What the commands to try are given: an example of the task that the model was trained on. */
+struct example_input {
+  char text[600];
+  char prefix[300], target[600]; /* options, where the task has a prefix */
+};
+
+/* A decoder reads pairs with a tab between them. */
+static void set_example(struct example_input *e, const attn_model_info *f) {
+  char source[256] = "TEXT", prefix[256] = "", target[256];
+  if (f->task) attn_task_example(f->task, 0, 0, 1, source, prefix, target, NULL);
+  const int is_decoder = f->task && !f->encoder_layers;
+  snprintf(e->text, sizeof e->text, is_decoder ? "$'%s\\t%s'" : "'%s%s'", source,
+           is_decoder ? prefix : "");
+  e->prefix[0] = e->target[0] = 0;
+  if (!*prefix || is_decoder) return;
+  snprintf(e->prefix, sizeof e->prefix, " --target-prefix '%s'", prefix);
+  snprintf(e->target, sizeof e->target, " --target '%s %s'", prefix, target);
+}
+
 static void print_commands(const char *path, const attn_model_info *f) {
-  char source[256] = "TEXT", target[256], text[300];
-  if (f->task) attn_task_example(f->task, 0, 0, 1, source, target, NULL);
-  snprintf(text, sizeof text, f->task && !f->encoder_layers ? "$'%s\\t'" : "'%s'", source);
+  struct example_input e;
+  char end[700];
+  set_example(&e, f);
   if (f->image_size) {
     const char *images = f->task ? "--examples 3" : "PICTURE.png";
     print_command("try", "caption", path, images, "", " --show");
     return;
   }
   if (f->decoder_layers || f->has_training)
-    print_command("try", "generate", path, "", text, "");
+    print_command("try", "generate", path, "", e.text, e.prefix);
   else
-    print_command("try", "embed", path, "", text, " 'ANOTHER TEXT'");
-  print_command(
-      "", "show", path, "--input ", text,
-      f->encoder_layers ? " --html attention.html" : " --max-new-tokens 16 --html attention.html");
-  print_command("", "explain", path, "--input ", text, " --cell 'weights[0,0]'");
+    print_command("try", "embed", path, "", e.text, " 'ANOTHER TEXT'");
+  snprintf(end, sizeof end, "%s%s --html attention.html", e.target,
+           f->encoder_layers ? "" : " --max-new-tokens 16");
+  print_command("", "show", path, "--input ", e.text, end);
+  snprintf(end, sizeof end, "%s --cell 'weights[0,0]'", e.target);
+  print_command("", "explain", path, "--input ", e.text, end);
 }
 
 static void print_text(const char *path, const attn_model_info *f) {

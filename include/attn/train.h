@@ -46,12 +46,14 @@ ATTN_API int32_t attn_task_describe(int32_t n, attn_task_info *info);
  *
  *   seed            in   each seed gives another sequence of examples
  *   validation      in   0: a training example; otherwise: a validation example
- *   source, target  out  buffers of 256 bytes each; NUL-terminated UTF-8
+ *   source, prefix, target  out  buffers of 256 bytes each; NUL-terminated UTF-8. prefix is what the
+ *                        decoder reads before it generates the target, as target_prefixes of
+ *                        attn_model_generate; "" for all tasks but "questions"
  *
  * Errors  ATTN_ERR_ARGUMENT: unknown task.
  */
 ATTN_API attn_status attn_task_example(const char *task, uint64_t seed, uint64_t n,
-                                       int32_t validation, char *source, char *target,
+                                       int32_t validation, char *source, char *prefix, char *target,
                                        attn_error *err);
 
 /**

@@ -48,15 +48,23 @@ static attn_status encode(struct attn_dataset *d, int side, struct attn_text_vie
 }
 
 /* Encodes the prompt separately from the target, as attn_model_generate does: tokens must not merge
- * across the tab. */
+ * across the tab, or the end of a prefix. */
 static attn_status encode_prompt(struct attn_dataset *d, const struct attn_text_pair *pair,
                                  attn_error *err) {
   size_t length = pair->source.length;
   if (!pair->source.text) return ATTN_OK;
   memcpy(d->prompt, pair->source.text, length);
   d->prompt[length] = '\t';
-  attn_status status =
-      encode(d, ATTN_TARGET, (struct attn_text_view){d->prompt, length + 1}, pair, err);
+  return encode(d, ATTN_TARGET, (struct attn_text_view){d->prompt, length + 1}, pair, err);
+}
+
+static attn_status encode_prefix(struct attn_dataset *d, const struct attn_text_pair *pair,
+                                 attn_error *err) {
+  if (d->encoder_only && pair->prefix.text)
+    return attn_text_pair_fail(pair, ATTN_ERR_ARGUMENT,
+                               "the task requires a decoder, which reads the question", err);
+  attn_status status = ATTN_OK;
+  if (pair->prefix.text) status = encode(d, ATTN_TARGET, pair->prefix, pair, err);
   d->prompt_count = d->counts[ATTN_TARGET];
   return status;
 }
@@ -81,6 +89,7 @@ attn_status attn_dataset_get(struct attn_dataset *d, uint64_t n, int validation,
     status = encode_prompt(d, &pair, err);
   else if (!d->has_pictures)
     status = encode(d, ATTN_SOURCE, pair.source, &pair, err);
+  if (!status) status = encode_prefix(d, &pair, err);
   if (!status) status = encode(d, ATTN_TARGET, pair.target, &pair, err);
   return status ? status : check_labels(d, &pair, err);
 }

@@ -9,7 +9,7 @@ enum { ATTN_SOURCE, ATTN_TARGET };
 
 /* The caller sets the first group of members. A decoder-only model has no source: a pair is one
  * sequence, the prompt "source<TAB>" and the target. For an encoder-only model a target must not be
- * longer than its source, whose positions it labels. */
+ * longer than its source, whose positions it labels, and has no prefix. */
 struct attn_dataset {
   struct attn_text_pairs *pairs;
   const struct attn_tokenizer *tokenizer;
@@ -21,7 +21,8 @@ struct attn_dataset {
 
   int32_t *tokens[2]; /* of the example read last, by ATTN_SOURCE and ATTN_TARGET */
   int64_t counts[2];
-  int64_t prompt_count;            /* tokens of the target that are the prompt; 0: none */
+  int64_t prompt_count;            /* first tokens of the target that the decoder reads before it
+                                    * generates: the prompt, the pair's prefix; 0: none */
   char *prompt;                    /* scratch: the prompt's text */
   unsigned char *rgb;              /* (image_size, image_size, 3): the picture read last */
   unsigned char *drawn;            /* a task's picture before scaling */

@@ -1,4 +1,5 @@
 /* evaluate.c -- exact matches and alignments of a model on validation examples of a task. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 #include "task.h"
 #include "watch.h"
 
-enum { GROUP = 64, PROMPT_SIZE = ATTN_EXAMPLE_SIZE + 1 };
+enum { GROUP = 64, PROMPT_SIZE = 2 * ATTN_EXAMPLE_SIZE };
 
 /* Examples are generated, decoded and compared in groups. */
 struct evaluation_run {
@@ -31,6 +32,7 @@ struct evaluation_run {
 /* The sum of the cross-attention of all layers and heads. */
 struct attention_sum {
   double *weights;       /* (queries, keys) */
+  int64_t prefix;        /* first queries, which predict the prefix */
   int64_t queries, keys; /* tokens of the task, and the end token */
   int is_set;            /* 1: the model splits the texts into the same number of tokens */
 };
@@ -56,7 +58,8 @@ static void count_matches(const struct attention_sum *s, const struct attn_align
     if (pair->alignment[i] < 0) continue;
     e->alignment_chance += 1 / (double)s->keys; /* a sum; divided at the end */
     e->aligned_tokens++;
-    e->alignment_matches += argmax(s->weights + i * s->keys, s->keys) == pair->alignment[i];
+    e->alignment_matches +=
+        argmax(s->weights + (s->prefix + i) * s->keys, s->keys) == pair->alignment[i];
   }
 }
 
@@ -71,12 +74,15 @@ static int64_t count_tokens(const struct attn_task *task, const char *text) {
 static attn_status evaluate_alignment(const attn_model *model, const struct attn_task *task,
                                       const struct attn_aligned_pair *pair, attn_evaluation *e,
                                       attn_error *err) {
-  struct attention_sum s = {.queries = count_tokens(task, pair->target) + 1,
+  char target[2 * ATTN_EXAMPLE_SIZE];
+  struct attention_sum s = {.prefix = count_tokens(task, pair->prefix),
                             .keys = count_tokens(task, pair->source) + 1};
+  s.queries = s.prefix + count_tokens(task, pair->target) + 1;
+  snprintf(target, sizeof target, "%s%s%s", pair->prefix, s.prefix ? " " : "", pair->target);
   s.weights = calloc((size_t)(s.queries * s.keys), sizeof *s.weights);
   if (!s.weights) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: alignment");
   attn_status status =
-      attn_model_visit_attention(model, pair->source, pair->target, 1, add_weights, &s, err);
+      attn_model_visit_attention(model, pair->source, target, 1, add_weights, &s, err);
   if (!status) count_matches(&s, pair, e);
   free(s.weights);
   return status;
@@ -84,12 +90,16 @@ static attn_status evaluate_alignment(const attn_model *model, const struct attn
 
 /* ---- Exact matches ---- */
 
-/* A decoder-only model's prompt ends with a tab. */
-static void make_prompts(struct evaluation_run *r, int64_t count, const char **prompts) {
-  const char *end = r->model->network->config.kind == ATTN_DECODER ? "\t" : "";
+/* A decoder-only model's prompt is the source, a tab and the prefix. */
+static void make_prompts(struct evaluation_run *r, int64_t count, const char **prompts,
+                         const char **prefixes) {
+  int is_decoder = r->model->network->config.kind == ATTN_DECODER;
   for (int64_t n = 0; n < count; n++) {
-    r->task->make(r->seed, (uint64_t)(r->first + n), 1, &r->pairs[n]);
-    prompts[n] = strcat(strcpy(r->prompts[n], r->pairs[n].source), end);
+    const struct attn_aligned_pair *pair = &r->pairs[n];
+    attn_task_make(r->task, r->seed, (uint64_t)(r->first + n), 1, &r->pairs[n]);
+    snprintf(r->prompts[n], PROMPT_SIZE, "%s%s%s", pair->source, is_decoder ? "\t" : "",
+             is_decoder ? pair->prefix : "");
+    prompts[n] = r->prompts[n], prefixes[n] = pair->prefix;
   }
 }
 
@@ -114,9 +124,10 @@ static int report(void *run, int64_t done, int64_t total) {
 }
 
 static attn_status evaluate_group(struct evaluation_run *r, attn_evaluation *e, attn_error *err) {
-  const char *prompts[GROUP] = {NULL};
+  const char *prompts[GROUP] = {NULL}, *prefixes[GROUP] = {NULL};
   int64_t left = r->examples - r->first, count = left < GROUP ? left : GROUP;
-  make_prompts(r, count, prompts);
+  make_prompts(r, count, prompts, prefixes);
+  if (r->model->network->config.kind == ATTN_ENCODER_DECODER) r->config.target_prefixes = prefixes;
   r->results[0].struct_size = sizeof *r->results;
   attn_status status = attn_model_generate(r->model, prompts, count, &r->config, r->results, err);
   if (status) return status;

@@ -270,8 +270,10 @@ static attn_status get_line(struct attn_text_pairs *d, uint64_t n, int validatio
 attn_status attn_text_pairs_get(struct attn_text_pairs *d, uint64_t n, int validation,
                                 struct attn_text_pair *pair, attn_error *err) {
   if (!d->task) return get_line(d, n, validation != 0, pair, err);
-  d->task->make(d->seed, n, validation, &d->example);
+  attn_task_make(d->task, d->seed, n, validation, &d->example);
   *pair = (struct attn_text_pair){.source = {d->example.source, strlen(d->example.source)},
                                   .target = {d->example.target, strlen(d->example.target)}};
+  if (*d->example.prefix)
+    pair->prefix = (struct attn_text_view){d->example.prefix, strlen(d->example.prefix)};
   return ATTN_OK;
 }

@@ -9,7 +9,10 @@
 #include "tokenizer.h"
 
 struct attn_text_pair {
-  struct attn_text_view source, target; /* source.text is NULL for a plain text */
+  struct attn_text_view source; /* text is NULL for a plain text */
+  struct attn_text_view prefix; /* read by the decoder before it generates the target; text is NULL
+                                   if there is none */
+  struct attn_text_view target;
   const char *file;                     /* NULL: a task's example */
   int64_t line;
 };

@@ -191,8 +191,10 @@ static attn_status copy_passage(struct attn_text_view *to, struct attn_text_view
   return ATTN_OK;
 }
 
-/* Copies the sources, unless they name pictures, and targets of the training examples, and the tab
- * of decoder prompts. */
+enum { SIDES = 3 }; /* texts of an example */
+
+/* Copies the sources, unless they name pictures, prefixes and targets of the training examples, and
+ * the tab of decoder prompts. */
 static attn_status collect(const struct attn_train_run *r, int64_t count, struct attn_watch *watch,
                            struct attn_text_view *texts, attn_error *err) {
   int are_names = has_pictures(r);
@@ -202,10 +204,11 @@ static attn_status collect(const struct attn_train_run *r, int64_t count, struct
     if (n % POLL_INTERVAL == 0) status = attn_watch_report(watch, n, count, err);
     if (!status) status = attn_text_pairs_get(r->pairs, (uint64_t)n, 0, &pair, err);
     if (!status && are_names) pair.source = (struct attn_text_view){"", 0};
-    if (!status) status = copy_passage(&texts[2 * n], pair.source, err);
-    if (!status) status = copy_passage(&texts[2 * n + 1], pair.target, err);
+    if (!status) status = copy_passage(&texts[SIDES * n], pair.source, err);
+    if (!status) status = copy_passage(&texts[SIDES * n + 1], pair.prefix, err);
+    if (!status) status = copy_passage(&texts[SIDES * n + 2], pair.target, err);
   }
-  if (!status) status = copy_passage(&texts[2 * count], (struct attn_text_view){"\t", 1}, err);
+  if (!status) status = copy_passage(&texts[SIDES * count], (struct attn_text_view){"\t", 1}, err);
   return status;
 }
 
@@ -229,7 +232,7 @@ static attn_status make_tokenizer(struct attn_train_run *r, const char *kind, at
   int64_t count = attn_text_pairs_count(r->pairs, 0);
   if (!count) count = TASK_EXAMPLES;
   struct attn_watch *watch = attn_train_run_phase(r, ATTN_TRAIN_BUILD_VOCABULARY);
-  size_t text_count = 2 * (size_t)count + 1;
+  size_t text_count = SIDES * (size_t)count + 1;
   struct attn_text_view *texts = calloc(text_count, sizeof *texts);
   attn_status status = texts ? collect(r, count, watch, texts, err) : out_of_memory(err);
   if (!status) status = train_tokenizer(kind, texts, text_count, watch, &r->tokenizer, err);

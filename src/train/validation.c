@@ -48,7 +48,8 @@ static void add_to_group(struct validation_group *g, const struct attn_dataset *
   else if (d->decoder_only)
     attn_batch_add(g->prompts, NULL, 0, d->tokens[ATTN_TARGET], d->prompt_count);
   else
-    attn_batch_add(g->prompts, d->tokens[ATTN_SOURCE], d->counts[ATTN_SOURCE], NULL, 0);
+    attn_batch_add(g->prompts, d->tokens[ATTN_SOURCE], d->counts[ATTN_SOURCE],
+                   d->tokens[ATTN_TARGET], d->prompt_count);
   memcpy(g->targets + g->count * g->max_length, target, (size_t)count * sizeof *target);
   g->target_counts[g->count++] = count;
   if (count > g->longest_target) g->longest_target = count;
@@ -72,14 +73,16 @@ static int report_group(void *group, int64_t done, int64_t total) {
   return attn_watch_report(g->watch, g->done + done, g->total, NULL) != ATTN_OK;
 }
 
-/* Decodes the group, adds the number of exact matches to *matches and empties the group. A
- * decoder's prompt starts with the begin token already. */
+/* Decodes the group, adds the number of exact matches to *matches and empties the group. Prompts and
+ * prefixes start with the begin token already. */
 static attn_status decode_group(struct validation_group *g, const struct attn_dataset *d,
                                 const struct attn_trainer *t, int64_t *matches, attn_error *err) {
   int64_t most = max_new_tokens(g);
+  int has_prefixes = !d->decoder_only && !d->encoder_only;
   const struct attn_search_config config = {.max_new_tokens = most,
-                                            .bos = d->decoder_only ? -1 : ATTN_TOKEN_BEGIN,
+                                            .bos = -1,
                                             .eos = ATTN_TOKEN_END,
+                                            .prefixes = has_prefixes ? &g->prompts->target : NULL,
                                             .batch_size = GROUP / 4,
                                             .threads = t->threads,
                                             .progress = report_group,

@@ -2,6 +2,7 @@
 import json
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import time
@@ -51,6 +52,26 @@ def test_a_task(attn, tmp_path):
     again = attn("train", "addition", *FEW, status=2).stderr
     assert "addition.safetensors exists; resume its run, overwrite it, or choose another name" in again
     attn("train", "addition", *FEW, "--overwrite", "--quiet", "--test-examples", 1)
+
+
+def test_a_task_whose_decoder_reads_a_prefix(attn):
+    assert " | who read the newspaper ? -> friend" in attn("train", "--list").stdout
+    attn("train", "questions", *FEW, "-o", "q.safetensors", "--test-examples", 4, "--quiet")
+    tries = attn("info", "q.safetensors").stdout.split("try         ")[1].splitlines()
+    for command in tries:
+        attn(*shlex.split(command)[1:])
+    asked = ["generate", "q.safetensors", "父 は 絵 を 見た 。", "妹 は 絵 を 見た 。", "--max-new-tokens", 1, "--target-prefix"]
+    one, other = (attn(*asked, question).stdout.splitlines() for question in ("誰 が 見た の ？", "what did my"))
+    assert len(one) == len(other) == 2 and one != other
+    assert "--target-prefix:1:1: warning: " in attn(*asked, "XYZ").stderr
+    assert attn("generate", "q.safetensors", "--target-prefix", "誰", input="父 は\n妹 は\n").stdout.count("\n") == 2
+    assert "at most 63 and the end token" in attn(*asked, "誰 " * 70, status=2).stderr
+
+
+def test_target_prefixes_require_an_encoder_and_a_decoder(attn, pairs):
+    for config in DECODER, ENCODER:
+        attn("train", "copy", *FEW[2:], "--config", config, "-o", "d.safetensors", "--overwrite", "--quiet", "--test-examples", 1)
+        assert "target_prefixes requires an encoder-decoder" in attn("generate", "d.safetensors", "1", "--target-prefix", "2", status=2).stderr
 
 
 def test_json_is_json(attn, pairs, model):

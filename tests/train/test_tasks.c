@@ -42,11 +42,12 @@ static void test_unknown_names(void **state) {
   assert_null(attn_task_find("date"));
   assert_null(attn_task_find(""));
   assert_null(attn_task_find(NULL));
-  assert_int_equal(attn_task_example(NULL, 1, 1, 0, NULL, NULL, NULL), ATTN_ERR_ARGUMENT);
+  assert_int_equal(attn_task_example(NULL, 1, 1, 0, NULL, NULL, NULL, NULL), ATTN_ERR_ARGUMENT);
 }
 
 static int is_same(const pair_t *a, const pair_t *b) {
-  return !strcmp(a->source, b->source) && !strcmp(a->target, b->target) &&
+  return !strcmp(a->source, b->source) && !strcmp(a->prefix, b->prefix) &&
+         !strcmp(a->target, b->target) &&
          a->aligned_tokens == b->aligned_tokens &&
          !memcmp(a->alignment, b->alignment, (size_t)a->aligned_tokens * sizeof *a->alignment);
 }
@@ -60,17 +61,17 @@ static void test_examples_depend_on_seed_and_number(void **state) {
     const uint64_t big = (uint64_t)1 << 40;
     int like_next = 0, like_other_seed = 0, like_far = 0, like_held = 0;
     memset(first, 0xAA, sizeof first);
-    for (int n = 0; n < MANY; n++) task->make(7, (uint64_t)n, 0, &first[n]);
+    for (int n = 0; n < MANY; n++) attn_task_make(task, 7, (uint64_t)n, 0, &first[n]);
     for (int n = MANY - 1; n >= 0; n--) {
       pair_t again, other;
       memset(&again, 0x55, sizeof again);
-      task->make(7, (uint64_t)n, 0, &again);
+      attn_task_make(task, 7, (uint64_t)n, 0, &again);
       assert_true(is_same(&first[n], &again));
       like_next += n > 0 && is_same(&first[n], &first[n - 1]);
-      task->make(7 + (big << 8), (uint64_t)n, 0, &other),
+      attn_task_make(task, 7 + (big << 8), (uint64_t)n, 0, &other),
           like_other_seed += is_same(&again, &other);
-      task->make(7, (uint64_t)n + big, 0, &other), like_far += is_same(&again, &other);
-      task->make(7, (uint64_t)n, 1, &other), like_held += is_same(&again, &other);
+      attn_task_make(task, 7, (uint64_t)n + big, 0, &other), like_far += is_same(&again, &other);
+      attn_task_make(task, 7, (uint64_t)n, 1, &other), like_held += is_same(&again, &other);
     }
     assert_in_range(like_next, 0, MANY / 50);
     assert_in_range(like_other_seed, 0, MANY / 50);
@@ -134,7 +135,7 @@ static void test_sizes_and_utf8(void **state) {
     for (uint64_t n = 0; n < 20000; n++) {
       pair_t pair;
       memset(&pair, 0xFF, sizeof pair);
-      task->make(3, n, n % 2, &pair);
+      attn_task_make(task, 3, n, n % 2, &pair);
       check_form(task, &pair);
       assert_int_equal(pair.aligned_tokens > 0, t >= 3);
     }
@@ -195,13 +196,13 @@ static const char *const adjectives[] = {"大きい", "小さい", "静かな", 
 enum { QUESTION_WORDS = 40 };
 
 struct question {
-  char text[ATTN_EXAMPLE_SIZE], *word[QUESTION_WORDS];
+  char text[2 * ATTN_EXAMPLE_SIZE], *word[QUESTION_WORDS];
   int words, asks; /* the index after the full stop */
 };
 
-static void read_question(const char *source, struct question *q) {
+static void read_question(const pair_t *pair, struct question *q) {
   q->words = 0, q->asks = 0;
-  strcpy(q->text, source);
+  snprintf(q->text, sizeof q->text, "%s %s", pair->source, pair->prefix);
   for (char *at = strtok(q->text, " "); at; at = strtok(NULL, " ")) {
     assert_true(q->words < QUESTION_WORDS);
     q->word[q->words++] = at;
@@ -259,8 +260,8 @@ static void test_questions(void **state) {
   for (uint64_t n = 0; n < 20000; n++) {
     struct question q;
     pair_t pair;
-    task_named("questions")->make(3, n, n % 2, &pair);
-    read_question(pair.source, &q);
+    attn_task_make(task_named("questions"), 3, n, n % 2, &pair);
+    read_question(&pair, &q);
     int answer = answer_of(&q);
     if (answer < 0 || strcmp(q.word[answer], pair.target) || pair.alignment[0] != answer)
       fail_msg("%s: %s, word %d", pair.source, pair.target, pair.alignment[0]);
@@ -286,7 +287,7 @@ static void add_keys(struct keys *keys, const char *task, const pair_t *pair) {
     add_key(keys, strncmp(pair->source, "漢:", 4) ? pair->target : pair->source + 4);
   } else if (!strcmp(task, "questions")) {
     struct question q;
-    read_question(pair->source, &q);
+    read_question(pair, &q);
     const char *asks = q.word[q.asks], *next = q.word[q.asks + 1];
     snprintf(key, sizeof key, "%s %s %s %.9s%.3s", q.word[subject_of(&q)], q.word[object_of(&q)],
              verb_of(&q), asks, strcmp(asks, "誰") ? "" : next);
@@ -306,7 +307,7 @@ static struct keys keys_of(const char *name, int held_out) {
   struct keys keys = {0};
   for (uint64_t n = 0; n < (uint64_t)ROUNDS(150000); n++) {
     pair_t pair;
-    task_named(name)->make(11 + (uint64_t)held_out, n, held_out, &pair);
+    attn_task_make(task_named(name), 11 + (uint64_t)held_out, n, held_out, &pair);
     add_keys(&keys, name, &pair);
   }
   sort_keys(&keys);
@@ -360,7 +361,7 @@ static void test_translation_split(void **state) {
     struct keys own = {0};
     pair_t pair;
     int news = 0;
-    task_named("translation")->make(5, n, 1, &pair);
+    attn_task_make(task_named("translation"), 5, n, 1, &pair);
     add_pairs(&own, pair.source);
     for (size_t k = 0; k < own.count; k++)
       if (!has_key(&trained, own.of[k])) news++, add_key(&held_pairs, own.of[k]);
@@ -390,7 +391,7 @@ static void test_training_has_every_token(void **state) {
     struct keys tokens[2][2] = {{{0}}};
     for (uint64_t n = 0; n < (uint64_t)ROUNDS(40000); n++) {
       pair_t pair;
-      task->make(2, n, n % 2, &pair);
+      attn_task_make(task, 2, n, n % 2, &pair);
       add_tokens(&tokens[n % 2][0], task, pair.source);
       add_tokens(&tokens[n % 2][1], task, pair.target);
     }
@@ -574,7 +575,7 @@ static void test_letters(void **state) {
     int of_mark[3] = {0}, of_length[17] = {0};
     for (int n = 0; n < MANY; n++) {
       pair_t pair;
-      task_named(tasks[t])->make(1, (uint64_t)n, n % 10 == 0, &pair);
+      attn_task_make(task_named(tasks[t]), 1, (uint64_t)n, n % 10 == 0, &pair);
       check_letters(&pair);
       of_mark[strchr(marks, pair.source[0]) - marks]++;
       of_length[strlen(pair.target)]++;

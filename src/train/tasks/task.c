@@ -47,14 +47,20 @@ int32_t attn_task_describe(int32_t n, attn_task_info *info) {
   return 1;
 }
 
+void attn_task_make(const struct attn_task *task, uint64_t seed, uint64_t n, int validation,
+                    struct attn_aligned_pair *pair) {
+  pair->prefix[0] = 0, pair->aligned_tokens = 0;
+  task->make(seed, n, validation, pair);
+}
+
 attn_status attn_task_example(const char *name, uint64_t seed, uint64_t n, int32_t validation,
-                              char *source, char *target, attn_error *err) {
+                              char *source, char *prefix, char *target, attn_error *err) {
   struct attn_aligned_pair pair;
   const struct attn_task *task;
   attn_status status = attn_task_require(name, &task, err);
   if (status) return status;
-  task->make(seed, n, validation != 0, &pair);
-  strcpy(source, pair.source), strcpy(target, pair.target);
+  attn_task_make(task, seed, n, validation != 0, &pair);
+  strcpy(source, pair.source), strcpy(prefix, pair.prefix), strcpy(target, pair.target);
   return ATTN_OK;
 }
 

@@ -14,7 +14,9 @@ enum { ATTN_PICTURE_SIDE = 48, ATTN_PICTURE_SIDE_MAX = 96 }; /* pixels */
 enum { ATTN_ALIGNMENT_MAX = 64 }; /* target tokens of an example with an alignment */
 
 struct attn_aligned_pair {
-  char source[ATTN_EXAMPLE_SIZE], target[ATTN_EXAMPLE_SIZE];
+  char source[ATTN_EXAMPLE_SIZE];
+  char prefix[ATTN_EXAMPLE_SIZE]; /* read by the decoder before it generates the target; "": none */
+  char target[ATTN_EXAMPLE_SIZE];
   int16_t alignment[ATTN_ALIGNMENT_MAX]; /* of each target token: the index of the source token that
                                           * it comes from; -1: none */
   int aligned_tokens;                    /* tokens of the target; 0: the task has no alignment */
@@ -33,6 +35,10 @@ struct attn_task {
   int has_photos;   /* 1: of photos (photos.h) */
   int language;     /* of the captions: attn_language */
 };
+
+/* Makes an example, with an empty prefix and no alignment where the task has none. */
+void attn_task_make(const struct attn_task *task, uint64_t seed, uint64_t n, int validation,
+                    struct attn_aligned_pair *pair);
 
 /* NULL: unknown name. name may be NULL. */
 const struct attn_task *attn_task_find(const char *name);

@@ -30,5 +30,4 @@ void attn_task_addition(uint64_t seed, uint64_t n, int validation, struct attn_a
   while (is_held_out(a, b) != validation);
   snprintf(pair->source, sizeof pair->source, "%u+%u", (unsigned)a, (unsigned)b);
   write_reversed(a + b, pair->target);
-  pair->aligned_tokens = 0;
 }

@@ -15,7 +15,6 @@ static void make(const char *name, uint64_t seed, uint64_t n, int validation,
   attn_scene_caption(&scene, task->language, 1, &caption);
   snprintf(pair->source, sizeof pair->source, "picture %llu", (unsigned long long)n);
   strcpy(pair->target, caption.text);
-  pair->aligned_tokens = 0;
 }
 
 void attn_task_captions(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair) {

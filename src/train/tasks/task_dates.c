@@ -152,5 +152,4 @@ void attn_task_dates(uint64_t seed, uint64_t n, int validation, struct attn_alig
   else
     write_japanese(notation - NOTATIONS / 2, &d, pair->source);
   snprintf(pair->target, sizeof pair->target, "%d-%02d-%02d", d.year, d.month, d.day);
-  pair->aligned_tokens = 0;
 }

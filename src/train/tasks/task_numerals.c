@@ -59,5 +59,4 @@ void attn_task_numerals(uint64_t seed, uint64_t n, int validation, struct attn_a
   strcpy(pair->source, to_kanji ? "漢:" : "数:"), pair->target[0] = 0;
   add_kanji(to_kanji ? pair->target : pair->source, digits);
   add(to_kanji ? pair->source : pair->target, digits);
-  pair->aligned_tokens = 0;
 }

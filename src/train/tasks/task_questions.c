@@ -1,7 +1,8 @@
 /* A sentence and a question about it, in Japanese or English, split into words, to the one word of
- * the answer: 私 は 昨日 友達 と 公園 で 花火 を 見た 。 誰 と 見た の ？ to 友達. The same people
- * may be subject or companion, so the answer depends on particles and word order. One combination
- * in ten of subject, object, verb and question is held out. The alignment is known. */
+ * the answer: 私 は 昨日 友達 と 公園 で 花火 を 見た 。 and 誰 と 見た の ？ to 友達. The decoder reads
+ * the question, so its queries come from the question, keys and values from the sentence. The same
+ * people may be subject or companion, so the answer depends on particles and word order. One
+ * combination in ten of subject, object, verb and question is held out. The alignment is known. */
 #include <stdio.h>
 #include <string.h>
 
@@ -114,8 +115,8 @@ static void put_role(struct question_writer *w, struct fact *f, enum role role, 
 }
 
 /* Subject, then time, companion and place in any order, object, verb. */
-static void write_japanese(struct question_writer *w, struct fact *f,
-                           struct attn_random_stream *random) {
+static void write_japanese(struct question_writer *w, struct question_writer *question,
+                           struct fact *f, struct attn_random_stream *random) {
   static const char *const after[ROLES] = {"は", NULL, "と", "で", "を"};
   static const enum role orders[][3] = {{WHEN, COMPANION, WHERE},
                                         {WHEN, WHERE, COMPANION},
@@ -127,12 +128,13 @@ static void write_japanese(struct question_writer *w, struct fact *f,
   for (int n = 0; n < 3; n++) put_role(w, f, order[n], NULL, after[order[n]]);
   put_role(w, f, WHAT, NULL, after[WHAT]);
   put(w, f->verb->past[JAPANESE]), put(w, "。");
-  put(w, questions[f->asked]), put(w, f->verb->past[JAPANESE]), put(w, "の ？");
+  put(question, questions[f->asked]), put(question, f->verb->past[JAPANESE]);
+  put(question, "の ？");
 }
 
 /* The time first or last; companion and place in either order. */
-static void write_english(struct question_writer *w, struct fact *f,
-                          struct attn_random_stream *random) {
+static void write_english(struct question_writer *w, struct question_writer *question,
+                          struct fact *f, struct attn_random_stream *random) {
   static const char *const before[ROLES] = {"my", NULL, "with my", "at the", "the"};
   static const char *const questions[ROLES] = {"who", "when did my", "with whom did my",
                                                "where did my", "what did my"};
@@ -146,22 +148,22 @@ static void write_english(struct question_writer *w, struct fact *f,
   put_role(w, f, COMPANION, before[COMPANION], NULL);
   if (!place_is_first) put_role(w, f, WHERE, before[WHERE], NULL);
   if (!time_is_first) put_role(w, f, WHEN, NULL, NULL);
-  put(w, "."), put(w, questions[f->asked]);
-  if (f->asked != WHO) put(w, f->word[WHO]);
-  put(w, f->asked == WHO ? f->verb->past[ENGLISH] : f->verb->base);
-  if (f->asked != WHAT) put(w, "the"), put(w, f->word[WHAT]);
-  put(w, "?");
+  put(w, "."), put(question, questions[f->asked]);
+  if (f->asked != WHO) put(question, f->word[WHO]);
+  put(question, f->asked == WHO ? f->verb->past[ENGLISH] : f->verb->base);
+  if (f->asked != WHAT) put(question, "the"), put(question, f->word[WHAT]);
+  put(question, "?");
 }
 
 void attn_task_questions(uint64_t seed, uint64_t n, int validation,
                          struct attn_aligned_pair *pair) {
   struct attn_random_stream random = {.seed = seed, .n = n};
-  struct question_writer w = {.text = pair->source};
+  struct question_writer sentence = {.text = pair->source}, question = {.text = pair->prefix};
   struct fact f;
   do f = draw_fact(&random);
   while (is_held_out(&f) != (validation != 0));
-  pair->source[0] = 0;
-  (f.language == JAPANESE ? write_japanese : write_english)(&w, &f, &random);
+  pair->source[0] = pair->prefix[0] = 0;
+  (f.language == JAPANESE ? write_japanese : write_english)(&sentence, &question, &f, &random);
   snprintf(pair->target, sizeof pair->target, "%s", f.word[f.asked]);
   pair->alignment[0] = (int16_t)f.at[f.asked], pair->aligned_tokens = 1;
 }

@@ -227,7 +227,7 @@ static const char *conjugated(const struct sentence *s) {
 }
 
 static void write_english(const struct sentence *s, struct attn_aligned_pair *pair) {
-  pair->target[0] = 0, pair->aligned_tokens = 0;
+  pair->target[0] = 0;
   add_english_phrase(pair, &s->subject);
   align(pair, conjugated(s), s->at.verb);
   if (s->object.noun) add_english_phrase(pair, &s->object);
