@@ -19,6 +19,14 @@
 
 #define VEC_INLINE static inline __attribute__((always_inline))
 
+/* Operations lane by lane. Those of the software model are calls: inlined, sixteen lanes each time,
+ * they take half a minute to compile. */
+#if FUSED
+#define VEC_LANES static __attribute__((noinline, unused))
+#else
+#define VEC_LANES VEC_INLINE
+#endif
+
 typedef float vf __attribute__((vector_size(4 * VL)));
 typedef int32_t vm __attribute__((vector_size(4 * VL))); /* -1 or 0 in each lane */
 
@@ -47,7 +55,7 @@ VEC_INLINE vf vf_min(vf a, vf b) { return vf_select(a < b, a, b); } /* likewise 
 VEC_INLINE vf vf_keep(vm m, vf a) { return (vf)((vm)a & m); }       /* 0 where not m */
 VEC_INLINE vf vf_clear(vm m, vf a) { return (vf)((vm)a & ~m); }     /* 0 where m */
 
-VEC_INLINE uint32_t vm_bits(vm a) { /* bit n: lane n */
+VEC_LANES uint32_t vm_bits(vm a) { /* bit n: lane n */
   uint32_t bits = 0;
   for (int lane = 0; lane < VL; lane++) bits |= (uint32_t)a[lane] & 1u << lane;
   return bits;
@@ -61,7 +69,7 @@ VEC_INLINE vm vm_test(const uint32_t *words, uint32_t bit) {
 }
 
 /* Bit n: byte n of 32 is not 0. */
-VEC_INLINE uint32_t vb_nonzero(const char *p) {
+VEC_LANES uint32_t vb_nonzero(const char *p) {
   uint32_t bits = 0;
   for (int n = 0; n < 32; n++) bits |= (uint32_t)(p[n] != 0) << n;
   return bits;
@@ -98,17 +106,17 @@ VEC_INLINE vf vf_fused(vf a, vf b, vf c) {
 }
 
 /* x * by in double, rounded to float. */
-VEC_INLINE vf vf_mul_double(vf x, double by) { return __builtin_convertvector(WIDE(x) * by, vf); }
+VEC_LANES vf vf_mul_double(vf x, double by) { return __builtin_convertvector(WIDE(x) * by, vf); }
 
-VEC_INLINE vf vf_load_bf16(const char *p) {
+VEC_LANES vf vf_load_bf16(const char *p) {
   vf x = {0};
   for (int lane = 0; lane < VL; lane++) x[lane] = (float)attn_load_real(ATTN_BF16, p + 2 * lane);
   return x;
 }
-VEC_INLINE void vf_store_f16(char *p, vf x) {
+VEC_LANES void vf_store_f16(char *p, vf x) {
   for (int lane = 0; lane < VL; lane++) attn_store_f32(ATTN_F16, p + 2 * lane, x[lane]);
 }
-VEC_INLINE vf vf_load_f16(const char *p) {
+VEC_LANES vf vf_load_f16(const char *p) {
   vf x = {0};
   for (int lane = 0; lane < VL; lane++) x[lane] = (float)attn_load_real(ATTN_F16, p + 2 * lane);
   return x;
@@ -128,7 +136,7 @@ VEC_INLINE vf vf_scale2(vf p, vf n) {
 }
 
 enum { TRANSPOSE_COLUMNS = 4 }; /* columns per call */
-VEC_INLINE void vf_transpose(const float *const rows[VL], int64_t at,
+VEC_LANES void vf_transpose(const float *const rows[VL], int64_t at,
                              vf column[TRANSPOSE_COLUMNS]) {
   for (int n = 0; n < TRANSPOSE_COLUMNS; n++) {
     vf x = {0};
@@ -141,14 +149,14 @@ VEC_INLINE void vf_transpose(const float *const rows[VL], int64_t at,
   }
 }
 
-VEC_INLINE vf vf_load_i8(const char *p) {
+VEC_LANES vf vf_load_i8(const char *p) {
   vf x = {0};
   for (int lane = 0; lane < VL; lane++) x[lane] = (float)((const signed char *)p)[lane];
   return x;
 }
 
 /* Lane n is the sum of x[n]: lanes l and l + VL / 2 first, then l and l + VL / 4, and so on. */
-VEC_INLINE vf vf_sum_each(const vf x[VL]) {
+VEC_LANES vf vf_sum_each(const vf x[VL]) {
   vf sums = {0};
   for (int n = 0; n < VL; n++) {
     vf y = x[n];

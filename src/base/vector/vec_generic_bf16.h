@@ -25,7 +25,7 @@ VEC_INLINE vf vf_pair_element(vf pairs, const int n) {
 
 /* a b + sum, 0 where the sum rounded to 24 bits of any exponent is subnormal: the result may be the
  * smallest normal value by its own rounding alone. */
-VEC_INLINE vf vf_fma_flushed(vf a, vf b, vf sum) {
+VEC_LANES vf vf_fma_flushed(vf a, vf b, vf sum) {
   const vf x = vf_fma(a, b, sum);
   vf result = vf_flush(x);
   for (int lane = 0; lane < VL; lane++)
@@ -36,12 +36,12 @@ VEC_INLINE vf vf_fma_flushed(vf a, vf b, vf sum) {
 }
 
 /* The pseudocode of VDPBF16PS in Intel's manual, which AMD's Zen 4 follows to the bit. */
-VEC_INLINE vf vf_dot_pairs(vf a, vf b, vf sum) {
+VEC_LANES vf vf_dot_pairs(vf a, vf b, vf sum) {
   sum = vf_fma_flushed(vf_pair_element(a, 1), vf_pair_element(b, 1), vf_flush(sum));
   return vf_fma_flushed(vf_pair_element(a, 0), vf_pair_element(b, 0), sum);
 }
 
-VEC_INLINE vf vf_round_pairs(vf even, vf odd) {
+VEC_LANES vf vf_round_pairs(vf even, vf odd) {
   vm pairs = {0};
   even = vf_flush(even), odd = vf_flush(odd);
   for (int lane = 0; lane < VL; lane++) {
@@ -51,7 +51,7 @@ VEC_INLINE vf vf_round_pairs(vf even, vf odd) {
   return (vf)pairs;
 }
 
-VEC_INLINE vf vf_round_neighbours(vf low, vf high) {
+VEC_LANES vf vf_round_neighbours(vf low, vf high) {
   vf even = low, odd = high;
   for (int lane = 0; lane < VL; lane++) {
     const vf from = lane < VL / 2 ? low : high;
@@ -60,7 +60,7 @@ VEC_INLINE vf vf_round_neighbours(vf low, vf high) {
   return vf_round_pairs(even, odd);
 }
 
-VEC_INLINE vf vf_zip_bf16(const char *even, const char *odd) {
+VEC_LANES vf vf_zip_bf16(const char *even, const char *odd) {
   vm pairs = {0};
   for (int lane = 0; lane < VL; lane++) {
     uint16_t low, high;
@@ -74,7 +74,7 @@ VEC_INLINE vf vf_keep_pairs(vm even, vm odd, vf pairs) {
   return (vf)((vm)pairs & ((even & 0xFFFF) | (odd & -0x10000)));
 }
 
-VEC_INLINE vf vf_look_up(const float table[32], vf x) {
+VEC_LANES vf vf_look_up(const float table[32], vf x) {
   for (int lane = 0; lane < VL; lane++) {
     uint32_t bits;
     const float one = x[lane];
@@ -84,7 +84,7 @@ VEC_INLINE vf vf_look_up(const float table[32], vf x) {
   return x;
 }
 
-VEC_INLINE vf vf_scale2_floor(vf p, vf n) {
+VEC_LANES vf vf_scale2_floor(vf p, vf n) {
   for (int lane = 0; lane < VL; lane++)
     p[lane] = n[lane] != n[lane] ? NAN : ldexpf(p[lane], (int)floorf(n[lane]));
   return p;
