@@ -150,7 +150,8 @@ typedef struct attn_generation_config {
                                    probability p [Holtzman20]; 0: all */
   uint64_t seed;                /* samples are a function of seed, source index and step */
   int64_t max_new_tokens;       /* including the end token; 0: the folder's max_new_tokens or
-                                   max_length, within the model's positions */
+                                   max_length, within the model's positions. Above 0: instead of
+                                   both */
   int32_t threads;              /* 0: all */
   int32_t batch_size;           /* sources that share each matrix product: faster, but products of
                                    another size may sum in another order, so that the rest of the
@@ -158,13 +159,16 @@ typedef struct attn_generation_config {
   int (*progress)(void *context, int64_t done, int64_t total); /* sources; may be NULL. Nonzero
                                    stops with ATTN_ERR_INTERRUPTED */
   void *progress_context;
-  int32_t precision;            /* ATTN_F32, or 0: the same. ATTN_BF16: linear layers multiply
+  int32_t precision;            /* 0 or ATTN_F32: float32. ATTN_BF16: linear layers multiply
                                    weights and inputs rounded to bf16 and sum in float32, which
                                    halves memory traffic. On CPUs without bf16 instructions this is
                                    faster for few rows and slower for many */
-  const char *const *target_prefixes; /* of an encoder-decoder with a Transformer decoder: one text
-                                   for each source, with which its target begins; the result is
-                                   what follows. Tokenized apart from it. NULL: none */
+  const char *const *target_prefixes; /* of an encoder-decoder with a Transformer decoder: count
+                                   texts, UTF-8, the beginning of each source's (or image's) target;
+                                   "" is an empty one. The decoder reads it and the result is what
+                                   follows. Its tokens count towards the folder's max_length, not
+                                   max_new_tokens. Source, prefix and result are separate texts to
+                                   the tokenizer. NULL: all are empty */
 } attn_generation_config;
 
 #ifdef __cplusplus
@@ -204,10 +208,10 @@ typedef struct attn_generation_result {
  *                 text NULL
  *
  * A result is independent of other sources (at batch_size 1) and of the number of threads.
- * Errors  ATTN_ERR_ARGUMENT (an option; a source longer than max_positions; an encoder from a
- *         folder, which has no head for generation), ATTN_ERR_FORMAT (a source is not UTF-8),
- *         ATTN_ERR_MEMORY, ATTN_ERR_INTERRUPTED. Results then need not be freed: they are empty,
- *         or unchanged if an option was rejected.
+ * Errors  ATTN_ERR_ARGUMENT (an option; a source or prefix longer than max_positions or the folder's
+ *         max_length; an encoder from a folder, which has no head for generation), ATTN_ERR_FORMAT (a
+ *         source or prefix is not UTF-8), ATTN_ERR_MEMORY, ATTN_ERR_INTERRUPTED. Results then need not
+ *         be freed: they are empty, or unchanged if an option was rejected.
  * Cost    One decoder step per token, over KV caches; for an encoder, one pass over the source. The
  *         first call with a precision packs the weights into additional memory of about the same
  *         size, which the model keeps.

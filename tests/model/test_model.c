@@ -318,6 +318,7 @@ static void rejects_invalid_options(void **state) {
   REFUSED(ARGUMENT, "", how.length_penalty = (double)INFINITY);
   REFUSED(ARGUMENT, "99 tokens", how.target_prefixes = (const char *[]){"", longer});
   REFUSED(FORMAT, "UTF-8", how.target_prefixes = (const char *[]){"\xff", ""});
+  REFUSED(ARGUMENT, "target_prefixes[1] is NULL", how.target_prefixes = (const char *[]){"", NULL});
   REFUSED(INTERRUPTED, "", how.progress = stop);
   assert_int_equal(attn_model_generate(m, NULL, 0, NULL, NULL, NULL), ATTN_OK);
   attn_model_info facts = {.struct_size = 1};

@@ -405,7 +405,7 @@ static void long_prompts_are_read_in_passes(void **state) {
 enum { PREFIX_TOKENS = 12 };
 static int32_t prefix_tokens[PREFIX_TOKENS], prefixes_with_begin[PREFIX_TOKENS + SOURCES];
 static const int64_t prefix_starts[SOURCES + 1] = {0, 5, 5, 12},
-                     starts_with_begin[SOURCES + 1] = {0, 6, 7, 15};
+                                             starts_with_begin[SOURCES + 1] = {0, 6, 7, 15};
 static const struct attn_token_batch without_begin = {.n = PREFIX_TOKENS,
                                                       .sequences = SOURCES,
                                                       .tokens = prefix_tokens,
@@ -442,11 +442,26 @@ static void results_continue_their_prefixes(void **state) {
       how.bos = BEGIN, how.batch_size = 1, how.prefixes = &without_begin;
       search(&source, &how, &f);
       how.prefixes = prefixes = NULL, search(&source, &how, &g);
-      assert_memory_equal(f.tokens + best * MOST, g.tokens + best * MOST, (size_t)(best * MOST) * 4);
+      assert_memory_equal(f.tokens + best * MOST, g.tokens + best * MOST,
+                          (size_t)(best * MOST) * 4);
       assert_memory_equal(f.scores + best, g.scores + best, (size_t)best * 8);
     }
     close_network();
   }
+}
+
+/* max_length counts bos and the prefix. */
+static void prefixes_count_towards_max_length(void **state) {
+  (void)state;
+  static struct search_output f;
+  struct attn_search_config how = {
+      .max_new_tokens = MOST, .bos = BEGIN, .eos = -1, .max_length = 9, .prefixes = &without_begin};
+  open_network("", WORDS, 5);
+  draw_prefixes();
+  search(&source, &how, &f);
+  for (int s = 0; s < SOURCES; s++)
+    assert_int_equal(f.token_counts[s], 9 - 1 - (prefix_starts[s + 1] - prefix_starts[s]));
+  close_network();
 }
 
 static void invalid_prefixes_are_refused(void **state) {
@@ -461,6 +476,10 @@ static void invalid_prefixes_are_refused(void **state) {
   expect_refused(&source, &how, ATTN_ERR_ARGUMENT, "target_prefixes");
   given = (struct attn_token_batch){
       .n = LENGTH, .sequences = SOURCES, .tokens = many, .starts = too_long};
+  expect_refused(&source, &how, ATTN_ERR_ARGUMENT, "target_prefixes");
+  given = without_begin, how.max_length = 8; /* source 2 has 7 tokens, with bos 8: none is left */
+  expect_refused(&source, &how, ATTN_ERR_ARGUMENT, "target_prefixes");
+  given.starts = too_long, how.max_length = 0; /* they end after the last token */
   expect_refused(&source, &how, ATTN_ERR_ARGUMENT, "target_prefixes");
   given = without_begin, prefix_tokens[3] = WORDS;
   expect_refused(&source, &how, ATTN_ERR_ARGUMENT, "target_prefixes");
@@ -704,6 +723,7 @@ int main(int argc, char **argv) {
                                      TEST(other_sources_change_no_bit),
                                      TEST(long_prompts_are_read_in_passes),
                                      TEST(results_continue_their_prefixes),
+                                     TEST(prefixes_count_towards_max_length),
                                      TEST(invalid_prefixes_are_refused),
                                      TEST(threads_change_no_bit),
                                      TEST(batched_results_have_their_scores),

@@ -129,6 +129,16 @@ def test_generation_matches(family, settings, rng, tmp_path):
     assert lengths
 
 
+@pytest.mark.parametrize("family", ["gpt2", "marian"])
+def test_max_new_tokens_has_precedence_over_max_length(family, rng, tmp_path):
+    """A length given to a call replaces the folder's max_length, even where the prompt is longer than that."""
+    model = build(family, tmp_path, max_length=4, eos_token_id=None, forced_eos_token_id=None)
+    ids = [rng.randrange(FIRST, WORDS) for _ in range(6)]
+    ((ours,),) = replies(tmp_path, [spell(ids)], "--max-new-tokens", 9)
+    (row,), _ = said(model, ids, max_new_tokens=9)
+    assert ours["token_count"] == 9 and ours["text"] == spell(row)
+
+
 @pytest.mark.parametrize("settings", ["as they are", "a length", "new tokens", "long ones preferred", "beams of its own"])
 def test_target_prefixes_match(settings, rng, tmp_path):
     """A target prefix is transformers' decoder_input_ids, after the token that starts each target."""

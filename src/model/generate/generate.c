@@ -46,6 +46,9 @@ static attn_status add_text(struct token_texts *t, const struct attn_model *mode
   enum { FIRST, LAST, EMPTY };
   int32_t *tokens = NULL, *larger;
   int64_t count = 0;
+  if (!text)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s[%lld] is NULL", name,
+                     (long long)t->batch.sequences);
   attn_status status = attn_model_tokenize(model, text, name, &tokens, &count, err);
   if (status) return status;
   size_t bytes = (size_t)(t->batch.n + count + 3) * sizeof *larger;
@@ -118,6 +121,7 @@ static attn_status search(struct generation_run *r, attn_error *err) {
   if (status) return status;
   struct attn_search_config s = attn_generation_defaults_search(&r->model->generation);
   s.max_new_tokens = r->max_new_tokens;
+  if (c->max_new_tokens) s.max_length = 0; /* as in transformers, max_new_tokens has precedence */
   s.num_beams = c->num_beams, s.num_return_sequences = c->num_return_sequences;
   if (c->length_penalty != 0) s.length_penalty = c->length_penalty;
   s.temperature = c->temperature, s.top_p = c->top_p, s.top_k = c->top_k;

@@ -65,17 +65,36 @@ static struct attn_search_config complete(const struct attn_search_config *given
   return s;
 }
 
+static attn_status check_tokens(const struct attn_token_batch *t, int64_t vocab_size,
+                                const char *name, attn_error *err) {
+  if (t->sequences < 0 || t->starts[0] != 0 || t->starts[t->sequences] != t->n)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, name,
+                     "sequences must start at 0 and end at the number of tokens");
+  for (int64_t n = 0; n < t->n; n++)
+    if (t->tokens[n] < 0 || t->tokens[n] >= vocab_size)
+      return attn_fail(err, ATTN_ERR_ARGUMENT, name,
+                       "token %d is outside the vocabulary (size %lld)", (int)t->tokens[n],
+                       (long long)vocab_size);
+  return ATTN_OK;
+}
+
+/* The longest prompt without bos, so that the decoder can generate a token after it. */
+static int64_t max_prompt_length(const struct attn_search_config *s,
+                                 const struct attn_model_config *c) {
+  int64_t max = c->max_positions;
+  if (s->max_length && max > s->max_length - 1) max = s->max_length - 1;
+  return max - (s->bos >= 0);
+}
+
 static attn_status check_source(const struct attn_token_batch *t, const struct attn_model_config *c,
                                 const struct attn_search_config *s, attn_error *err) {
   int is_prompt = c->kind == ATTN_DECODER, has_bos = s->bos >= 0;
-  int64_t side = attn_model_grid_size(c), max = c->max_positions - (is_prompt && has_bos);
+  int64_t side = attn_model_grid_size(c),
+          max = is_prompt ? max_prompt_length(s, c) : c->max_positions;
   int64_t vocab_size = is_prompt ? c->vocab_size : c->source_vocab_size;
   if (c->kind == ATTN_VISION_ENCODER_DECODER) max = vocab_size = side * side;
-  if (is_prompt && s->max_length && max > s->max_length - 1 - has_bos)
-    max = s->max_length - 1 - has_bos;
-  if (t->sequences < 0 || t->starts[0] != 0 || t->starts[t->sequences] != t->n)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "source",
-                     "sequences must start at 0 and end at the number of tokens");
+  attn_status status = check_tokens(t, vocab_size, "source", err);
+  if (status) return status;
   for (int64_t n = 0; n < t->sequences; n++) {
     int64_t count = t->starts[n + 1] - t->starts[n];
     if (count < 0 || count > max || (count == 0 && !(is_prompt && has_bos)))
@@ -83,30 +102,27 @@ static attn_status check_source(const struct attn_token_batch *t, const struct a
                        "source %lld has %lld tokens; expected at least one and at most %lld",
                        (long long)n, (long long)count, (long long)max);
   }
-  for (int64_t n = 0; n < t->n; n++)
-    if (t->tokens[n] < 0 || t->tokens[n] >= vocab_size)
-      return attn_fail(err, ATTN_ERR_ARGUMENT, "source",
-                       "token %d is outside the vocabulary (size %lld)", (int)t->tokens[n],
-                       (long long)vocab_size);
   if (is_prompt || c->kind == ATTN_ENCODER || has_bos || s->prefixes) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_ARGUMENT, "bos", "an encoder-decoder requires a bos token, or prefixes");
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "bos",
+                   "an encoder-decoder requires a bos token, or prefixes");
 }
 
-static attn_status check_prefix(int64_t index, int64_t count, int has_bos,
+static attn_status check_prefix(int64_t index, int64_t count, const struct attn_search_config *s,
                                 const struct attn_model_config *c, attn_error *err) {
-  int64_t max = c->max_positions - has_bos;
+  int64_t max = max_prompt_length(s, c);
+  int has_bos = s->bos >= 0;
   if (c->decoder_type != ATTN_TRANSFORMER_DECODER && count + has_bos > 1)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "target_prefixes",
                      "target_prefixes requires a Transformer decoder, not a recurrent one");
-  if (count + has_bos >= 1 && count <= max) return ATTN_OK;
+  if (count >= !has_bos && count <= max) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_ARGUMENT, "target_prefixes",
-                   "target prefix %lld has %lld tokens; expected at most %lld", (long long)index,
-                   (long long)count, (long long)max);
+                   "target prefix %lld has %lld tokens; expected between %d and %lld",
+                   (long long)index, (long long)count, !has_bos, (long long)max);
 }
 
-static attn_status check_prefixes(const struct attn_token_batch *p, int64_t sources, int has_bos,
+static attn_status check_prefixes(const struct attn_token_batch *p, int64_t sources,
+                                  const struct attn_search_config *s,
                                   const struct attn_model_config *c, attn_error *err) {
-  attn_status status = ATTN_OK;
   if (!p) return ATTN_OK;
   if (c->kind == ATTN_DECODER || c->kind == ATTN_ENCODER)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "target_prefixes",
@@ -115,13 +131,9 @@ static attn_status check_prefixes(const struct attn_token_batch *p, int64_t sour
     return attn_fail(err, ATTN_ERR_ARGUMENT, "target_prefixes",
                      "expected %lld target_prefixes, one for each source, got %lld",
                      (long long)sources, (long long)p->sequences);
+  attn_status status = check_tokens(p, c->vocab_size, "target_prefixes", err);
   for (int64_t n = 0; n < sources && !status; n++)
-    status = check_prefix(n, p->starts[n + 1] - p->starts[n], has_bos, c, err);
-  for (int64_t n = 0; n < p->n && !status; n++)
-    if (p->tokens[n] < 0 || p->tokens[n] >= c->vocab_size)
-      status = attn_fail(err, ATTN_ERR_ARGUMENT, "target_prefixes",
-                         "token %d is outside the vocabulary (size %lld)", (int)p->tokens[n],
-                         (long long)c->vocab_size);
+    status = check_prefix(n, p->starts[n + 1] - p->starts[n], s, c, err);
   return status;
 }
 
@@ -183,8 +195,8 @@ static attn_status open_states(struct search_batch *b, attn_error *err) {
   for (int64_t n = 0; n < b->count; n++) {
     struct attn_beam_state *state = &b->states[n];
     attn_status status =
-        attn_beam_state_init(state, &s->config, c->vocab_size, s->config.first_sequence + b->first + n,
-                             needs_log_probs, err);
+        attn_beam_state_init(state, &s->config, c->vocab_size,
+                             s->config.first_sequence + b->first + n, needs_log_probs, err);
     if (status) return status;
     const int64_t length = prompt_length(b, n);
     if (state->max_new_tokens > c->max_positions - length + 1)
@@ -331,8 +343,7 @@ attn_status attn_search_run(const struct attn_network *network,
   attn_status status = check_config(&s.config, &network->config, err);
   if (!status) status = check_source(source, &network->config, &s.config, err);
   if (!status)
-    status = check_prefixes(s.config.prefixes, source->sequences, s.config.bos >= 0,
-                            &network->config, err);
+    status = check_prefixes(s.config.prefixes, source->sequences, &s.config, &network->config, err);
   if (status || !source->sequences) return status;
   if (network->config.kind == ATTN_ENCODER)
     return attn_predict_labels(network, source, &s.config, results, err);

@@ -38,7 +38,7 @@ struct attn_search_config {
   enum attn_beam_rule rule;
   int early_stopping;
   int force_eos;             /* the token at the maximum length is eos, with log-probability 0 */
-  int64_t max_length;        /* of a decoder: tokens read and generated; 0: no limit */
+  int64_t max_length;        /* of the decoder: tokens read and generated; 0: no limit */
   const int32_t *suppressed; /* tokens never generated; their probabilities still count */
   int64_t num_suppressed;
   /* Above 0: samples from softmax(logits / temperature), with one beam. top_k: only the k most
