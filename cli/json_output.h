@@ -1,6 +1,6 @@
-/* json_writer.h -- writes JSON to standard output, one line per top-level value. */
-#ifndef ATTN_CLI_JSON_WRITER_H
-#define ATTN_CLI_JSON_WRITER_H
+/* json_output.h -- writes JSON to standard output, one line per top-level value. */
+#ifndef ATTN_CLI_JSON_OUTPUT_H
+#define ATTN_CLI_JSON_OUTPUT_H
 
 #include <stddef.h>
 #include <stdint.h>

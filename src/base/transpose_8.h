@@ -1,6 +1,6 @@
 /* transpose_8.h -- transposes eight rows of eight floats. */
-#ifndef ATTN_BASE_TURN_8_H
-#define ATTN_BASE_TURN_8_H
+#ifndef ATTN_BASE_TRANSPOSE_8_H
+#define ATTN_BASE_TRANSPOSE_8_H
 
 #include <immintrin.h>
 #include <stdint.h>

@@ -1,7 +1,5 @@
 #include "message_catalog.h"
 
-#include "attn/lesson.h"
-
 /* English, Japanese. A test checks that both have the same placeholders. */
 static const char *const messages[MESSAGE_COUNT][2] = {
     /* ---- Steps ---- */

@@ -1,4 +1,5 @@
-/* catalog.h -- every sentence that a person reads, in each language.
+/* message_catalog.h -- the sentences of reports, lessons, pictures and pages, in each language;
+ * those of the command are in po/ja.po.
  *
  * {0} to {9} are filled in by attn_out_message; a translation may order them as its grammar wants.
  */
@@ -7,16 +8,18 @@
 
 #include <stdint.h>
 
+#include "attn/lesson.h"
+
 enum attn_message {
   /* What a step is called; + attn_step_name. */
   MESSAGE_TITLE,
-  MESSAGE_TITLE_LAST = MESSAGE_TITLE + 23,
+  MESSAGE_TITLE_LAST = MESSAGE_TITLE + ATTN_STEP_OTHER,
   /* The likely cause; + attn_cause. */
   MESSAGE_CAUSE,
-  MESSAGE_CAUSE_LAST = MESSAGE_CAUSE + 18,
+  MESSAGE_CAUSE_LAST = MESSAGE_CAUSE + ATTN_CAUSE_UNKNOWN,
   /* The judgement of a step; + attn_judgement. */
   MESSAGE_STATUS,
-  MESSAGE_STATUS_LAST = MESSAGE_STATUS + 4,
+  MESSAGE_STATUS_LAST = MESSAGE_STATUS + ATTN_JUDGED_WRONG,
   /* The verdict on a file or an example. */
   MESSAGE_VERDICT_CORRECT,
   MESSAGE_VERDICT_WRONG,
@@ -166,9 +169,9 @@ enum attn_message {
   /* new */
   /* + attn_template_kind */
   MESSAGE_NEW_TITLE,
-  MESSAGE_NEW_TITLE_LAST = MESSAGE_NEW_TITLE + 7,
+  MESSAGE_NEW_TITLE_LAST = MESSAGE_NEW_TITLE + ATTN_TEMPLATE_QUESTION,
   MESSAGE_NEW_IDEA,
-  MESSAGE_NEW_IDEA_LAST = MESSAGE_NEW_IDEA + 7,
+  MESSAGE_NEW_IDEA_LAST = MESSAGE_NEW_IDEA + ATTN_TEMPLATE_QUESTION,
   MESSAGE_NEW_SOLVED,
   MESSAGE_NEW_BLANK,
   MESSAGE_NEW_INPUTS,

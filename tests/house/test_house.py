@@ -98,6 +98,15 @@ def test_source_file_names_are_unique():
     assert [n for n, count in names.items() if count > 1] == []
 
 
+def test_a_header_names_itself():
+    """Its include guard ends in its name, and so does a comment that begins with a file name: renamed files keep neither."""
+    for path in files("src", "cli", "include", "web", "tests", "fuzz", suffixes=(".h", ".c", ".inc")):
+        text = path.read_text()
+        guard, name = re.search(r"^#ifndef (\w+_H)$", text, re.M), re.match(r"/\*+\s*\*?\s*(\w+\.(?:c|h|inc))\b", text)
+        assert path.suffix != ".h" or not guard or guard[1].endswith(path.name.upper().replace(".", "_")), f"{path}: {guard[1]}"
+        assert not name or name[1] == path.name, f"{path}: {name[1]}"
+
+
 def test_no_include_contains_a_parent_directory():
     for path in files("src"):
         for number, line in enumerate(path.read_text().splitlines(), 1):
