@@ -24,6 +24,13 @@ size_t attn_utf8_read(const char *text, size_t length, int32_t *code) {
   return bytes;
 }
 
+int attn_utf8_is_valid(const char *text, size_t length) {
+  int32_t code;
+  for (size_t at = 0, bytes; at < length; at += bytes)
+    if (!(bytes = attn_utf8_read(text + at, length - at, &code))) return 0;
+  return 1;
+}
+
 int attn_utf8_is_displayable(int32_t code) {
   static const int32_t hidden[][2] = {{0x00, 0x1F},     {0x7F, 0x9F},     /* controls */
                                       {0x061C, 0x061C}, {0x200E, 0x200F}, /* direction: marks */

@@ -10,6 +10,9 @@ enum { ATTN_UTF8_REPLACEMENT = 0xFFFD };
 /* Decodes the code point at text into *code. Returns its bytes; 0: invalid UTF-8. */
 size_t attn_utf8_read(const char *text, size_t length, int32_t *code);
 
+/* Whether a text is valid UTF-8. */
+int attn_utf8_is_valid(const char *text, size_t length);
+
 /* Whether a code point may be written to a terminal: not a control character, a Unicode line
  * separator or a mark that changes the direction of the text around it. */
 int attn_utf8_is_displayable(int32_t code);

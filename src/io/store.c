@@ -6,11 +6,13 @@
 #include "error.h"
 #include "lock.h"
 #include "safetensors.h"
+#include "utf8.h"
 
 enum { LOCK_WAIT_MS = 10000 }; /* how long to wait for other writers of the file */
 
+static const char suffix[] = ".safetensors";
+
 size_t attn_array_path_split(const char *path, const char **name) {
-  static const char suffix[] = ".safetensors";
   const char *end = strstr(path, suffix);
   *name = NULL;
   /* The first suffix that ends the path or precedes a colon: folder names may contain it, too. */
@@ -32,7 +34,6 @@ struct tensor_path {
 };
 
 static attn_status split_path(const char *path, struct tensor_path *p, attn_error *err) {
-  static const char suffix[] = ".safetensors";
   size_t split = attn_array_path_split(path, &p->name), length = sizeof suffix - 1;
   p->safetensors = split >= length && !memcmp(path + split - length, suffix, length);
   p->file = strndup(path, split);
@@ -148,7 +149,7 @@ void attn_array_list_free(attn_array_list *list) {
 /* ---- Writing: all temporary files first, then all renames ------------------------------- */
 
 struct pending_output {
-  struct tensor_path place;
+  struct tensor_path path;
   char *target; /* the resolved path, which is equal for two spellings of one file */
   const attn_tensor *tensor;
   struct attn_file_writer writer; /* used by the first output into that file */
@@ -170,40 +171,30 @@ static attn_status check_tensor(const attn_tensor *t, attn_error *err) {
   return ATTN_OK;
 }
 
-/* JSON names must be UTF-8. The header's writer rejects overlong forms and surrogates. */
-static int is_utf8(const char *text) {
-  for (const unsigned char *c = (const unsigned char *)text; *c;) {
-    int more = *c < 0x80 ? 0 : *c >= 0xF0 ? 3 : *c >= 0xE0 ? 2 : 1;
-    if (*c > 0xF4 || (*c >= 0x80 && *c < 0xC2)) return 0;
-    for (c++; more > 0; more--, c++)
-      if ((*c & 0xC0) != 0x80) return 0;
-  }
-  return 1;
-}
-
 static attn_status check_name(const struct tensor_path *p, const char *path, attn_error *err) {
   if (!p->safetensors) return ATTN_OK;
   if (!p->name || !*p->name)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "path",
                      "%.120s: the tensor's name is missing; write file.safetensors:name", path);
-  if (is_utf8(p->name) && strcmp(p->name, "__metadata__")) return ATTN_OK;
+  if (attn_utf8_is_valid(p->name, strlen(p->name)) && strcmp(p->name, "__metadata__"))
+    return ATTN_OK;
   return attn_fail(err, ATTN_ERR_ARGUMENT, "path",
                    "%.120s: the tensor's name is not valid; choose another", path);
 }
 
-static attn_status find_place(const char *path, struct pending_output *to, attn_error *err) {
-  attn_status status = split_path(path, &to->place, err);
-  if (!status) status = check_name(&to->place, path, err);
-  return status ? status : attn_file_target(to->place.file, &to->target, err);
+static attn_status resolve_path(const char *path, struct pending_output *to, attn_error *err) {
+  attn_status status = split_path(path, &to->path, err);
+  if (!status) status = check_name(&to->path, path, err);
+  return status ? status : attn_file_target(to->path.file, &to->target, err);
 }
 
 static attn_status check_twice(const struct pending_output *o, int count, attn_error *err) {
   for (int n = 1; n < count; n++)
     for (int m = 0; m < n; m++)
-      if (same_file(&o[m], &o[n]) && (!o[m].place.safetensors || !o[n].place.safetensors ||
-                                      !strcmp(o[m].place.name, o[n].place.name)))
+      if (same_file(&o[m], &o[n]) && (!o[m].path.safetensors || !o[n].path.safetensors ||
+                                      !strcmp(o[m].path.name, o[n].path.name)))
         return attn_fail(err, ATTN_ERR_ARGUMENT, "path",
-                         "%.120s: two outputs have the same name; rename one", o[n].place.file);
+                         "%.120s: two outputs have the same name; rename one", o[n].path.file);
   return ATTN_OK;
 }
 
@@ -217,7 +208,7 @@ static attn_status put_safetensors(struct pending_output *o, int first, int coun
   int chosen = 0, exists = !stat(o[first].target, &info);
   for (int n = first; n < count; n++) {
     if (!same_file(&o[first], &o[n])) continue;
-    names[chosen] = o[n].place.name;
+    names[chosen] = o[n].path.name;
     tensors[chosen++] = o[n].tensor;
   }
   attn_status status = exists ? attn_bytes_open(&old, o[first].target, err) : ATTN_OK;
@@ -233,11 +224,11 @@ static attn_status put_file(struct pending_output *o, int n, int count, attn_err
   for (int m = 0; m < n; m++)
     if (same_file(&o[m], &o[n])) return ATTN_OK; /* o[m] has written it */
   /* Locked from reading to renaming: else a tensor that another process adds would be lost. */
-  if (o[n].place.safetensors) status = attn_lock_begin(&o[n].lock, o[n].target, LOCK_WAIT_MS, err);
+  if (o[n].path.safetensors) status = attn_lock_begin(&o[n].lock, o[n].target, LOCK_WAIT_MS, err);
   if (!status) status = attn_file_begin(&o[n].writer, o[n].target, err);
   if (!status)
-    status = o[n].place.safetensors ? put_safetensors(o, n, count, err)
-                                    : attn_npy_put(&o[n].writer, o[n].tensor, err);
+    status = o[n].path.safetensors ? put_safetensors(o, n, count, err)
+                                   : attn_npy_put(&o[n].writer, o[n].tensor, err);
   return status ? status : attn_file_finish(&o[n].writer, err);
 }
 
@@ -255,7 +246,7 @@ static void end(struct pending_output *o) {
     attn_file_abandon(&o[n].writer);
     attn_lock_end(&o[n].lock);
     free(o[n].target);
-    free(o[n].place.file);
+    free(o[n].path.file);
   }
 }
 
@@ -265,7 +256,7 @@ static attn_status check_target(const struct pending_output *o, attn_error *err)
   struct attn_safetensors header;
   struct stat info;
   attn_status status = attn_file_writable(o->target, err);
-  if (status || !o->place.safetensors || stat(o->target, &info)) return status;
+  if (status || !o->path.safetensors || stat(o->target, &info)) return status;
   status = attn_bytes_open(&old, o->target, err);
   if (status) return status;
   status = attn_safetensors_open(&old, &header, err);
@@ -278,7 +269,7 @@ attn_status attn_array_outputs_check(const char *const *paths, int32_t count, at
   struct pending_output o[ATTN_OUTPUTS_MAX];
   attn_status status = begin(o, count, err);
   if (status) return status;
-  for (int n = 0; n < count && !status; n++) status = find_place(paths[n], &o[n], err);
+  for (int n = 0; n < count && !status; n++) status = resolve_path(paths[n], &o[n], err);
   if (!status) status = check_twice(o, count, err);
   for (int n = 0; n < count && !status; n++) status = check_target(&o[n], err);
   end(o);
@@ -292,7 +283,7 @@ attn_status attn_array_write_all(const attn_array_output *outputs, int32_t count
   for (int n = 0; n < count && !status; n++) {
     o[n].tensor = outputs[n].tensor;
     status = check_tensor(outputs[n].tensor, err);
-    if (!status) status = find_place(outputs[n].path, &o[n], err);
+    if (!status) status = resolve_path(outputs[n].path, &o[n], err);
   }
   if (!status) status = check_twice(o, count, err);
   for (int n = 0; n < count && !status; n++) status = put_file(o, n, count, err);

@@ -74,13 +74,6 @@ attn_status attn_text_pair_fail(const struct attn_text_pair *pair, attn_status s
                       (long long)pair->line, message);
 }
 
-static int is_utf8(const char *text, size_t bytes) {
-  int32_t code;
-  for (size_t at = 0, more; at < bytes; at += more)
-    if (!(more = attn_utf8_read(text + at, bytes - at, &code))) return 0;
-  return 1;
-}
-
 /* What is wrong with a line, or NULL. */
 static const char *find_fault(const struct attn_text_pairs *d, const char *text,
                               const struct text_line *line) {
@@ -88,7 +81,7 @@ static const char *find_fault(const struct attn_text_pairs *d, const char *text,
   size_t bytes = line->end - line->source, after_tab = line->end - line->tab;
   if (bytes > LINE_SIZE_MAX) return "line is longer than 65536 bytes";
   if (memchr(start, 0, bytes)) return "line contains a NUL byte; expected text";
-  if (!is_utf8(start, bytes)) return "line is not UTF-8; convert the file";
+  if (!attn_utf8_is_valid(start, bytes)) return "line is not UTF-8; convert the file";
   if (d->plain_text) return NULL;
   if (!after_tab) return "line has no tab; expected source<TAB>target";
   return memchr(text + line->tab + 1, '\t', after_tab - 1)
