@@ -55,6 +55,16 @@ static int64_t key_length(const attn_sdpa *desc, int64_t b, int64_t keys) {
   return wide;
 }
 
+/* row->keys must be set. */
+static struct ref_query query_of(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                                 const struct attn_ref_row *row) {
+  return (struct ref_query){.desc = desc,
+                            .q = q,
+                            .k = k,
+                            .head = k->shape[1] ? row->h / (q->shape[1] / k->shape[1]) : 0,
+                            .length = key_length(desc, row->b, row->keys)};
+}
+
 /* j - (i + offset), in long double so that no int64_t overflows. */
 static long double ahead_of(const attn_sdpa *desc, int64_t i, int64_t j, int64_t rows,
                             int64_t length) {
@@ -242,13 +252,7 @@ static void bound_terms(const struct ref_query *ask, const attn_tensor *v,
 void attn_ref_sdpa_row(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                        const attn_tensor *v, struct attn_ref_row *row) {
   row->keys = k->shape[2];
-  const struct ref_query ask = {
-      .desc = desc,
-      .q = q,
-      .k = k,
-      .head = k->shape[1] ? row->h / (q->shape[1] / k->shape[1]) : 0,
-      .length = key_length(desc, row->b, row->keys),
-  };
+  const struct ref_query ask = query_of(desc, q, k, row);
   row->has_softcap = desc && (desc->flags & ATTN_SDPA_SOFTCAP);
   row->has_bias = desc && (desc->alibi || (desc->mask && desc->mask->dtype != ATTN_BOOL));
   row->additive = desc && desc->additive;
@@ -369,8 +373,7 @@ static void additive_gradients(const struct ref_query *ask, const struct attn_re
 void attn_ref_sdpa_row_backward(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                                 const attn_tensor *v, const attn_tensor *d_o, double d_lse,
                                 const struct attn_ref_row *row, struct attn_ref_gradients *g) {
-  const struct ref_query ask = {desc, q, k, k->shape[1] ? row->h / (q->shape[1] / k->shape[1]) : 0,
-                                key_length(desc, row->b, row->keys)};
+  const struct ref_query ask = query_of(desc, q, k, row);
   int64_t width = q->shape[3], value_width = v->shape[3];
   score_gradients(&ask, v, d_o, d_lse, row, g);
   for (int64_t e = 0; e < width; e++) g->d_q[e] = g->d_q_size[e] = 0;
