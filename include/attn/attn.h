@@ -301,8 +301,8 @@ typedef struct attn_sdpa {
  *           a float mask, ALiBi, softcap and additive increase E + 1, softcap increases 34 by 8.
  *           Weights below 2^(2c - 126) may be 0. 16-bit types: the same and one rounding to the
  *           type. On AVX512-BF16 bfloat16 has 2^-7 more in b_j: weights are rounded to bfloat16
- *           and divided by their rounded sum; lse has float32's bound. A NaN in q_i reaches row i; in k_j the rows that see j; in v_j that column of
- *           these rows.
+ *           and divided by their rounded sum; lse has float32's bound. A NaN in q_i reaches row i;
+ *           in k_j the rows that see j; in v_j that column of these rows.
  * Cost      2 B Hq L S (E + Ev) operations, about half with CAUSAL; memory O(L). Additive scores:
  *           B Hq L S E evaluations of tanh.
  * Errors    ATTN_ERR_ARGUMENT, _SHAPE, _TYPE, _MEMORY, _CPU, _EMPTY_ROW: outputs unchanged.
@@ -363,9 +363,9 @@ typedef struct attn_sdpa_gradients {
  *           d_o, k and q (Theorem 5); d_mask and d_sinks are of unrounded ones.
  * Cost      5/2 of the forward's products and one exponential per weight. A softcap adds one tanh
  *           per weight; rows with |lse| above 64 add half of the forward's products and one
- *           exponential per weight. Memory: 16 bytes for each of the B Hq L rows; for each thread
- *           k and v of a head, in float32 or twice in bfloat16, and two sums for their gradients, or, where heads are
- *           fewer than threads, up to eight such sums for each head.
+ *           exponential per weight. Memory: 16 bytes for each of the B Hq L rows; for each thread k
+ *           and v of a head, in float32 or twice in bfloat16, and two sums for their gradients, or,
+ *           where heads are fewer than threads, up to eight such sums for each head.
  * Errors    as attn_sdpa_forward; ATTN_ERR_ARGUMENT if lse is missing: results unchanged.
  *           _INTERRUPTED: results partly written.
  * Threads   reentrant; the same bits for any number of threads.
@@ -567,12 +567,12 @@ ATTN_API attn_status attn_cache_new(const attn_cache_config *config, attn_cache 
 ATTN_API void attn_cache_free(attn_cache *cache);
 
 /**
- * Appends T tokens to each of several sequences; on failure to none.
+ * Appends L tokens to each of several sequences; on failure to none.
  *
  *   sequences  in  count distinct sequences; NULL: 0 .. count-1
- *   k          in  (count, H, T, E), or (H, T, E) if count is 1: float32, float64, float16 or
+ *   k          in  (count, H, L, E), or (H, L, E) if count is 1: float32, float64, float16 or
  *                  bfloat16; rounded to the cache's type
- *   v          in  (count, H, T, Ev) likewise; its type may differ from k's
+ *   v          in  (count, H, L, Ev) likewise; its type may differ from k's
  *
  * A page that sequences share is copied before the first of them writes to it.
  *
@@ -709,7 +709,8 @@ ATTN_API attn_status attn_score_backward(const attn_sdpa *desc, const attn_score
 /** How attn_sdpa_forward would run a call. */
 typedef struct attn_plan {
   size_t struct_size;     /* in: sizeof(attn_plan) */
-  char kernel[32];        /* "f32 avx512", "f32 avx2", "f32 scalar", "reference f64" */
+  char kernel[32];        /* "f32 avx512", "f32 avx2", "f32 scalar", "bf16 avx512_bf16",
+                             "reference f64" */
   char reason[256];       /* why this kernel was chosen */
   size_t workspace_bytes; /* the workspace of attn_sdpa_forward for this call */
   int64_t row_block;      /* queries per block */
@@ -770,7 +771,7 @@ ATTN_API attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *
 /** Instruction sets of the kernels; each includes those before it on its architecture. */
 typedef enum attn_isa {
   ATTN_ISA_SCALAR = 0,
-  ATTN_ISA_AVX2 = 10,   /* AVX2, FMA and F16C */
+  ATTN_ISA_AVX2 = 10,        /* AVX2, FMA and F16C */
   ATTN_ISA_AVX512 = 20,      /* AVX-512 F, BW, DQ, VL */
   ATTN_ISA_AVX512_BF16 = 25, /* and AVX512-BF16 */
 } attn_isa;

@@ -38,7 +38,10 @@ ATTN_API attn_status attn_text_write_plain(const char *text, size_t bytes, const
 ATTN_API attn_status attn_text_write_json(const char *text, size_t bytes, const attn_sink *sink,
                                           attn_error *err);
 
-/** Returns the one of count names that is closest to a misspelled text, or NULL if none is close. */
+/**
+ * Returns the one of count names that is closest to a misspelled text, or NULL if none is close. The
+ * result is an element of names.
+ */
 ATTN_API const char *attn_text_nearest(const char *text, const char *const *names, int32_t count);
 
 /** A tensor that owns its memory. Released by attn_array_free. */
@@ -62,9 +65,11 @@ typedef struct attn_array {
  */
 ATTN_API attn_status attn_array_read(const char *path, attn_array *array, attn_error *err);
 
-/** Parse a file in memory, as attn_array_read does; name NULL: the only tensor. */
+/** Parses an npy file in memory, as attn_array_read does. */
 ATTN_API attn_status attn_npy_parse(const void *bytes, size_t size, attn_array *array,
                                     attn_error *err);
+
+/** Parses a safetensors file in memory, as attn_array_read does. name NULL: the only tensor. */
 ATTN_API attn_status attn_safetensors_parse(const void *bytes, size_t size, const char *name,
                                             attn_array *array, attn_error *err);
 

@@ -9,7 +9,7 @@
  *
  *     read      bytes -> lesson          attn_lesson_read
  *     explain   every step, in words     attn_lesson_explain
- *     check     is each number correct?    attn_lesson_check
+ *     check     is each number correct?  attn_lesson_check
  *
  * Indices count from 0; in reports, as the document counts.
  */
@@ -280,7 +280,7 @@ typedef struct attn_style {
 ATTN_API attn_status attn_lesson_explain(const attn_lesson *lesson, const attn_style *style,
                                          const attn_sink *sink, attn_error *err);
 
-/** Writes the explanation as one JSON object, docs/explain.schema.json. */
+/** Writes the explanation as one JSON object, docs/explain.schema.json. Errors as attn_lesson_explain. */
 ATTN_API attn_status attn_lesson_explain_json(const attn_lesson *lesson, const attn_sink *sink,
                                               attn_error *err);
 
@@ -326,17 +326,19 @@ ATTN_API attn_status attn_lesson_gradients(const attn_lesson *lesson, const attn
                                            attn_lesson **gradients, attn_error *err);
 
 /** Writes a check as text: verdict, each step, the first wrong cell with its computation and cause,
-    and the numbers that were not read. */
+    and the numbers that were not read. Errors as attn_lesson_explain. */
 ATTN_API attn_status attn_check_print(const attn_lesson *lesson, const attn_check *check,
                                       const attn_style *style, const attn_sink *sink,
                                       attn_error *err);
 
-/** Writes how each printed matrix was read, by line: its step, the formula, how many of its values agree. */
+/** Writes how each printed matrix was read, by line: its step, the formula, how many of its values agree.
+    Errors as attn_lesson_explain. */
 ATTN_API attn_status attn_check_print_reading(const attn_lesson *lesson, const attn_check *check,
                                               const attn_style *style, const attn_sink *sink,
                                               attn_error *err);
 
-/** Writes a check as one line of JSON, docs/check.schema.json. lesson and check NULL: bad input, described by problem. */
+/** Writes a check as one line of JSON, docs/check.schema.json. lesson and check NULL: bad input, described by problem.
+    Errors as attn_lesson_explain. */
 ATTN_API attn_status attn_check_print_json(const char *file, const attn_lesson *lesson,
                                            const attn_check *check, const attn_error *problem,
                                            const attn_sink *sink, attn_error *err);

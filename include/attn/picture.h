@@ -2,7 +2,8 @@
  * picture.h -- matrices, attention maps and vectors as pictures. Part of libattn-model.
  *
  * A picture is a list of panels. A panel is a matrix with row and column labels, shown as numbers, as a
- * heat map of weights, as arrows in the plane, as heat over an image, or as points below a roof. One call draws all panels:
+ * heat map of weights, as arrows in the plane, as heat over an image, or as points of a roofline plot. One
+ * call draws all panels:
  *
  *     panels   -> a sink                         attn_panels_draw
  *     a lesson -> a panel per step -> a sink     attn_lesson_draw
@@ -123,8 +124,8 @@ typedef struct attn_panel {
  * Matrices too wide for a page continue below. A heat map of more than 64 cells shows a tiny weight as
  * 0.0000, of more than 400 cells only colours; of more than 10000 cells, the HTML page has no table.
  *
- * Errors  ATTN_ERR_ARGUMENT (count, format, style, a panel's kind, split, first, full_heat, smooth, roof, slope or
- *         struct_size, at or image NULL), ATTN_ERR_TYPE (image), ATTN_ERR_SHAPE (rows, cols, image; a
+ * Errors  ATTN_ERR_ARGUMENT (count, format, style, a panel's kind, split, first, full_heat, smooth,
+ *         compact, roof, slope or struct_size, at or image NULL), ATTN_ERR_TYPE (image), ATTN_ERR_SHAPE (rows, cols, image; a
  *         PNG of more than 2^26 pixels), each before the first byte is written; ATTN_ERR_MEMORY;
  *         ATTN_ERR_FILE: the sink has stopped after part of the picture. To write a file atomically,
  *         collect the bytes and call attn_file_write (io.h).

@@ -204,7 +204,7 @@ typedef struct attn_train_config {
                             more memory */
   const char *images;    /* with data: the folder of its pictures. The sources are then the names of
                             PNG files in it, the targets their captions. Decoded and scaled
-                            pictures are kept, up to 256 MiB of them; a resumed run notices changed
+                            pictures are kept, up to 256 MiB of them; a resumed run detects changed
                             captions and changed pictures */
   int64_t pretrain_encoder_steps; /* of a task with pictures: before the first step, so many steps on
                             the encoder alone, as a classifier of what is at each grid position:
