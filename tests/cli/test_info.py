@@ -60,7 +60,8 @@ def test_the_machine(attn):
     out = attn("info").stdout
     assert "kernels" in out and "f32 scalar" in out
     assert json.loads(attn("info", "--json").stdout)["schema"] == "attn-info/1"
-    assert "selected by" in attn("info", env={"ATTN_ISA": "scalar"}).stdout or "scalar" in out
+    is_best = json.loads(attn("info", "--json").stdout)["isa_best"] == "scalar"
+    assert ("scalar (selected by ATTN_ISA)" in attn("info", env={"ATTN_ISA": "scalar"}).stdout) != is_best
     assert "calls will fail" in attn("info", env={"ATTN_ISA": "none"}).stdout
 
 

@@ -11,7 +11,7 @@ from safetensors.numpy import load_file
 
 SMALL = '{"d_model": 8, "num_heads": 2, "ffn_dim": 16, "encoder_layers": 1, "decoder_layers": 1}'
 TRAIN = ["train", "dates", "--config", SMALL, "--batch-size", "4", "--max-validation-examples", "4", "--test-examples", "0", "--quiet"]
-MARIAN = '{"norm_first": false, "final_norm": false, "positions": "sinusoidal_halves", "tied_output": true, "output_bias": true, "width": 8}'
+MARIAN = '{"norm_first": false, "final_norm": false, "positions": "sinusoidal_halves", "tie_word_embeddings": true, "output_bias": true, "d_model": 8}'
 LONG = [*TRAIN, "--steps", "100000000", "-o", "m.safetensors"]
 SHORT = [*TRAIN, "--steps", "2", "-o", "m.safetensors"]
 
