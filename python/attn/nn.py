@@ -6,9 +6,9 @@ and backward.
     y = attn.nn.attention(x, q, w_k=w_k, w_v=w_v)
 
 Arrays are NumPy, PyTorch or DLPack arrays of float32, float64, float16 or bfloat16, read in place with their strides.
-Computation is in float64, rounded once, except in attention. Results are tensors if the first argument is one, otherwise NumPy arrays; `out`
-must be writable. A tensor that requires grad is rejected while grad is enabled, because the result would have no graph.
-Errors are attn.AttnError and name the argument. See attn/nn.h for accuracy and cost.
+Computation is in float64, rounded once, except in attention. Results are tensors if the first argument is one, otherwise
+NumPy arrays; `out` must be writable. A tensor that requires grad is rejected while grad is enabled, because the result would
+have no graph. Errors are attn.AttnError and name the argument. See attn/nn.h for accuracy and cost.
 """
 from dataclasses import dataclass
 from typing import Any, Optional, Tuple

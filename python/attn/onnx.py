@@ -63,7 +63,24 @@ def _scores(mode, q, k, mask, scale, softcap, see):
 def attention(q, k, v, attn_mask=None, past_key=None, past_value=None, nonpad_kv_seqlen=None, *, is_causal=0, scale=None,
               softcap=0.0, q_num_heads=0, kv_num_heads=0, qk_matmul_output_mode=0, left_window_size=-1,
               right_window_size=-1, softmax_precision=None, want_qk=True):
-    """Computes Attention. Returns Y, present_key, present_value and qk_matmul_output, None unless want_qk."""
+    """Computes Attention. Arguments are the inputs and attributes of the operator, and want_qk.
+
+    Parameters
+    ----------
+    q, k, v : numpy.ndarray
+        (B, heads, length, width), or (B, length, heads * width) with q_num_heads and kv_num_heads.
+    past_key, past_value : numpy.ndarray, optional
+        (B, kv_num_heads, past length, width).
+    nonpad_kv_seqlen : numpy.ndarray, optional
+        (B): the keys of each sequence that are not padding.
+    want_qk : bool
+        Computes qk_matmul_output, which takes memory for all scores.
+
+    Returns
+    -------
+    y, present_key, present_value, qk_matmul_output : numpy.ndarray
+        y of q's rank; present_key and present_value of rank 4; qk_matmul_output (B, q_num_heads, L, S), None unless want_qk.
+    """
     flat = q.ndim == 3
     q, k, v = _heads(q, q_num_heads, "Q"), _heads(k, kv_num_heads, "K"), _heads(v, kv_num_heads, "V")
     past = 0
@@ -83,11 +100,12 @@ def attention(q, k, v, attn_mask=None, past_key=None, past_value=None, nonpad_kv
     else:
         features["offset"] = past
     common = q.dtype if q.dtype == k.dtype == v.dtype else np.result_type(q, k, v, np.float32)
-    y, weights = sdpa(*(x.astype(common, copy=False) for x in (q, k, v)),
-                      **{**features, "return_weights": True}) if want_qk and qk_matmul_output_mode == 3 else (
-        sdpa(*(x.astype(common, copy=False) for x in (q, k, v)), **features), None)
-    qk = weights
-    if want_qk and weights is None:
+    inputs, qk = [x.astype(common, copy=False) for x in (q, k, v)], None
+    if want_qk and qk_matmul_output_mode == 3:
+        y, qk = sdpa(*inputs, **features, return_weights=True)
+    else:
+        y = sdpa(*inputs, **features)
+    if want_qk and qk is None:
         offsets = lengths - rows if lengths is not None else np.array([past])
         see = _allowed((q.shape[0], 1, rows, keys), is_causal, offsets, left_window_size, right_window_size, lengths)
         qk = _scores(qk_matmul_output_mode, q, k, mask, scale, softcap, see)
