@@ -1,5 +1,6 @@
 #include "json_output.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,7 +49,7 @@ void attn_cli_json_bytes(const char *key, const char *text, size_t bytes) {
 
 void attn_cli_json_number(const char *key, double value) {
   begin_value(key);
-  if (value - value == 0)
+  if (isfinite(value))
     printf("%.17g", value);
   else
     fputs("null", stdout);

@@ -79,12 +79,17 @@ static void write_place(const struct checked_sheet *s, const attn_hint_place *pl
   attn_cli_learn_put(sink, s->style->language, message, name, row, column);
 }
 
+/* A number that identifies the value in the progress; 0 is none. */
+static int64_t place_key(const attn_hint_place *p) {
+  enum { LIMIT = 4096 }; /* above any index of an exercise */
+  return (((int64_t)p->example * LIMIT + p->step) * LIMIT + p->row) * LIMIT + p->col + 1;
+}
+
 static attn_status write_hint(const struct checked_sheet *s, attn_hint_place *place, int message,
                               const struct attn_cli_learn_level *level, attn_error *err) {
   const attn_sink sink = attn_cli_buffer_sink(&s->result->report);
   char number[16];
-  s->result->place =
-      (((int64_t)place->example * 4096 + place->step) * 4096 + place->row) * 4096 + place->col + 1;
+  s->result->place = place_key(place);
   place->level = level->next(level->context, s->result->place);
   snprintf(number, sizeof number, "%d", (int)place->level);
   write_place(s, place, message, &sink);

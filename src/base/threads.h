@@ -12,7 +12,8 @@ int32_t attn_threads_count(void);
 attn_status attn_threads_check(const attn_executor *host, int32_t threads, attn_error *err);
 
 /* The workers of a call: the executor's, or the pool's if it is NULL; at most threads, unless 0.
- * Both may change at any time, so a call reads it once. */
+ * Both may change at any time, so a call of the
+ * library reads the number once. */
 int32_t attn_threads_workers(const attn_executor *host, int32_t threads);
 
 /* Calls body(argument, index, worker) for each index below count on at most workers threads,

@@ -15,8 +15,8 @@ enum { ATTN_LANGUAGE_ANY = -1 };
 struct attn_text_style {
   enum attn_anchor anchor;
   int size, bold;
-  int turned; /* rotated by 90 degrees about (x, y), reading upwards */
-  int halo;   /* outlined in the page's colour */
+  int rotated; /* by 90 degrees about (x, y), reading upwards */
+  int halo;    /* outlined in the page's colour */
   int paint;
   int language; /* attn_language; ATTN_LANGUAGE_ANY: shown in both, for example a name */
 };

@@ -94,13 +94,13 @@ static void size_cells(struct attn_panel_layout *f, const attn_panel *p, int pre
   f->numbers = !heat || (int64_t)p->rows * p->cols <= ATTN_NUMBERED_CELLS;
   if (f->numbers) {
     double number = attn_panel_widest_number(p, precision, attn_label_units) + 16;
-    f->turned = label + 10 > larger(2 * number, 64); /* long names of narrow columns */
-    f->cell_w = larger(larger(number, heat ? 46 : 26), f->turned ? 0 : label + 10);
+    f->rotated = label + 10 > larger(2 * number, 64); /* long names of narrow columns */
+    f->cell_w = larger(larger(number, heat ? 46 : 26), f->rotated ? 0 : label + 10);
     f->cell_h = heat ? 32 : 25;
     f->gap = heat ? 2 : 0;
   } else {
     f->cell_w = f->cell_h = side_of(p);
-    f->turned = 1;
+    f->rotated = 1;
   }
   f->block = f->numbers && f->cell_w * p->cols > BLOCK ? (int32_t)(BLOCK / f->cell_w) : p->cols;
   if (f->block < 1) f->block = 1;
@@ -139,7 +139,7 @@ struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct at
   f.left = larger(f.left, rows) + (heat ? 0 : BRACKET);
   f.top = cols > 0 ? 18 : 0;
   if (label > 0)
-    f.top += f.turned ? label + 8 : 20;
+    f.top += f.rotated ? label + 8 : 20;
   else if (rows > 0 && cols <= 0)
     f.top += 18;
   f.width = larger(f.left + f.block * f.cell_w + (heat ? 0 : BRACKET), f.left + cols);
@@ -203,14 +203,14 @@ static void draw_row_labels(const struct panel_drawing *d) {
 
 static void draw_col_labels(const struct panel_drawing *d) {
   const struct attn_panel_layout *f = d->frame;
-  struct attn_text_style as = {.anchor = f->turned ? ATTN_ANCHOR_START : ATTN_ANCHOR_MIDDLE,
+  struct attn_text_style as = {.anchor = f->rotated ? ATTN_ANCHOR_START : ATTN_ANCHOR_MIDDLE,
                                .size = LABEL,
-                               .turned = f->turned,
+                               .rotated = f->rotated,
                                .paint = ATTN_PAINT_INK,
                                .language = ATTN_LANGUAGE_ANY};
   char text[ATTN_NAME_BYTES];
   for (int32_t j = d->from; j < d->to; j += f->col_step)
-    d->canvas->text(d->canvas, d->x + (j - d->from + 0.5) * f->cell_w + (f->turned ? 4.5 : 0),
+    d->canvas->text(d->canvas, d->x + (j - d->from + 0.5) * f->cell_w + (f->rotated ? 4.5 : 0),
                     d->y - 7, attn_panel_label(d->panel, 1, j, d->canvas->plain, text), &as);
 }
 

@@ -5,7 +5,11 @@
 #include "canvas.h"
 #include "number_text.h"
 
-enum { ATTN_NUMBERED_CELLS = 400, ATTN_TABLE_CELLS = 10000, ATTN_NAME_BYTES = 128 };
+enum {
+  ATTN_NUMBERED_CELLS = 400, /* a heat map of more shows no numbers */
+  ATTN_TABLE_CELLS = 10000,  /* an HTML page has no table of more */
+  ATTN_NAME_BYTES = 128
+};
 
 /* The layout of a panel, relative to its upper left corner. */
 struct attn_panel_layout {
@@ -13,7 +17,7 @@ struct attn_panel_layout {
   double left, top;     /* of the first cell */
   double cell_w, cell_h, gap;
   int numbers;                /* whether cells show their numbers */
-  int turned;                 /* column labels are rotated */
+  int rotated;                /* column labels are */
   int32_t row_step, col_step; /* only every row_step-th, col_step-th label is drawn */
   int32_t block;              /* columns side by side; the others follow below */
   double block_h;
@@ -47,8 +51,8 @@ struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct at
 void attn_panel_draw(const attn_panel *p, const struct attn_panel_layout *f, struct attn_canvas *c,
                      double x, double y, int precision);
 
-/* The same for arrows (arrow_plot.c), images (image_panel.c) and rooflines (roofline.c), called by attn_panel_measure and
- * attn_panel_draw. */
+/* The same for arrows (arrow_plot.c), images (image_panel.c) and rooflines (roofline.c), called by
+ * attn_panel_measure and attn_panel_draw. */
 struct attn_panel_layout attn_arrow_plot_measure(const attn_panel *p, const struct attn_canvas *c);
 void attn_arrow_plot_draw(const attn_panel *p, const struct attn_panel_layout *f,
                           struct attn_canvas *c, double x, double y);

@@ -48,8 +48,9 @@ static attn_status check_panel(attn_panel *p, int32_t n, attn_error *err) {
   return ATTN_OK;
 }
 
-/* Copies the panels; the array's stride is the caller's struct_size, which may differ from ours. */
-static attn_status take_panels(const attn_panel *from, int32_t count, attn_panel *to,
+/* Copies and checks the panels. The stride of the array is the caller's struct_size, which may
+ * differ from this library's. */
+static attn_status copy_panels(const attn_panel *from, int32_t count, attn_panel *to,
                                attn_error *err) {
   size_t stride;
   memcpy(&stride, from, sizeof stride);
@@ -115,7 +116,7 @@ attn_status attn_panels_draw(const attn_panel *panels, int32_t count,
   attn_panel *copy = calloc((size_t)count, sizeof *copy);
   if (!copy) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %d panels", (int)count);
   struct attn_picture picture = {copy, count, title ? *title : (attn_bilingual_text){NULL, NULL}};
-  status = take_panels(panels, count, copy, err);
+  status = copy_panels(panels, count, copy, err);
   if (!status) status = draw(&out, &picture, format, err);
   free(copy);
   return status;

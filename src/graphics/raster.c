@@ -134,16 +134,16 @@ struct text_pen {
   struct attn_rgb color;
   double x, y; /* start of the baseline, pixels */
   int dot;     /* pixels per dot */
-  int bold, turned;
+  int bold, rotated;
   int grown; /* pixels on each side of a dot, for the halo */
 };
 
 /* Draws a dot at (along, up) from the start of a text. */
 static void dot(const struct text_pen *p, double along, double up) {
   double w = p->dot + p->bold, g = p->grown;
-  double x = p->turned ? p->x - up - p->dot : p->x + along;
-  double y = p->turned ? p->y - along - w : p->y - up - p->dot;
-  double right = x + (p->turned ? p->dot : w), bottom = y + (p->turned ? w : p->dot);
+  double x = p->rotated ? p->x - up - p->dot : p->x + along;
+  double y = p->rotated ? p->y - along - w : p->y - up - p->dot;
+  double right = x + (p->rotated ? p->dot : w), bottom = y + (p->rotated ? w : p->dot);
   fill(p->raster, area_of(p->raster, x - g, y - g, right + g, bottom + g), p->color);
 }
 
@@ -170,11 +170,16 @@ static void text(struct attn_canvas *c, double x, double y, const char *words,
   int size = (int)(as->size * 0.62 * s) / 6, advance = 6 * size + (size > 1), count = 0;
   for (const char *at = words; attn_text_next(&at, &cluster);) count++;
   double start = -(count * advance - size) * (double)as->anchor / 2;
-  struct text_pen p = {
-      raster_of(c), attn_paint_color(ATTN_PAINT_PAGE, ATTN_LIGHT), 0, 0, size, as->bold, as->turned,
-      size + 1};
-  p.x = round(x * s + (as->turned ? 0 : start));
-  p.y = round(y * s - (as->turned ? start : 0));
+  struct text_pen p = {raster_of(c),
+                       attn_paint_color(ATTN_PAINT_PAGE, ATTN_LIGHT),
+                       0,
+                       0,
+                       size,
+                       as->bold,
+                       as->rotated,
+                       size + 1};
+  p.x = round(x * s + (as->rotated ? 0 : start));
+  p.y = round(y * s - (as->rotated ? start : 0));
   if (as->halo) letters(&p, words, advance);
   p.grown = 0;
   p.color = attn_paint_color(as->paint, ATTN_LIGHT);

@@ -9,7 +9,7 @@
 
 enum { PLOT_W = 420, PLOT_H = 260, PAD = 22, LABEL = 13, SMALL = 11, LINE = 18, DOT = 6 };
 
-static const double LEAST = 1e-9, MOST = 1e15;
+static const double RATE_MIN = 1e-9, RATE_MAX = 1e15;
 
 struct roofline {
   const attn_panel *panel;
@@ -19,7 +19,7 @@ struct roofline {
   struct attn_labels labels;
 };
 
-static int is_usable(double value) { return value >= LEAST && value <= MOST; }
+static int is_usable(double value) { return value >= RATE_MIN && value <= RATE_MAX; }
 
 static int has_point(const attn_panel *p, int32_t row) {
   return is_usable(attn_panel_at(p, row, 0)) && is_usable(attn_panel_at(p, row, 1));

@@ -169,7 +169,7 @@ static void put_lettering(struct attn_out *out, double x, double y,
   put(out, anchors[as->anchor]);
   if (as->bold) put(out, " font-weight=\"600\"");
   if (as->language >= 0) put(out, languages[as->language]);
-  if (as->turned) {
+  if (as->rotated) {
     put(out, " transform=\"rotate(-90 ");
     attn_xml_number(out, x);
     put(out, " ");

@@ -9,7 +9,7 @@
 #include "json_text.h"
 #include "error.h"
 
-enum { HEADER_MAX = 100000000 };
+enum { HEADER_MAX = 100000000 }; /* bytes, the limit of the format */
 
 /* Types without a dtype are listed and kept, but cannot be read into a tensor. */
 static const struct {

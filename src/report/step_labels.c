@@ -8,7 +8,7 @@
 
 enum { LABEL_COLUMNS = 24 };
 
-/* ---- The meaning of an axis ----------------------------------------------------------------- */
+/* ---- The meaning of an axis ---- */
 
 /* Of a snippet's own variable: from its operands. */
 static enum attn_step_axis by_operation(const attn_example *e, const attn_step *s, int axis) {
@@ -55,8 +55,7 @@ int attn_is_scorelike(const attn_example *e, const attn_step *s) {
          (rows == ATTN_AXIS_KEYS && cols == ATTN_AXIS_QUERIES);
 }
 
-/* ---- Names --------------------------------------------------------------------------------------
- */
+/* ---- Names ---- */
 
 char **attn_axis_tokens(const attn_example *e, const attn_step *s, int axis, int32_t *count) {
   enum attn_step_axis along = attn_step_axis(e, s, axis);

@@ -5,10 +5,10 @@
 
 #include "utf8.h"
 
-enum { EMOJI_STYLE = 0xFE0F, UTF8_MOST = 4 };
+enum { EMOJI_STYLE = 0xFE0F, UTF8_MAX = 4 };
 
 static size_t decode(const char *at, int32_t *code) {
-  return attn_utf8_read_displayable(at, strnlen(at, UTF8_MOST), code);
+  return attn_utf8_read_displayable(at, strnlen(at, UTF8_MAX), code);
 }
 
 static void append(struct attn_cluster *c, int32_t code) {

@@ -8,7 +8,7 @@
 #include "vocabulary.h"
 #include "wordpiece.h"
 
-enum { TEXT_MOST = 1 << 30 };
+enum { TEXT_MAX = 1 << 30 };
 
 enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *t) { return t->kind; }
 
@@ -83,8 +83,8 @@ static attn_status encode_characters(const struct attn_tokenizer *t, const char 
   return ATTN_OK;
 }
 
-static attn_status encode_spaced(const struct attn_tokenizer *t, const char *text, size_t length,
-                                 struct attn_token_output *out, attn_error *err) {
+static attn_status encode_words(const struct attn_tokenizer *t, const char *text, size_t length,
+                                struct attn_token_output *out, attn_error *err) {
   size_t at = 0;
   for (size_t bytes; (bytes = attn_next_word(text, length, &at)); at += bytes) {
     int32_t id = attn_intern_find(&t->tokens, text + at, bytes);
@@ -96,8 +96,8 @@ static attn_status encode_spaced(const struct attn_tokenizer *t, const char *tex
   return at == length ? ATTN_OK : attn_fail_invalid_utf8(text, at, err);
 }
 
-static attn_status encode_pairs(const struct attn_tokenizer *t, const char *text, size_t length,
-                                struct attn_token_output *out, attn_error *err) {
+static attn_status encode_bpe(const struct attn_tokenizer *t, const char *text, size_t length,
+                              struct attn_token_output *out, attn_error *err) {
   struct attn_bpe_word m = {0};
   attn_status status = ATTN_OK;
   for (size_t at = 0, bytes, count; at < length && !status; at += bytes) {
@@ -114,13 +114,13 @@ static attn_status (*const encoders[])(const struct attn_tokenizer *t, const cha
                                        size_t length, struct attn_token_output *out,
                                        attn_error *err) = {
     [ATTN_TOKENIZER_CHARACTER] = encode_characters,
-    [ATTN_TOKENIZER_BPE] = encode_pairs,
-    [ATTN_TOKENIZER_WORD] = encode_spaced,
+    [ATTN_TOKENIZER_BPE] = encode_bpe,
+    [ATTN_TOKENIZER_WORD] = encode_words,
     [ATTN_TOKENIZER_WORDPIECE] = attn_wordpiece_encode};
 
 static attn_status encode(const struct attn_tokenizer *t, const char *text, size_t length,
                           struct attn_token_output *out, attn_error *err) {
-  if (length > TEXT_MOST)
+  if (length > TEXT_MAX)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "length", "length must be at most 2^30 bytes, got %zu",
                      length);
   return encoders[t->kind](t, text, length, out, err);

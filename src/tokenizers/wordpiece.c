@@ -13,7 +13,12 @@
 
 #include "error.h"
 
-enum { DECOMPOSED = 18, UTF8_MOST = 4, I_DOTTED = 0x130, DOT_ABOVE = 0x307 };
+enum {
+  DECOMPOSED_MAX = 18, /* code points of the longest decomposition of one */
+  UTF8_MAX = 4,        /* bytes of a code point */
+  I_DOTTED = 0x130,
+  DOT_ABOVE = 0x307
+};
 
 struct wordpiece_encoder {
   const struct attn_tokenizer *t;
@@ -133,11 +138,11 @@ static void add(struct wordpiece_encoder *c, int32_t code) {
 
 /* A dropped accent of class 0 still keeps later marks from moving before it. */
 static void add_bare(struct wordpiece_encoder *c, int32_t code) {
-  int32_t parts[DECOMPOSED];
+  int32_t parts[DECOMPOSED_MAX];
   int boundary = 0;
   utf8proc_ssize_t n =
-      utf8proc_decompose_char(code, parts, DECOMPOSED, UTF8PROC_DECOMPOSE, &boundary);
-  for (utf8proc_ssize_t k = 0; k < n && k < DECOMPOSED; k++) {
+      utf8proc_decompose_char(code, parts, DECOMPOSED_MAX, UTF8PROC_DECOMPOSE, &boundary);
+  for (utf8proc_ssize_t k = 0; k < n && k < DECOMPOSED_MAX; k++) {
     if (utf8proc_category(parts[k]) != UTF8PROC_CATEGORY_MN)
       add(c, parts[k]);
     else if (!class_of(parts[k]))
@@ -168,7 +173,7 @@ attn_status attn_wordpiece_encode(const struct attn_tokenizer *t, const char *te
   size_t letters = (size_t)c.w->max_word_chars, at = 0, bytes;
   int32_t code;
   c.word = malloc(letters * sizeof *c.word);
-  c.buffer = malloc(c.w->prefix_bytes + letters * UTF8_MOST);
+  c.buffer = malloc(c.w->prefix_bytes + letters * UTF8_MAX);
   for (; c.word && c.buffer && at < length; at += bytes) {
     if (!(bytes = attn_utf8_read(text + at, length - at, &code))) break;
     c.at = at, c.next = at + bytes;
