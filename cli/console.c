@@ -19,8 +19,10 @@ static int write_stream(void *context, const char *text, size_t bytes) {
   return fwrite(text, 1, bytes, context) != bytes;
 }
 
+attn_sink attn_cli_sink(FILE *to) { return (attn_sink){to, write_stream}; }
+
 void attn_cli_print_bytes(const char *text, size_t bytes, FILE *to) {
-  const attn_sink sink = {to, write_stream};
+  const attn_sink sink = attn_cli_sink(to);
   attn_text_write_plain(text, bytes, &sink, NULL);
 }
 
@@ -186,7 +188,7 @@ int attn_cli_finish(int status) {
   return EXIT_TROUBLE;
 }
 
-attn_sink attn_cli_stdout(void) { return (attn_sink){stdout, write_stream}; }
+attn_sink attn_cli_stdout(void) { return attn_cli_sink(stdout); }
 
 const char *const attn_cli_colors[3] = {"auto", "always", "never"};
 

@@ -67,7 +67,8 @@ void attn_cli_init(void);
  * everything was written. A reader that closed the pipe gets no message. */
 int attn_cli_finish(int status);
 
-/* A sink to standard output. */
+/* A sink to a stream, and to standard output. */
+attn_sink attn_cli_sink(FILE *to);
 attn_sink attn_cli_stdout(void);
 
 /* Options of the commands that print documents. */

@@ -3,76 +3,18 @@
  * are printed as they are. */
 #include <string.h>
 
-#include "language.h"
+#include "console.h"
 
-enum { COLUMNS = 92, HANGING = 22, NAME_GAP = 3, LAST_BYTES = 9 };
+enum { COLUMNS = 92, HANGING = 22, NAME_GAP = 3 };
 
 static const char usage[] = "usage: ", usage_ja[] = "使い方：", examples[] = "examples:";
 
-/* ---- Lines of at most COLUMNS columns ---- */
-
-/* Reads a character of UTF-8. */
-static unsigned decode(const char **at) {
-  unsigned c = (unsigned char)*(*at)++;
-  if (c >= 0xC0) c &= c >= 0xF0 ? 7 : c >= 0xE0 ? 15 : 31;
-  while ((**at & 0xC0) == 0x80) c = c << 6 | ((unsigned char)*(*at)++ & 63);
-  return c;
-}
-
-/* Japanese letters and punctuation take two columns. */
-static int is_wide(unsigned c) {
-  return (c >= 0x2E80 && c <= 0xA4CF) || (c >= 0xF900 && c <= 0xFAFF) ||
-         (c >= 0xFF00 && c <= 0xFF60);
-}
-
-static int is_one_of(unsigned c, const char *set) {
-  while (*set)
-    if (decode(&set) == c) return 1;
-  return 0;
-}
-
-static int is_katakana(unsigned c) { return c >= 0x30A0 && c <= 0x30FF; }
-
-/* A line breaks at spaces and next to Japanese characters, except in words of katakana, before
- * closing punctuation and after opening brackets. */
-static int can_break(unsigned before, unsigned after) {
-  if (after == ' ') return 1;
-  if (before == ' ' || is_one_of(before, "（「『([") ||
-      is_one_of(after, "、。，．：；？！）」』)],.;:ーぁぃぅぇぉっゃゅょァィゥェォッャュョ々〜"))
-    return 0;
-  return (is_wide(before) || is_wide(after)) && !(is_katakana(before) && is_katakana(after));
-}
-
-/* The end of the part of a text that stays together, with its columns. */
-static const char *part_end(const char *text, int *columns) {
-  unsigned before = decode(&text);
-  for (*columns = 1 + is_wide(before); *text;) {
-    const char *at = text;
-    const unsigned after = decode(&text);
-    if (can_break(before, after)) return at;
-    *columns += 1 + is_wide(after);
-    before = after;
-  }
-  return text;
-}
-
 static void print_spaces(int count, FILE *to) { fprintf(to, "%*s", count > 0 ? count : 0, ""); }
 
-/* From column on; further lines are indented. Ends the line. The last three characters of a text do
- * not begin a line. */
-static void print_wrapped(const char *text, int column, int indent, FILE *to) {
-  while (*text) {
-    int columns;
-    const char *end = part_end(text, &columns);
-    if (column + columns > COLUMNS && column > indent && strlen(text) > LAST_BYTES) {
-      fputc('\n', to), print_spaces(indent, to);
-      if (*text == ' ') text++, columns--;
-      column = indent;
-    }
-    fwrite(text, 1, (size_t)(end - text), to);
-    column += columns, text = end;
-  }
-  fputc('\n', to);
+void attn_cli_print_wrapped(const char *english, int column, int indent, FILE *to) {
+  char buffer[ATTN_CLI_MESSAGE_MAX];
+  const attn_sink sink = attn_cli_sink(to);
+  attn_text_write_wrapped(attn_cli_translate(english, buffer), column, indent, COLUMNS, &sink, NULL);
 }
 
 /* ---- Parts ---- */
@@ -91,21 +33,21 @@ static const char *join(char *text, const char *line) {
 }
 
 static const char *print_paragraph(const char *at, FILE *to) {
-  char text[ATTN_CLI_MESSAGE_MAX] = "", buffer[ATTN_CLI_MESSAGE_MAX];
+  char text[ATTN_CLI_MESSAGE_MAX] = "";
   do at = join(text, at);
   while (*at && *at != '\n' && *at != ' ' && strncmp(at, "exit status:", 12));
-  print_wrapped(attn_cli_translate(text, buffer), 0, 0, to);
+  attn_cli_print_wrapped(text, 0, 0, to);
   return at;
 }
 
 /* "attn check - what it does" */
 static const char *print_title(const char *at, FILE *to) {
-  char text[ATTN_CLI_MESSAGE_MAX] = "", buffer[ATTN_CLI_MESSAGE_MAX];
+  char text[ATTN_CLI_MESSAGE_MAX] = "";
   while (*at && *at != '\n') at = join(text, at);
   char *dash = strstr(text, " - ");
   const int length = dash ? (int)(dash - text) + 3 : 0;
   fwrite(text, 1, (size_t)length, to);
-  print_wrapped(attn_cli_translate(text + length, buffer), length, 0, to);
+  attn_cli_print_wrapped(text + length, length, 0, to);
   return at;
 }
 
@@ -119,7 +61,7 @@ static int name_length(const char *line) {
 /* "name   description" at a column of the page; the description may continue on the next lines,
  * which are indented. The description begins in the column that it has in English. */
 static const char *print_entry(const char *line, int column, FILE *to) {
-  char text[ATTN_CLI_MESSAGE_MAX] = "", buffer[ATTN_CLI_MESSAGE_MAX];
+  char text[ATTN_CLI_MESSAGE_MAX] = "";
   const int length = name_length(line), gap = indentation(line + length);
   const char *at = join(text, line + length);
   while (indentation(at) > NAME_GAP) at = join(text, at);
@@ -130,7 +72,7 @@ static const char *print_entry(const char *line, int column, FILE *to) {
     print_spaces(gap, to), column += gap;
   else
     fputc('\n', to), print_spaces(column = HANGING, to);
-  print_wrapped(attn_cli_translate(text, buffer), column, column < HANGING ? column : HANGING, to);
+  attn_cli_print_wrapped(text, column, column < HANGING ? column : HANGING, to);
   return at;
 }
 
@@ -138,11 +80,11 @@ static const char *print_usage(const char *at, FILE *to) {
   const int width = (int)strlen(usage);
   for (int n = 0; *at && *at != '\n'; n++) {
     fputs(n ? "        " : usage_ja, to);
-    char text[ATTN_CLI_MESSAGE_MAX] = "", buffer[ATTN_CLI_MESSAGE_MAX];
+    char text[ATTN_CLI_MESSAGE_MAX] = "";
     const int length = name_length(at + width), gap = indentation(at + width + length);
     fwrite(at + width, 1, (size_t)(length + gap), to);
     at = join(text, at + width + length);
-    print_wrapped(attn_cli_translate(text, buffer), width + length + gap, 0, to);
+    attn_cli_print_wrapped(text, width + length + gap, 0, to);
   }
   return at;
 }

@@ -24,6 +24,10 @@ const char *attn_cli_japanese_of(const char *english, char *to);
 /* The same in the chosen language: in English, english itself. */
 const char *attn_cli_translate(const char *english, char *to);
 
+/* Writes the translation of a text in lines of at most 92 columns: the first one continues at a
+ * column, the others are indented. */
+void attn_cli_print_wrapped(const char *english, int column, int indent, FILE *to);
+
 /* Prints a help text, in Japanese with each part translated and wrapped (help_text.c). */
 void attn_cli_print_help(const char *english, FILE *to);
 

@@ -38,6 +38,24 @@ ATTN_API attn_status attn_text_write_plain(const char *text, size_t bytes, const
 ATTN_API attn_status attn_text_write_json(const char *text, size_t bytes, const attn_sink *sink,
                                           attn_error *err);
 
+/** Returns the columns that UTF-8 text takes on a terminal: 2 for an ideograph, a kana or an emoji. */
+ATTN_API int32_t attn_text_width(const char *text);
+
+/**
+ * Writes text in lines, each ended by a newline. A line breaks at a space, and next to a character of a
+ * script without spaces, but not inside a word of katakana, before closing or after opening punctuation,
+ * or within the last six characters. Several spaces are one. Characters are written as
+ * attn_text_write_plain writes them.
+ *
+ *   column  in   where the first line continues, from 0
+ *   indent  in   spaces before each further line
+ *   width   in   the most columns of a line; below 1: 80. A longer word makes a longer line
+ *
+ * Errors as attn_text_write_plain.
+ */
+ATTN_API attn_status attn_text_write_wrapped(const char *text, int32_t column, int32_t indent,
+                                             int32_t width, const attn_sink *sink, attn_error *err);
+
 /**
  * Returns the one of count names that is closest to a misspelled text, or NULL if none is close. The
  * result is an element of names.

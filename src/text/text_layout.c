@@ -38,9 +38,9 @@ int attn_text_next(const char **at, struct attn_cluster *c) {
   return 1;
 }
 
-int attn_text_width(const char *text) {
+int32_t attn_text_width(const char *text) {
   struct attn_cluster c;
-  int width = 0;
+  int32_t width = 0;
   while (attn_text_next(&text, &c)) width += c.width;
   return width;
 }
@@ -57,12 +57,15 @@ static int letter(int32_t c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
+static int is_katakana(int32_t c) { return c >= 0x30A0 && c <= 0x30FF; }
+
 int attn_text_can_break(int32_t before, int32_t after) {
   int wide = utf8proc_charwidth(before) == 2, next_wide = utf8proc_charwidth(after) == 2;
-  if (among(after, "、。，．・：；？！）」』】〕”’ーぁぃぅぇぉっゃゅょァィゥェォッャュョ々…") ||
-      among(before, "（「『【〔“‘"))
+  if (among(after, "、。，．・：；？！）」』】〕”’ーぁぃぅぇぉっゃゅょァィゥェォッャュョ々…〜～％") ||
+      among(before, "（「『【〔“‘") || (is_katakana(before) && is_katakana(after)))
     return 0;
-  return (wide && (next_wide || letter(after))) || (next_wide && letter(before));
+  return (wide && (next_wide || letter(after))) || (next_wide && letter(before)) ||
+         among(before, "、。");
 }
 
 size_t attn_text_cut(const char *text, size_t limit) {

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "attn/io.h"
+
 /* One user-perceived character, made displayable. */
 struct attn_cluster {
   int32_t code, last; /* its first and last code point */
@@ -17,11 +19,8 @@ struct attn_cluster {
  * would disturb a terminal (utf8.h) become U+FFFD. */
 int attn_text_next(const char **at, struct attn_cluster *cluster);
 
-/* The width in terminal columns. */
-int attn_text_width(const char *text);
-
 /* Whether a line may break between two code points: only if one belongs to a script without spaces,
- * never before closing or after opening punctuation. */
+ * never inside a word of katakana, before closing or after opening punctuation. */
 int attn_text_can_break(int32_t before, int32_t after);
 
 /* The bytes of the longest prefix of whole characters within limit bytes. */

@@ -73,29 +73,49 @@ static void add_to_word(struct attn_out *out, const char *text, size_t bytes, in
   out->word_width += width;
 }
 
-static void flow(struct attn_out *out, const char *text, int whole) {
+/* From `together` on there is no break between characters, only before the first. */
+static void flow(struct attn_out *out, const char *text, const char *together) {
   struct attn_cluster c;
-  int inside = 0; /* of a name that must not break */
-  for (const char *at = text; attn_text_next(&at, &c); inside = whole) {
+  for (const char *begin = text, *at = text; attn_text_next(&at, &c); begin = at) {
     if (c.code == ' ') {
       flush_word(out);
       out->space = 1;
     } else {
-      if (!inside && out->before >= 0 && attn_text_can_break(out->before, c.code)) flush_word(out);
+      if (begin <= together && out->before >= 0 && attn_text_can_break(out->before, c.code))
+        flush_word(out);
       add_to_word(out, c.bytes, c.size, c.width);
     }
     out->before = c.last;
   }
 }
 
-void attn_out_flow(struct attn_out *out, const char *text) { flow(out, text, 0); }
-void attn_out_whole(struct attn_out *out, const char *text) { flow(out, text, 1); }
+void attn_out_flow(struct attn_out *out, const char *text) { flow(out, text, text + strlen(text)); }
+void attn_out_whole(struct attn_out *out, const char *text) { flow(out, text, text); }
 
 void attn_out_line(struct attn_out *out, int indent) {
   flush_word(out);
   new_line(out);
   out->indent = indent;
   out->before = -1;
+}
+
+enum { LAST_TOGETHER = 6 }; /* not one character alone on the last line */
+
+static const char *last_characters(const char *text, int count) {
+  const char *at = text + strlen(text);
+  while (at > text && count > 0) count -= (*--at & 0xC0) != 0x80;
+  return at;
+}
+
+attn_status attn_text_write_wrapped(const char *text, int32_t column, int32_t indent, int32_t width,
+                                    const attn_sink *sink, attn_error *err) {
+  const attn_style style = {.struct_size = sizeof style, .width = width};
+  struct attn_out out;
+  attn_out_begin(&out, &style, sink);
+  out.column = column, out.indent = indent;
+  flow(&out, text, last_characters(text, LAST_TOGETHER));
+  attn_out_line(&out, 0);
+  return attn_out_end(&out, err);
 }
 
 /* ---- The rest ------------------------------------------------------------------------------ */

@@ -333,6 +333,29 @@ static void test_flow(void **state) {
                       "one two\nthree four\n  これは長い\n  文です。\n  分けない名前、\n  次\n");
 }
 
+static const char *wrapped(const char *text, int column, int indent, int width) {
+  static struct kept k;
+  const attn_sink sink = {&k, keep};
+  k.bytes = 0, k.text[0] = 0;
+  assert_int_equal(attn_text_write_wrapped(text, column, indent, width, &sink, NULL), ATTN_OK);
+  return k.text;
+}
+
+/* Not within a word of katakana, nor before the last characters; always after a full stop. */
+static void test_wrapped(void **state) {
+  (void)state;
+  assert_string_equal(wrapped("one two  three", 6, 2, 12), "one\n  two three\n");
+  assert_string_equal(wrapped("重みのアテンションの図を描きます", 0, 0, 14),
+                      "重みの\nアテンションの\n図を描きます\n");
+  assert_string_equal(wrapped("行列の積を計算します。", 0, 0, 20), "行列の積を\n計算します。\n");
+  assert_string_equal(wrapped("終わり。--help を見る", 0, 0, 12), "終わり。\n--help\nを見る\n");
+  assert_string_equal(wrapped("", 0, 4, 12), "\n");
+  assert_string_equal(wrapped("a\033[2J", 0, 0, 12), "a\uFFFD[2J\n");
+  int left = 0;
+  const attn_sink sink = {&left, refuse};
+  assert_int_equal(attn_text_write_wrapped("a", 0, 0, 12, &sink, NULL), ATTN_ERR_FILE);
+}
+
 static void test_say(void **state) {
   (void)state;
   struct attn_out out;
@@ -402,6 +425,7 @@ int main(void) {
       cmocka_unit_test(test_catalogue),
       cmocka_unit_test(test_lines_fit),
       cmocka_unit_test(test_flow),
+      cmocka_unit_test(test_wrapped),
       cmocka_unit_test(test_say),
       cmocka_unit_test(test_json),
   };
