@@ -283,10 +283,9 @@ static void print_json(const struct caption_run *r, const struct caption_view *v
 static void print_occlusions(const struct caption_view *v) {
   for (int64_t n = 0; n < v->occluded_count; n++) {
     const struct occluded_word *w = &v->occluded[n];
-    fputs("  ", stdout), attn_cli_print_text(v->words[n], stdout);
-    fputs(": ", stdout), attn_cli_print_text(w->occluded, stdout);
-    fputs(" if its place is covered, ", stdout), attn_cli_print_text(w->control, stdout);
-    fputs(" if another one is\n", stdout);
+    attn_cli_print_message(stdout, "  %s: %s if its place is covered, %s if another one is",
+                           v->words[n], w->occluded, w->control);
+    putchar('\n');
   }
 }
 
@@ -295,7 +294,8 @@ static void print_text(const struct caption_run *r, const struct caption_view *v
   if (!is_example && r->count > 1) attn_cli_print_text(v->name, stdout), fputs(": ", stdout);
   attn_cli_print_text(v->caption, stdout), putchar('\n');
   if (is_example && !is_right) {
-    fputs("  expected: ", stdout), attn_cli_print_text(v->name, stdout), putchar('\n');
+    attn_cli_print_message(stdout, "  expected: ");
+    attn_cli_print_text(v->name, stdout), putchar('\n');
   }
   print_occlusions(v);
 }

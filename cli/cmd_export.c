@@ -30,7 +30,7 @@ static void print_result(const char *folder, int64_t parameter_count, int json) 
     attn_cli_json_int("parameter_count", parameter_count);
     attn_cli_json_end_object(), attn_cli_json_end_line();
   } else {
-    printf("wrote "), attn_cli_print_text(folder, stdout), puts("/");
+    attn_cli_print_written(folder, "/");
   }
 }
 

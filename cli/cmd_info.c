@@ -86,7 +86,8 @@ static int print_tensors(const char *path, int json) {
     attn_cli_print_error("info", "%s has no tensor \"%s\"; attn info --tensors %s lists them", file,
                          name, file);
   else if (!list.count && !json)
-    attn_cli_print_text(path, stdout), puts(": no tensors");
+    attn_cli_print_text(path, stdout), attn_cli_print_message(stdout, ": no tensors"),
+        putchar('\n');
   attn_array_list_free(&list);
   free(file);
   return failed ? EXIT_TROUBLE : EXIT_OK;
@@ -131,34 +132,64 @@ static int print_files_json(char **paths, int files, int tensors) {
 
 /* ---- The machine ---- */
 
+enum { LABEL = 10 };
+
+/* Begins a line: its name, to the column of the values. */
+static void print_label(const char *name) { attn_cli_print_cell(name, -LABEL); }
+
 static void print_environment(const char *name) {
   const char *value = getenv(name);
   if (!value) return;
-  printf("set       %s=", name);
-  attn_cli_print_text(value, stdout);
-  printf("\n");
+  print_label("set"), printf("%s=", name);
+  attn_cli_print_text(value, stdout), putchar('\n');
+}
+
+static void print_instruction_set(const attn_machine *m) {
+  const char *isa = attn_isa_name(m->isa);
+  const int threads = (int)m->threads;
+  print_label("uses");
+  if (m->isa_invalid)
+    attn_cli_print_message(
+        stdout, "%s (ATTN_ISA is not available on this CPU: calls will fail), %d threads", isa,
+        threads);
+  else if (m->isa != m->isa_best)
+    attn_cli_print_message(stdout, "%s (selected by ATTN_ISA), %d threads", isa, threads);
+  else
+    attn_cli_print_message(stdout, "%s, the best of this CPU and this build, %d threads", isa,
+                           threads);
+  putchar('\n');
+}
+
+static void print_measured(double gflops, double gbytes, double bf16) {
+  if (gflops > 0) {
+    print_label("measured");
+    attn_cli_print_message(stdout,
+                           "%.1f GFLOP/s of float32 multiply-adds, %.1f GB/s read, one thread",
+                           gflops, gbytes);
+    putchar('\n');
+  }
+  if (bf16 > 0) {
+    print_label("");
+    attn_cli_print_message(stdout, "%.1f GFLOP/s of bf16 dot products", bf16), putchar('\n');
+  }
 }
 
 static void print_machine(const attn_machine *m, double gflops, double gbytes, double bf16) {
-  printf("attn      %s (header %d.%d.%d)\n", attn_version_string(), ATTN_VERSION_MAJOR,
-         ATTN_VERSION_MINOR, ATTN_VERSION_PATCH);
-  printf("cpu       ");
-  attn_cli_print_text(m->cpu, stdout);
-  printf("\nfeatures  %s\n", m->features);
-  printf("uses      %s%s, %d threads\n", attn_isa_name(m->isa),
-         m->isa_invalid          ? " (ATTN_ISA is not available on this CPU: calls will fail)"
-         : m->isa != m->isa_best ? " (selected by ATTN_ISA)"
-                                 : ", the best of this CPU and this build",
-         (int)m->threads);
+  print_label("attn");
+  attn_cli_print_message(stdout, "%s (header %d.%d.%d)", attn_version_string(), ATTN_VERSION_MAJOR,
+                         ATTN_VERSION_MINOR, ATTN_VERSION_PATCH);
+  putchar('\n');
+  print_label("cpu"), attn_cli_print_text(m->cpu, stdout), putchar('\n');
+  print_label("features"), puts(m->features);
+  print_instruction_set(m);
   print_environment("ATTN_ISA");
   print_environment("ATTN_THREADS");
   print_environment("ATTN_FASHION_MNIST");
-  for (int n = 0; attn_kernel_describe(n); n++)
-    printf("%s%s\n", n ? "          " : "kernels   ", attn_kernel_describe(n));
-  if (gflops > 0)
-    printf("measured  %.1f GFLOP/s of float32 multiply-adds, %.1f GB/s read, one thread\n", gflops,
-           gbytes);
-  if (bf16 > 0) printf("          %.1f GFLOP/s of bf16 dot products\n", bf16);
+  for (int n = 0; attn_kernel_describe(n); n++) {
+    print_label(n ? "" : "kernels");
+    attn_cli_print_message(stdout, "%s", attn_kernel_describe(n)), putchar('\n');
+  }
+  print_measured(gflops, gbytes, bf16);
 }
 
 static void print_machine_json(const attn_machine *m, double gflops, double gbytes, double bf16) {

@@ -179,20 +179,27 @@ static int32_t update_progress(void *context, const attn_train_state *s) {
 
 /* ---- Result ---- */
 
-/* "98.20 % (95 %: 97.10 to 98.90)", the score interval of a proportion [Wilson27]. */
-static void print_share(int64_t part, int64_t of) {
+/* The score interval of a proportion [Wilson27], in percent. */
+static void find_interval(int64_t part, int64_t of, double *low, double *high) {
   const double z = 1.959964, z2 = z * z;
-  double n = (double)of, p = of ? (double)part / n : 0, center = p + z2 / (2 * n);
+  double n = (double)of, p = (double)part / n, center = p + z2 / (2 * n);
   double radius = z * sqrt(p * (1 - p) / n + z2 / (4 * n * n));
-  if (!of) return (void)printf("-");
-  printf("%.2f %% (95 %%: %.2f to %.2f)", 100 * p, 100 * fmax(0, center - radius) / (1 + z2 / n),
-         100 * (center + radius) / (1 + z2 / n));
+  *low = 100 * fmax(0, center - radius) / (1 + z2 / n);
+  *high = 100 * (center + radius) / (1 + z2 / n);
 }
 
+enum { ROW_NAME = 35 };
+
 static void print_row(const char *name, int64_t part, int64_t of, const char *of_what) {
-  printf("  %-34s ", name);
-  print_share(part, of);
-  printf(" of %lld %s\n", (long long)of, of_what);
+  double low, high;
+  printf("  "), attn_cli_print_cell(name, -ROW_NAME);
+  find_interval(part, of, &low, &high);
+  if (of)
+    attn_cli_print_message(stdout, "%.2f %% (95 %%: %.2f to %.2f) of %lld %s",
+                           100 * (double)part / (double)of, low, high, (long long)of, of_what);
+  else
+    attn_cli_print_message(stdout, "- of 0 %s", of_what);
+  putchar('\n');
 }
 
 /* Whether the task has pictures. */
@@ -210,7 +217,8 @@ static void print_pictures(const attn_evaluation *e) {
               "pictures");
   if (!e->aligned_tokens) return;
   print_row("attention highest at the object", e->alignment_matches, e->aligned_tokens, "phrases");
-  printf("  %-34s %.2f %%\n", "  of uniform weights", 100 * e->alignment_chance);
+  printf("  "), attn_cli_print_cell("  of uniform weights", -ROW_NAME);
+  printf("%.2f %%\n", 100 * e->alignment_chance);
   print_row("word changes, its place hidden", e->hidden_changes, e->hidden_words, "words");
   print_row("word changes, another place hidden", e->control_changes, e->hidden_words, "words");
 }
@@ -269,29 +277,46 @@ static void print_result_json(const struct train_options *o, const attn_train_st
   attn_cli_json_end_object(), attn_cli_json_end_line();
 }
 
+static void print_end(const struct train_options *o, const attn_train_state *end) {
+  char time[32];
+  const char *reason = stop_reasons[end->stop_reason].text;
+  format_time(end->seconds, time, sizeof time);
+  if (end->best_step) {
+    attn_cli_print_message(stdout,
+                           "%s after %lld steps, %s; best checkpoint, of step %lld: ", reason,
+                           (long long)end->step, time, (long long)end->best_step);
+    attn_cli_print_text(o->config.output, stdout);
+  } else {
+    attn_cli_print_message(stdout, "%s after %lld steps, %s; no steps were left", reason,
+                           (long long)end->step, time);
+  }
+  putchar('\n');
+}
+
+static void print_test(const attn_evaluation *e) {
+  double low, high;
+  find_interval(e->exact_matches, e->examples, &low, &high);
+  attn_cli_print_message(stdout,
+                         "test: %lld of %lld other examples match exactly: %.2f %% (95 %%: %.2f to "
+                         "%.2f)",
+                         (long long)e->exact_matches, (long long)e->examples,
+                         100 * (double)e->exact_matches / (double)e->examples, low, high);
+  putchar('\n');
+}
+
 static void print_result(const struct train_options *o, const attn_train_state *end,
                          const attn_evaluation *e) {
-  char seconds[32];
-  printf("%s after %lld steps, %s", stop_reasons[end->stop_reason].text, (long long)end->step,
-         format_time(end->seconds, seconds, sizeof seconds));
-  if (end->best_step) {
-    printf("; best checkpoint, of step %lld: ", (long long)end->best_step);
-    attn_cli_print_text(o->config.output, stdout), putchar('\n');
-  } else {
-    printf("; no steps were left\n");
-  }
-  if (e->examples) {
-    printf("test: %lld of %lld other examples match exactly: ", (long long)e->exact_matches,
-           (long long)e->examples);
-    print_share(e->exact_matches, e->examples), putchar('\n');
-  }
-  if (has_pictures(e)) print_pictures(e);
-  if (e->aligned_tokens && !has_pictures(e))
-    printf(
-        "cross-attention is highest at the right source token for %.1f %% of %lld tokens (uniform "
-        "weights: %.1f %%)\n",
-        100 * (double)e->alignment_matches / (double)e->aligned_tokens,
-        (long long)e->aligned_tokens, 100 * e->alignment_chance);
+  print_end(o, end);
+  if (e->examples) print_test(e);
+  if (has_pictures(e)) return print_pictures(e);
+  if (!e->aligned_tokens) return;
+  attn_cli_print_message(
+      stdout,
+      "cross-attention is highest at the right source token for %.1f %% of %lld tokens (uniform "
+      "weights: %.1f %%)",
+      100 * (double)e->alignment_matches / (double)e->aligned_tokens, (long long)e->aligned_tokens,
+      100 * e->alignment_chance);
+  putchar('\n');
 }
 
 static int train(struct train_options *o) {
@@ -312,14 +337,26 @@ static int train(struct train_options *o) {
 
 /* ---- Options ---- */
 
+/* "picture 0" is a phrase; a text is not translated. */
+static void print_source(const attn_task_info *task, const char *source) {
+  if (task->picture_size)
+    attn_cli_print_cell(source, 0);
+  else
+    attn_cli_print_text(source, stdout);
+}
+
 static int list_tasks(void) {
+  enum { LIST_NAME = 13 };
   attn_task_info task = ATTN_TASK_INFO_INIT;
   char source[256], prefix[256], target[256];
   for (int32_t n = 0; attn_task_describe(n, &task); n++) {
-    printf("%-12s %s\n", task.name, task.summary);
-    for (uint64_t k = 0; k < 2; k++)
-      if (!attn_task_example(task.name, 1, k, 0, source, prefix, target, NULL))
-        printf("%-12s   %s%s%s -> %s\n", "", source, *prefix ? " | " : "", prefix, target);
+    printf("%-*s", LIST_NAME, task.name);
+    attn_cli_print_message(stdout, "%s", task.summary), putchar('\n');
+    for (uint64_t k = 0; k < 2; k++) {
+      if (attn_task_example(task.name, 1, k, 0, source, prefix, target, NULL)) continue;
+      printf("%*s", LIST_NAME + 2, ""), print_source(&task, source);
+      printf("%s%s -> %s\n", *prefix ? " | " : "", prefix, target);
+    }
   }
   return EXIT_OK;
 }

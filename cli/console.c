@@ -49,6 +49,20 @@ void attn_cli_print_message(FILE *to, const char *format, ...) {
   va_end(arguments);
 }
 
+void attn_cli_print_cell(const char *text, int width) {
+  char buffer[ATTN_CLI_MESSAGE_MAX];
+  const char *shown = attn_cli_translate(text, buffer);
+  const int spaces = abs(width) - attn_text_width(shown), count = spaces > 0 ? spaces : 0;
+  if (width > 0) printf("%*s", count, "");
+  attn_cli_print_text(shown, stdout);
+  if (width < 0) printf("%*s", count, "");
+}
+
+void attn_cli_print_written(const char *path, const char *file) {
+  attn_cli_print_message(stdout, "wrote ");
+  attn_cli_print_text(path, stdout), puts(file);
+}
+
 static void print_line(const char *command, const char *format, va_list arguments) {
   fprintf(stderr, command ? "attn %s: " : "attn: ", command);
   print_translated(stderr, format, arguments);

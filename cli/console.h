@@ -25,6 +25,13 @@ void attn_cli_print_shape(const int64_t *shape, int rank);
 void attn_cli_print_message(FILE *to, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Writes the translation of a text to standard output, in |width| columns of the terminal: at their
+ * right end, or at their left end if width is negative. A longer text is not cut. */
+void attn_cli_print_cell(const char *text, int width);
+
+/* Writes "wrote PATH" to standard output; file: what follows the path, or "". */
+void attn_cli_print_written(const char *path, const char *file);
+
 /* Write "attn COMMAND: message" to standard error; the second adds where the help is. command NULL:
  * attn itself. Both return EXIT_TROUBLE. */
 int attn_cli_print_error(const char *command, const char *format, ...)

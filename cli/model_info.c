@@ -12,43 +12,74 @@
 
 /* ---- Text ---- */
 
+enum { LABEL = 12 };
+
+/* Begins a line: its name, to the column of the values. */
+static void print_label(const char *name) { attn_cli_print_cell(name, -LABEL); }
+
 static void print_layers(const attn_model_info *f) {
-  printf("layers      ");
+  print_label("layers");
   if (f->encoder_layers && f->decoder_layers)
-    printf("%d encoder, %d decoder", (int)f->encoder_layers, (int)f->decoder_layers);
+    attn_cli_print_message(stdout, "%d encoder, %d decoder; %d heads", (int)f->encoder_layers,
+                           (int)f->decoder_layers, (int)f->num_heads);
   else
-    printf("%d", (int)(f->encoder_layers + f->decoder_layers));
-  printf("; %d heads", (int)f->num_heads);
-  if (f->num_kv_heads != f->num_heads) printf(", %d key/value heads", (int)f->num_kv_heads);
-  if (!f->image_size && strcmp(f->alignment, "scaled")) printf(", alignment %s", f->alignment);
-  printf("\nsizes       d_model %lld, ffn_dim %lld, max_positions %lld tokens\n",
-         (long long)f->d_model, (long long)f->ffn_dim, (long long)f->max_positions);
+    attn_cli_print_message(stdout, "%d; %d heads", (int)(f->encoder_layers + f->decoder_layers),
+                           (int)f->num_heads);
+  if (f->num_kv_heads != f->num_heads)
+    attn_cli_print_message(stdout, ", %d key/value heads", (int)f->num_kv_heads);
+  if (!f->image_size && strcmp(f->alignment, "scaled"))
+    attn_cli_print_message(stdout, ", alignment %s", f->alignment);
+  putchar('\n'), print_label("sizes");
+  attn_cli_print_message(stdout, "d_model %lld, ffn_dim %lld, max_positions %lld tokens",
+                         (long long)f->d_model, (long long)f->ffn_dim, (long long)f->max_positions);
+  putchar('\n');
 }
 
 static void print_vision(const attn_model_info *f) {
-  printf("images      %d x %d pixels, grid %d x %d; decoder %s", (int)f->image_size,
-         (int)f->image_size, (int)f->grid_size, (int)f->grid_size, f->decoder_type);
-  printf(", alignment %s\n", f->alignment);
+  print_label("images");
+  attn_cli_print_message(stdout, "%d x %d pixels, grid %d x %d; decoder %s, alignment %s",
+                         (int)f->image_size, (int)f->image_size, (int)f->grid_size,
+                         (int)f->grid_size, f->decoder_type, f->alignment);
+  putchar('\n');
 }
 
-static void print_training(const attn_model_info *f) {
-  if (!f->has_training) {
-    puts("training    not recorded in the file");
-    return;
-  }
-  printf("training    %lld steps in %s on the %s ", (long long)f->step, f->precision,
-         f->task ? "task" : "file");
-  attn_cli_print_text(f->task ? f->task : f->data, stdout);
-  printf("\nvalidation  ");
+static void print_vocabulary(const attn_model_info *f) {
+  print_label("vocabulary");
+  attn_cli_print_message(stdout, "%lld tokens, tokenizer %s", (long long)f->vocab_size,
+                         f->tokenizer);
+  putchar('\n'), print_label("parameters");
+  attn_cli_print_message(stdout, "%lld, %.1f MiB as float32", (long long)f->parameter_count,
+                         (double)f->parameter_count * 4 / (1 << 20));
+  putchar('\n');
+}
+
+static void print_validation(const attn_model_info *f) {
+  print_label("validation");
   if (!f->validation_step) {
-    puts("none yet");
+    attn_cli_print_message(stdout, "none yet"), putchar('\n');
     return;
   }
   if (!isnan(f->validation_exact_match))
-    printf("exact match %.2f %%, ", 100 * f->validation_exact_match);
-  printf("loss %.4f nats per token: recorded during training\n", f->validation_loss);
-  printf("            at step %lld, with greedy decoding of at most %lld held-out examples\n",
-         (long long)f->validation_step, (long long)f->validation_max_examples);
+    attn_cli_print_message(stdout, "exact match %.2f %%, ", 100 * f->validation_exact_match);
+  attn_cli_print_message(stdout, "loss %.4f nats per token: recorded during training",
+                         f->validation_loss);
+  putchar('\n'), print_label("");
+  attn_cli_print_message(stdout,
+                         "at step %lld, with greedy decoding of at most %lld held-out examples",
+                         (long long)f->validation_step, (long long)f->validation_max_examples);
+  putchar('\n');
+}
+
+static void print_training(const attn_model_info *f) {
+  print_label("training");
+  if (!f->has_training) {
+    attn_cli_print_message(stdout, "not recorded in the file"), putchar('\n');
+    return;
+  }
+  attn_cli_print_message(stdout, "%lld steps in %s on the %s ", (long long)f->step, f->precision,
+                         f->task ? "task" : "file");
+  attn_cli_print_text(f->task ? f->task : f->data, stdout), putchar('\n');
+  print_validation(f);
 }
 
 /* An argument of a shell, in quotes if necessary. */
@@ -70,7 +101,7 @@ static void print_argument(const char *text) {
 /* "try         attn generate dates.safetensors '12 May 1991'" */
 static void print_command(const char *lead, const char *command, const char *path,
                           const char *arguments, const char *text, const char *end) {
-  printf("%-12sattn %s ", lead, command);
+  print_label(lead), printf("attn %s ", command);
   print_argument(path);
   printf(" %s%s%s\n", arguments, text, end);
 }
@@ -116,12 +147,10 @@ static void print_commands(const char *path, const attn_model_info *f) {
 
 static void print_text(const char *path, const attn_model_info *f) {
   attn_cli_print_text(path, stdout);
-  printf(": %s\n", f->kind);
+  attn_cli_print_message(stdout, ": %s", f->kind), putchar('\n');
   print_layers(f);
   if (f->image_size) print_vision(f);
-  printf("vocabulary  %lld tokens, tokenizer %s\n", (long long)f->vocab_size, f->tokenizer);
-  printf("parameters  %lld, %.1f MiB as float32\n", (long long)f->parameter_count,
-         (double)f->parameter_count * 4 / (1 << 20));
+  print_vocabulary(f);
   print_training(f);
   print_commands(path, f);
 }

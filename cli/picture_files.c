@@ -63,7 +63,7 @@ attn_status attn_cli_write_pictures(const struct attn_cli_pictures *p,
       snprintf(err->message, sizeof err->message, "no memory for the picture");
     }
     if (!status) status = attn_file_write(files[n].path, buffer.bytes, buffer.size, err);
-    if (!status) printf("wrote "), attn_cli_print_text(files[n].path, stdout), puts("");
+    if (!status) attn_cli_print_written(files[n].path, "");
     free(buffer.bytes);
   }
   return status;

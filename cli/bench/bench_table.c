@@ -16,25 +16,39 @@ static int width_of(const struct bench_run *run, int n) {
   return length < 6 ? 6 : length;
 }
 
+/* Writes a message and ends the line. */
+#define PRINT_LINE(...) (attn_cli_print_message(stdout, __VA_ARGS__), (void)putchar('\n'))
+
 void attn_cli_bench_print_header(const struct bench_run *run) {
-  printf("%s, %s, %d thread%s; libattn %s", run->machine.cpu, attn_isa_name(run->machine.isa),
-         (int)run->threads, run->threads == 1 ? " (CPU time)" : "s", attn_version_string());
+  const char *isa = attn_isa_name(run->machine.isa), *version = attn_version_string();
+  if (run->threads == 1)
+    attn_cli_print_message(stdout, "%s, %s, 1 thread (CPU time); libattn %s", run->machine.cpu, isa,
+                           version);
+  else
+    attn_cli_print_message(stdout, "%s, %s, %d threads; libattn %s", run->machine.cpu, isa,
+                           (int)run->threads, version);
   for (int n = 0; n < BENCH_PEERS; n++)
     if (run->peer[n].version[0]) printf(", %s %s", run->peer[n].name, run->peer[n].version);
-  printf(
-      "\nbest and median rates, measured in turns; limit: share of the measured peak of float32\n"
+  putchar('\n');
+  attn_cli_print_wrapped(
+      "best and median rates, measured in turns; limit: share of the measured peak of float32 "
       "multiply-adds (bf16 dot products where they run the case), or of the read bandwidth for "
-      "GB/s\n"
-      "of keys and values, or of weights; x: times the best of the peer\n\n");
+      "GB/s of keys and values, or of weights; x: times the best of the peer",
+      0, 0, stdout);
+  putchar('\n');
   fflush(stdout);
 }
 
 static void print_group(const struct bench_run *run, const char *work) {
-  printf("%-*s %-4s %-*s %-7s %7s %7s %6s  %-*s", NAME + 2, work, "type", SHAPE, "shape", "unit",
-         "best", "median", "limit", GOAL, "goal");
-  for (int n = 0; n < BENCH_PEERS; n++)
-    if (peer_is_shown(run, n, work))
-      printf("  %*s %6s %5s", width_of(run, n), run->peer[n].name, "median", "x");
+  attn_cli_print_cell(work, -(NAME + 3)), attn_cli_print_cell("type", -5);
+  attn_cli_print_cell("shape", -(SHAPE + 1)), attn_cli_print_cell("unit", -7);
+  attn_cli_print_cell("best", 8), attn_cli_print_cell("median", 8);
+  attn_cli_print_cell("limit", 7), printf("  "), attn_cli_print_cell("goal", -GOAL);
+  for (int n = 0; n < BENCH_PEERS; n++) {
+    if (!peer_is_shown(run, n, work)) continue;
+    printf("  %*s", width_of(run, n), run->peer[n].name);
+    attn_cli_print_cell("median", 7), attn_cli_print_cell("x", 6);
+  }
   printf("\n");
 }
 
@@ -59,7 +73,7 @@ static void print_goal(const struct bench_result *r) {
       snprintf(text, sizeof text, "%.0f %% %s (%.0f %%)", 100 * r->reached, of[r->c.goal],
                100 * r->goal);
   }
-  printf("  %-*s", GOAL, text);
+  printf("  "), attn_cli_print_cell(text, -GOAL);
 }
 
 static void print_peers(const struct bench_run *run, const struct bench_result *r) {
@@ -76,7 +90,7 @@ static void print_peers(const struct bench_run *run, const struct bench_result *
 }
 
 static void print_marks(const struct bench_run *run, const struct bench_result *r) {
-  if (isfinite(r->goal) && r->reached < r->goal) printf("  < goal");
+  if (isfinite(r->goal) && r->reached < r->goal) attn_cli_print_message(stdout, "  < goal");
   for (int n = 0; n < BENCH_PEERS; n++)
     if (r->peer[n].count && r->ours.best < r->peer[n].best) printf("  < %s", run->peer[n].name);
 }
@@ -86,10 +100,11 @@ void attn_cli_bench_print_row(const struct bench_run *run, const struct bench_re
   int is_first = r == run->result || strcmp(r[-1].c.work, r->c.work);
   if (is_first && r != run->result) printf("\n");
   if (is_first) print_group(run, r->c.work);
-  printf("  %-*s %-4s %-*s", NAME, r->c.name, attn_cli_bench_dtype_text(r->c.dtype), SHAPE,
+  printf("  "), attn_cli_print_cell(r->c.name, -(NAME + 1));
+  printf("%-4s %-*s", attn_cli_bench_dtype_text(r->c.dtype), SHAPE,
          attn_cli_bench_shape_text(&r->c.shape, shape));
   if (!r->ours.count) {
-    printf(" - %s\n", *r->skipped ? r->skipped : "not measured");
+    printf(" - "), PRINT_LINE("%s", *r->skipped ? r->skipped : "not measured");
     return;
   }
   if (isfinite(r->share)) snprintf(limit, sizeof limit, "%.0f %%", 100 * r->share);
@@ -115,7 +130,7 @@ static void print_reasons(const struct bench_run *run, int peer) {
     if (!*reason || is_repeated) continue;
     if (!*separator) printf("- %s: ", run->peer[peer].name);
     printf("%s", separator);
-    attn_cli_print_text(reason, stdout);
+    attn_cli_print_message(stdout, "%s", reason);
     printf(" (%d)", cases);
     separator = "; ";
   }
@@ -126,7 +141,7 @@ static void print_limits(const struct bench_run *run) {
   static const char *const what[BENCH_LIMITS] = {"GFLOP/s of float32 multiply-adds", "GB/s read",
                                                  "GFLOP/s of bf16 dot products"};
   for (int n = 0; n < BENCH_LIMITS; n++)
-    if (run->best[n] > 0) printf("limit: %.1f %s\n", run->best[n], what[n]);
+    if (run->best[n] > 0) PRINT_LINE("limit: %.1f %s", run->best[n], what[n]);
 }
 
 void attn_cli_bench_print_end(const struct bench_run *run) {
@@ -143,6 +158,6 @@ void attn_cli_bench_print_end(const struct bench_run *run) {
   for (int n = 0; n < BENCH_PEERS; n++)
     if (run->peer[n].version[0]) print_reasons(run, n);
   print_limits(run);
-  printf("%d of %lld cases measured, %d below the goal, %d below a peer\n", measured,
-         (long long)run->total, below_goal, below_peer);
+  PRINT_LINE("%d of %lld cases measured, %d below the goal, %d below a peer", measured,
+             (long long)run->total, below_goal, below_peer);
 }

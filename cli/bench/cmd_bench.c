@@ -165,10 +165,11 @@ static int select_cases(const struct bench_options *o, struct case_list *list) {
 
 static int list_cases(const struct case_list *list) {
   char shape[BENCH_TEXT];
-  for (int64_t n = 0; n < list->count; n++)
-    printf("%-9s %-20s %-4s %s\n", list->c[n].work, list->c[n].name,
-           attn_cli_bench_dtype_text(list->c[n].dtype),
+  for (int64_t n = 0; n < list->count; n++) {
+    printf("%-9s ", list->c[n].work), attn_cli_print_cell(list->c[n].name, -21);
+    printf("%-4s %s\n", attn_cli_bench_dtype_text(list->c[n].dtype),
            attn_cli_bench_shape_text(&list->c[n].shape, shape));
+  }
   return EXIT_OK;
 }
 
@@ -200,15 +201,18 @@ static int open_library(struct bench_run *run, const char *path) {
   return 0;
 }
 
+/* "attn bench: without torch (no module), openvino (no module)" */
 static void await_peers(struct bench_run *run, int quiet) {
-  char list[160] = "";
+  int missing = 0;
   for (int n = 0; n < BENCH_PROGRAMS; n++) {
-    if (!run->peer[n].name || !attn_cli_bench_peer_ready(&run->peer[n])) continue;
-    size_t length = strlen(list);
-    snprintf(list + length, sizeof list - length, "%s%s (%s)", length ? ", " : "",
-             run->peer[n].name, run->peer[n].reason);
+    const struct bench_peer *peer = &run->peer[n];
+    if (!peer->name || !attn_cli_bench_peer_ready(&run->peer[n]) || quiet) continue;
+    fputs(missing ? ", " : "attn bench: ", stderr);
+    if (!missing++) attn_cli_print_message(stderr, "without ");
+    fprintf(stderr, "%s (", peer->name);
+    attn_cli_print_message(stderr, "%s", peer->reason), fputc(')', stderr);
   }
-  if (*list && !quiet) fprintf(stderr, "attn bench: without %s\n", list);
+  if (missing) fputc('\n', stderr);
 }
 
 /* ---- The run ---- */

@@ -140,7 +140,7 @@ attn_status attn_cli_pages_finish(struct attn_cli_check_pages *p, const attn_sty
   attn_status status = attn_cli_page_folder_add(&p->folder, "index.html", draw_index, &index, err);
   if (!status) status = attn_cli_page_folder_finish(&p->folder, err);
   if (status) return status;
-  printf("wrote "), attn_cli_print_text(p->folder.path, stdout), puts("/index.html");
+  attn_cli_print_written(p->folder.path, "/index.html");
   return ATTN_OK;
 }
 

@@ -14,7 +14,8 @@ static void print_spaces(int count, FILE *to) { fprintf(to, "%*s", count > 0 ? c
 void attn_cli_print_wrapped(const char *english, int column, int indent, FILE *to) {
   char buffer[ATTN_CLI_MESSAGE_MAX];
   const attn_sink sink = attn_cli_sink(to);
-  attn_text_write_wrapped(attn_cli_translate(english, buffer), column, indent, COLUMNS, &sink, NULL);
+  attn_text_write_wrapped(attn_cli_translate(english, buffer), column, indent, COLUMNS, &sink,
+                          NULL);
 }
 
 /* ---- Parts ---- */

@@ -330,7 +330,7 @@ static int run_pages(const struct learn_options *o) {
   attn_error err;
   if (attn_cli_learn_pages(o->html, &o->style, &err))
     return attn_cli_report_error("learn", NULL, &err);
-  printf("wrote "), attn_cli_print_text(o->html, stdout), puts("/index.html");
+  attn_cli_print_written(o->html, "/index.html");
   return EXIT_OK;
 }
 

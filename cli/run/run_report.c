@@ -29,48 +29,90 @@ static void print_tensor(const char *name, const struct attn_run_input *t) {
   printf(" %s  ", attn_dtype_name(t->stored));
 }
 
+enum { LABEL = 10 };
+
+/* Begins a line: its name, to the column of the values. */
+static void print_label(const char *name) { attn_cli_print_cell(name, -LABEL); }
+
+static void print_rows(const struct attn_run_job *j) {
+  const attn_sdpa_report *r = &j->report;
+  if (r->rows < r->rows_total)
+    attn_cli_print_message(stdout,
+                           "%lld of %lld rows (a random sample, seed %lld) against float64: %lld "
+                           "of %lld values outside the error bound",
+                           (long long)r->rows, (long long)r->rows_total, (long long)j->options.seed,
+                           (long long)r->outside, (long long)r->elements);
+  else
+    attn_cli_print_message(
+        stdout, "%lld of %lld rows against float64: %lld of %lld values outside the error bound",
+        (long long)r->rows, (long long)r->rows_total, (long long)r->outside,
+        (long long)r->elements);
+}
+
 static void print_verification(const struct attn_run_job *j) {
   const attn_sdpa_report *r = &j->report;
-  printf("verified  %lld of %lld rows", (long long)r->rows, (long long)r->rows_total);
-  if (r->rows < r->rows_total) printf(" (a random sample, seed %lld)", (long long)j->options.seed);
-  printf(" against float64: %lld of %lld values outside the error bound\n", (long long)r->outside,
-         (long long)r->elements);
-  printf(
-      "          worst at [%lld, %lld, %lld, %lld]: %.9g, exact %.9g, error %.2g, bound %.2g; rms "
-      "error %.2g\n",
+  print_label("verified"), print_rows(j), putchar('\n');
+  print_label("");
+  attn_cli_print_message(
+      stdout,
+      "worst at [%lld, %lld, %lld, %lld]: %.9g, exact %.9g, error %.2g, bound %.2g; rms error %.2g",
       (long long)r->worst_index[0], (long long)r->worst_index[1], (long long)r->worst_index[2],
       (long long)r->worst_index[3], r->worst_got, r->worst_exact,
       fabs(r->worst_got - r->worst_exact), r->worst_bound, r->rms_error);
+  putchar('\n');
+}
+
+/* The reason has parts with "; " between them. */
+static void print_kernel(const attn_plan *plan) {
+  char reason[sizeof plan->reason];
+  print_label("kernel"), printf("%s", plan->kernel);
+  strcpy(reason, plan->reason);
+  for (char *part = reason, *next; part; part = next) {
+    if ((next = strstr(part, "; "))) *next = 0, next += 2;
+    printf(part == reason ? ": " : "; "), attn_cli_print_message(stdout, "%s", part);
+  }
+  putchar('\n');
 }
 
 static void print_plan(const struct attn_run_job *j) {
   print_tensor("q", &j->q);
   print_tensor("k", &j->k);
   print_tensor("v", &j->v);
-  printf("\nkernel    %s: %s\n", j->plan.kernel, j->plan.reason);
-  if (j->options.plan)
-    printf(
-        "plan      blocks of %lld queries by %lld keys, %lld tasks on %d threads, %zu bytes of "
-        "workspace, %.4g operations\n",
-        (long long)j->plan.row_block, (long long)j->plan.key_block, (long long)j->plan.tasks,
-        (int)j->plan.workers, j->plan.workspace_bytes, j->plan.flops);
+  putchar('\n'), print_kernel(&j->plan);
+  if (!j->options.plan) return;
+  print_label("plan");
+  attn_cli_print_message(stdout,
+                         "blocks of %lld queries by %lld keys, %lld tasks on %d threads, %zu bytes "
+                         "of workspace, %.4g operations",
+                         (long long)j->plan.row_block, (long long)j->plan.key_block,
+                         (long long)j->plan.tasks, (int)j->plan.workers, j->plan.workspace_bytes,
+                         j->plan.flops);
+  putchar('\n');
+}
+
+static void print_time(const struct attn_run_job *j) {
+  print_label("time");
+  if (peak_of(j) > 0)
+    attn_cli_print_message(
+        stdout, "%.3g s, %.1f GFLOP/s on %d threads: %.0f %% of %d x %.1f, the measured peak",
+        j->seconds, gflops_of(j), (int)j->plan.workers, 100 * gflops_of(j) / peak_of(j),
+        (int)j->plan.workers, j->peak);
+  else
+    attn_cli_print_message(stdout, "%.3g s, %.1f GFLOP/s", j->seconds, gflops_of(j));
+  putchar('\n'), print_label("memory");
+  attn_cli_print_message(stdout, "%.0f MiB at the peak of the process", peak_memory_mib());
+  putchar('\n');
 }
 
 static void print_written(const char *path) {
   if (!path) return;
-  printf("wrote     ");
-  attn_cli_print_text(path, stdout);
-  printf("\n");
+  print_label("wrote"), attn_cli_print_text(path, stdout), putchar('\n');
 }
 
 void attn_run_print_text(const struct attn_run_job *j) {
   print_plan(j);
   if (!j->computed) return;
-  printf("time      %.3g s, %.1f GFLOP/s", j->seconds, gflops_of(j));
-  if (peak_of(j) > 0)
-    printf(" on %d threads: %.0f %% of %d x %.1f, the measured peak", (int)j->plan.workers,
-           100 * gflops_of(j) / peak_of(j), (int)j->plan.workers, j->peak);
-  printf("\nmemory    %.0f MiB at the peak of the process\n", peak_memory_mib());
+  print_time(j);
   if (j->has_report) print_verification(j);
   print_written(j->options.o);
   print_written(j->options.weights);

@@ -62,7 +62,7 @@ struct show_options {
 struct head_panel {
   attn_panel panel;
   char title[2][64], section[2][64]; /* in both languages */
-  char note[64];
+  char note[2][64];
   int kind, is_mean;
 };
 
@@ -201,8 +201,8 @@ static void make_thumbnail(struct head_panel *h) {
   double largest = 0;
   for (int64_t n = 0; n < (int64_t)h->panel.rows * h->panel.cols; n++)
     if (h->panel.at[n] > largest) largest = h->panel.at[n];
-  SET(h->note, "max %.2g", largest);
-  h->panel.compact = 1, h->panel.note = (attn_bilingual_text){h->note, NULL};
+  SET(h->note[0], "max %.2g", largest), SET(h->note[1], "最大 %.2g", largest);
+  h->panel.compact = 1, h->panel.note = (attn_bilingual_text){h->note[0], h->note[1]};
 }
 
 /* Means first; cross-attention before self-attention. */

@@ -9,7 +9,7 @@
 
 const struct study attn_cli_studies[] = {
     {"scaling", "without 1/sqrt(d) the softmax saturates and its gradient vanishes",
-     "Weights of random queries and 16 keys with entries of variance 1; a model with one head, at\n"
+     "Weights of random queries and 16 keys with entries of variance 1; a model with one head, at "
      "head_dim 64, by training step.",
      "[Vaswani17] section 3.2.1", 200, attn_cli_study_scaling},
     {"residual", "residual connections let deep networks train",
@@ -19,7 +19,7 @@ const struct study attn_cli_studies[] = {
      "Exact matches on new words after training, by layers of encoder and decoder.", "[Xiong20]",
      150, attn_cli_study_norm},
     {"heads", "several heads attend to several aspects at the same cost",
-     "The same width divided among more heads: exact matches, how much the heads of the\n"
+     "The same width divided among more heads: exact matches, how much the heads of the "
      "cross-attention differ (mean total variation distance), and the time of a training step.",
      "[Vaswani17] section 3.2.2", 150, attn_cli_study_heads},
     {"positions", "attention needs positions, and which ones decides about longer inputs",
@@ -27,20 +27,17 @@ const struct study attn_cli_studies[] = {
      "[Vaswani17] section 3.5", 400, attn_cli_study_positions},
     {"bottleneck", "one vector of fixed length does not hold an image of several objects",
      "Captioners of the task captions with an LSTM: additive alignment, the same with equal "
-     "weights,\n"
-     "and none, where the first state is computed from one vector. Exact captions by objects.",
+     "weights, and none, where the first state is computed from one vector. Exact captions by "
+     "objects.",
      "[Bahdanau14], [Xu15]", 600, attn_cli_study_bottleneck},
     {"alignment", "score functions: additive, dot, scaled, general",
      "The same captioners. exact: captions; unseen: captions with a shape in a new colour; "
-     "pointing:\n"
-     "attention is highest at the object; hidden: words that change if that place is hidden; "
-     "control:\n"
-     "if another is.",
+     "pointing: attention is highest at the object; hidden: words that change if that place is "
+     "hidden; control: if another is.",
      "[Bahdanau14], [Luong15]", 600, attn_cli_study_alignment},
     {"permutation", "self-attention is equivariant to permutations; positions break it",
      "Attention of 32 random vectors of width 64: with permuted queries, with all tokens permuted, "
-     "and\n"
-     "the same with sinusoidal positions added.",
+     "and the same with sinusoidal positions added.",
      "[Lee19]", 0, attn_cli_study_permutation},
 };
 
@@ -76,8 +73,10 @@ struct study_options {
 };
 
 static int list_studies(void) {
-  for (int n = 0; n < attn_cli_study_count(); n++)
-    printf("%-12s %s\n", attn_cli_studies[n].name, attn_cli_studies[n].claim);
+  for (int n = 0; n < attn_cli_study_count(); n++) {
+    printf("%-12s ", attn_cli_studies[n].name);
+    attn_cli_print_message(stdout, "%s", attn_cli_studies[n].claim), putchar('\n');
+  }
   return EXIT_OK;
 }
 

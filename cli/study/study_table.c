@@ -53,7 +53,7 @@ double attn_cli_study_mean(const struct study_table *t, int row, int column, dou
 
 /* ---- Text ---- */
 
-enum { MEAN = 8, INTERVAL = 10, LINE = 320 };
+enum { GAP = 2, MEAN = 8, INTERVAL = 10 };
 
 /* Three decimals, fewer for large numbers, an exponent for tiny ones. */
 static void cell_text(const struct study_table *t, int row, int column, char *mean,
@@ -64,41 +64,53 @@ static void cell_text(const struct study_table *t, int row, int column, char *me
   snprintf(interval, 32, isfinite(half) ? format : "", " +-", half);
 }
 
+static void widen(int *widest, const char *name) {
+  char buffer[ATTN_CLI_MESSAGE_MAX];
+  const int width = attn_text_width(attn_cli_translate(name, buffer));
+  if (width > *widest) *widest = width;
+}
+
 static int widest_row(const struct study_table *t) {
-  size_t widest = strlen(t->column_axis);
-  for (int r = 0; r < t->rows; r++)
-    if (strlen(t->row[r]) > widest) widest = strlen(t->row[r]);
-  return (int)widest;
+  int widest = 0;
+  widen(&widest, t->column_axis);
+  for (int r = 0; r < t->rows; r++) widen(&widest, t->row[r]);
+  return widest;
 }
 
-static void print_line(char *line) {
-  size_t end = strlen(line);
-  while (end && line[end - 1] == ' ') end--;
-  printf("%.*s\n", (int)end, line);
+static void print_column_names(const struct study_table *t) {
+  printf("  "), attn_cli_print_cell(t->column_axis, -widest_row(t));
+  for (int c = 0; c < t->columns; c++)
+    attn_cli_print_cell(t->column[c], GAP + MEAN + (c ? INTERVAL : 0));
+  putchar('\n');
 }
 
-/* Row -1: the names of the columns. */
 static void print_row(const struct study_table *t, int row) {
-  char line[LINE], mean[32], interval[32] = "";
-  int at = snprintf(line, sizeof line, "  %-*.60s", widest_row(t),
-                    row < 0 ? t->column_axis : t->row[row]);
+  char mean[32], interval[32];
+  int due = 0; /* spaces after an interval */
+  printf("  "), attn_cli_print_cell(t->row[row], -widest_row(t));
   for (int c = 0; c < t->columns; c++) {
-    if (row >= 0) cell_text(t, row, c, mean, interval);
-    at += snprintf(line + at, sizeof line - (size_t)at, "  %*.12s%-*.12s", MEAN,
-                   row < 0 ? t->column[c] : mean, INTERVAL, interval);
+    cell_text(t, row, c, mean, interval);
+    printf("%*s%s", due + GAP + MEAN, mean, interval);
+    due = INTERVAL - (int)strlen(interval);
   }
-  print_line(line);
+  putchar('\n');
 }
 
 static void print_table(const struct study_table *t) {
-  printf("\n%s\n", t->title);
-  for (int row = -1; row < t->rows; row++) print_row(t, row);
+  putchar('\n'), attn_cli_print_message(stdout, "%s", t->title), putchar('\n');
+  print_column_names(t);
+  for (int row = 0; row < t->rows; row++) print_row(t, row);
 }
 
 void attn_cli_study_print_text(const struct study_run *run) {
-  printf("%s: %s\n%s\n", run->study->name, run->study->claim, run->study->method);
-  if (run->seeds > 1)
-    printf("Means of %lld seeds with 95 %% intervals (Student's t).\n", (long long)run->seeds);
+  printf("%s: ", run->study->name);
+  attn_cli_print_message(stdout, "%s", run->study->claim), putchar('\n');
+  attn_cli_print_wrapped(run->study->method, 0, 0, stdout);
+  if (run->seeds > 1) {
+    attn_cli_print_message(stdout, "Means of %lld seeds with 95 %% intervals (Student's t).",
+                           (long long)run->seeds);
+    putchar('\n');
+  }
   for (int n = 0; n < run->tables; n++) print_table(&run->table[n]);
 }
 

@@ -133,11 +133,14 @@ struct attn_rgb attn_panel_image_color(const attn_panel *p, double x, double y, 
 
 /* ---- Drawing --------------------------------------------------------------------------------- */
 
-const char *attn_image_panel_scale(const attn_panel *p, int precision, char text[ATTN_NAME_BYTES]) {
+const char *attn_image_panel_scale(const attn_panel *p, int language, int precision,
+                                   char text[ATTN_NAME_BYTES]) {
+  static const char *const words[] = {"max", "最大"};
   char number[ATTN_NUMBER_BYTES];
   *text = 0;
   if (p->at)
-    snprintf(text, ATTN_NAME_BYTES, "max %s", attn_number_text(p->full_heat, precision, number));
+    snprintf(text, ATTN_NAME_BYTES, "%s %s", words[language],
+             attn_number_text(p->full_heat, precision, number));
   return text;
 }
 
@@ -155,8 +158,10 @@ void attn_image_panel_draw(const attn_panel *p, const struct attn_panel_layout *
                            struct attn_canvas *c, double x, double y, int precision) {
   const struct attn_text_style as = {
       .size = SMALL, .paint = ATTN_PAINT_FAINT, .language = ATTN_LANGUAGE_ANY};
-  char text[ATTN_NAME_BYTES];
+  char text[2][ATTN_NAME_BYTES];
   c->image(c, x, y, f->cell_w, f->cell_h, p);
-  if (p->at)
-    c->text(c, x, y + f->cell_h + LINE - 4, attn_image_panel_scale(p, precision, text), &as);
+  if (!p->at) return;
+  const attn_bilingual_text scale = {attn_image_panel_scale(p, 0, precision, text[0]),
+                                     attn_image_panel_scale(p, 1, precision, text[1])};
+  attn_canvas_draw_text(c, x, y + f->cell_h + LINE - 4, &scale, &as);
 }

@@ -89,7 +89,8 @@ attn_status attn_image_panel_prepare(attn_panel *p, int32_t n, attn_error *err);
 /* The weight of a cell as a share of full_heat, 0 to 1. */
 double attn_image_panel_share(const attn_panel *p, int32_t i, int32_t j);
 
-/* "max 0.25", the scale of the heat; "" without weights. Returns text. */
-const char *attn_image_panel_scale(const attn_panel *p, int precision, char text[ATTN_NAME_BYTES]);
+/* "max 0.25", the scale of the heat, in a language; "" without weights. Returns text. */
+const char *attn_image_panel_scale(const attn_panel *p, int language, int precision,
+                                   char text[ATTN_NAME_BYTES]);
 
 #endif

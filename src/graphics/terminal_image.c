@@ -85,7 +85,7 @@ static const char *title_of(const struct terminal_tiles *t, const attn_panel *p,
 
 static const char *scale_of(const struct terminal_tiles *t, const attn_panel *p,
                             char text[ATTN_NAME_BYTES]) {
-  return attn_image_panel_scale(p, t->out->style.precision, text);
+  return attn_image_panel_scale(p, t->out->style.language, t->out->style.precision, text);
 }
 
 static void put_tiles(const struct terminal_tiles *t) {

@@ -61,7 +61,8 @@ static int is_katakana(int32_t c) { return c >= 0x30A0 && c <= 0x30FF; }
 
 int attn_text_can_break(int32_t before, int32_t after) {
   int wide = utf8proc_charwidth(before) == 2, next_wide = utf8proc_charwidth(after) == 2;
-  if (among(after, "、。，．・：；？！）」』】〕”’ーぁぃぅぇぉっゃゅょァィゥェォッャュョ々…〜～％") ||
+  if (among(after,
+            "、。，．・：；？！）」』】〕”’ーぁぃぅぇぉっゃゅょァィゥェォッャュョ々…〜～％") ||
       among(before, "（「『【〔“‘") || (is_katakana(before) && is_katakana(after)))
     return 0;
   return (wide && (next_wide || letter(after))) || (next_wide && letter(before)) ||
