@@ -139,8 +139,6 @@ static attn_status print_figure(const struct attn_cli_learn_chapter *chapter, co
     panel.rows = s->exact.rows, panel.cols = s->exact.cols, panel.at = s->exact.at;
     const int32_t rows = columns ? e->key_tokens : e->query_tokens;
     const int32_t cols = columns ? e->query_tokens : e->key_tokens;
-    static const char *const query[] = {"q"};
-    if (s->exact.rows == 1) panel.row_label = query;
     if (rows == s->exact.rows)
       panel.row_label = (const char *const *)(columns ? e->key_token : e->query_token);
     if (cols == s->exact.cols)

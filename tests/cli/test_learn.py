@@ -92,6 +92,14 @@ def test_a_chapter_prints_its_text_and_its_weights(learn):
     assert learn(3, "--lang", "ja").stdout.startswith("3. ソフトマックス：スコアから重みへ\n")
 
 
+@pytest.mark.parametrize("lang, name", [("en", "question"), ("ja", "質問")])
+@pytest.mark.parametrize("chapter", [1, 2, 3])
+def test_the_figure_names_the_query_as_the_text_does(learn, chapter, lang, name):
+    """In the terminal, and on the page, where a row without a name is #1."""
+    figure = learn(chapter, "--lang", lang).stdout.partition({"en": "The weights of the example:", "ja": "例の重み："}[lang])[2]
+    assert re.search(rf"(?m)^ +{name} *[█▓▒░]? *\d", figure), figure
+
+
 def test_the_exercise_files_are_never_replaced(learn, tmp_path):
     (tmp_path / "2-1.md").write_text("mine")
     learn(2)
@@ -355,3 +363,9 @@ def test_a_page_has_no_error_and_a_live_figure(pages, visit, name):
         view.get_by_text("Softmax: from scores to weights").click()
         assert view.url.endswith("softmax.html")
     assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("name, query", [("value.html", "question"), ("value.ja.html", "質問")])
+def test_the_figure_of_a_page_names_the_query(pages, visit, name, query):
+    view = visit(pages / name)
+    assert view.locator("#weights tbody th").first.inner_text() == query and "#1" not in view.locator("main").inner_text()

@@ -209,3 +209,19 @@ def test_each_lesson_can_be_explained_in_both_languages(attn, lesson):
     english = attn("explain", "--lang", "en", lesson).stdout
     japanese = attn("explain", "--lang", "ja", lesson).stdout
     assert len(english) > 200 and re.search(r"[\u3040-\u30ff]", japanese)
+
+
+@pytest.mark.parametrize("weights, output, names", [
+    ("question", "question", ["question"]),
+    ("question", "", []),            # the name of one matrix may be its own
+    ("weights", "output", []),
+    ("q1", "q1", []),                # a number
+])
+def test_rows_of_two_matrices_name_the_queries(attn, tmp_path, weights, output, names):
+    """Where Q is not given."""
+    (tmp_path / "a.md").write_text(f"tokens: Mia met Ken\n\nweights:\n\n|  | Mia | met | Ken |\n|--|--|--|--|\n| {weights} | 0.2 | 0.7 | 0.1 |\n\n"
+                                   "V:\n\n|  | c1 | c2 |\n|--|--|--|\n| Mia | 3 | 1 |\n| met | 1 | 4 |\n| Ken | 0 | 2 |\n\n"
+                                   f"output:\n\n|  | c1 | c2 |\n|--|--|--|\n| {output} | 1.3 | 3.2 |\n")
+    example, = json.loads(attn("explain", "--json", "a.md").stdout)["examples"]
+    assert (example["query_tokens"], example["key_tokens"]) == (names, ["Mia", "met", "Ken"])
+    assert example["steps"][-1]["exact"] == [[1.3, 3.2]]
