@@ -485,8 +485,8 @@ static const char *const messages[MESSAGE_COUNT][2] = {
         {"Compare the largest weights: without the division, softmax all but selects a single key.",
          "最大の重みを比べてください。割らないと、ソフトマックスはほぼ一つのキーだけを選びます。"},
     [MESSAGE_NEW_FEATURES] =
-        {"The first column measures how well a word answers the question.",
-         "最初の列は、その単語が質問の答えとしてどれだけふさわしいかを表します。"},
+        {"The first column of K measures how well a word answers the question.",
+         "K の最初の列は、その単語が質問の答えとしてどれだけふさわしいかを表します。"},
     [MESSAGE_NEW_ASK] = {"Which word has the largest weight? It answers the question.",
                          "重みが最も大きい単語はどれですか。それが質問の答えです。"},
     [MESSAGE_NEW_ANSWER] = {"The largest weight is that of “{0}”: it answers the question.",

@@ -225,3 +225,13 @@ def test_rows_of_two_matrices_name_the_queries(attn, tmp_path, weights, output, 
     example, = json.loads(attn("explain", "--json", "a.md").stdout)["examples"]
     assert (example["query_tokens"], example["key_tokens"]) == (names, ["Mia", "met", "Ken"])
     assert example["steps"][-1]["exact"] == [[1.3, 3.2]]
+
+
+def test_a_comment_and_the_title_are_read_as_a_person_reads_them(attn, tmp_path):
+    """The numbers of an HTML comment are not of the document; a title keeps its Japanese punctuation."""
+    attn("learn", 1, "--lang", "ja", "--progress", "progress.tsv")
+    text = (tmp_path / "1-1.md").read_text().replace("…", "1.5")
+    assert re.match("<!-- attn learn 1.1, seed 1, ja -->\n\n# 文への質問：.*？\n", text)
+    (tmp_path / "a.md").write_text(text)
+    report = json.loads(attn("check", "--json", "a.md", status=1).stdout)
+    assert report["unread"] == [] and report["examples"][0]["title"] == text.splitlines()[2][2:]

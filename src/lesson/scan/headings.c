@@ -73,14 +73,17 @@ static struct source_line heading_in(const struct attn_scan *scan, struct source
   return is_label && !matches(scan, ANNOUNCES, l, NULL) ? none : group_of(l, &m, 1);
 }
 
-/* Full-width forms as the ASCII characters that they look like. */
+/* Punctuation of Japanese sentences. */
+static int is_kept(uint32_t point) { return point == 0xFF01 || point == 0xFF1A || point == 0xFF1F; }
+
+/* Full-width forms as the ASCII characters that they look like, except ！, ： and ？. */
 static char *heading_text(struct attn_scan *scan, struct source_line l) {
   char *text = attn_pool_text(scan->pool, l.text, l.bytes);
   size_t bytes = 0, next;
   for (size_t at = 0; text && at < l.bytes; at = next) {
     uint32_t point = attn_code_point(l.text, at, l.bytes, &next);
     uint32_t glyph = attn_glyph(l.text, at, l.bytes, &next);
-    if (glyph < 128 && (point == 0x3000 || point >= 0xFF01))
+    if (glyph < 128 && (point == 0x3000 || (point >= 0xFF01 && !is_kept(point))))
       text[bytes++] = (char)glyph;
     else
       memmove(text + bytes, l.text + at, next - at), bytes += next - at;

@@ -174,6 +174,7 @@ static const struct notation notations[] = {
      "\xC2\xE2"}, /* bullets */
 
     /* comments */
+    {"<!--[^\\n]*?-->", " ", 0, "<"},
     {"(?m)^[ \\t]*%[^\\n]*$", " ", TEX, "%"},
     {"\\\\(?:documentclass|usepackage|usetheme|geometry|setlength|vspace|hspace)\\b\\*?" OPTION
      "(?:\\{[^{}\\n]*+\\})*+",

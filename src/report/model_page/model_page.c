@@ -254,7 +254,7 @@ static void put_description(struct attn_out *out, const attn_model_info *f) {
   put_fact(out, "layers", "層", text);
   put_number(out, "heads", "ヘッド", f->num_heads);
   put_number(out, "d_model", "d_model", f->d_model);
-  put_number(out, "parameters", "パラメータ", f->parameter_count);
+  put_number(out, "parameters", "パラメーター", f->parameter_count);
   snprintf(text, sizeof text, "%lld (%s)", (long long)f->vocab_size, f->tokenizer);
   put_fact(out, "vocabulary", "語彙", text);
   put(out, "</dl>\n");
