@@ -1,4 +1,5 @@
-/* assign.c -- a beam search over the blocks in the order of the document, in four settings. */
+/* assign.c -- a beam search over the blocks in the order of the document, in five settings. States
+ * that cannot reach the score of a reading that is known are dropped. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,7 +8,8 @@
 #include "role_search.h"
 
 enum {
-  BEAM = 28, /* states that are kept after each block; fewer in long documents */
+  BEAM = 28,       /* states that are kept after each block; fewer in long documents */
+  BEAM_NARROW = 3, /* of a first look */
   BEAM_LONG = 12,
   BEAM_LONGEST = 5,
   LONG = 30, /* blocks */
@@ -166,11 +168,13 @@ static int follow(struct beam_search *s, const struct beam_successor *by,
   return 0;
 }
 
-static int advance(struct beam_search *s, const struct attn_candidate *c) {
+/* States with a lower score than `least` after the block are not kept. */
+static int advance(struct beam_search *s, const struct attn_candidate *c, double least) {
   struct attn_options options;
   s->successors = 0;
   memset(s->slot, 0, sizeof s->slot);
   for (int i = 0; i < s->members; i++) {
+    options.least = least - s->beam[i].state.score;
     attn_expand(s->relations, &s->beam[i].state, c, s->budget, &options);
     add_successors(s, i, &options);
   }
@@ -189,13 +193,13 @@ static int advance(struct beam_search *s, const struct attn_candidate *c) {
 
 static struct beam_search *start_search(struct attn_relations *relations,
                                         struct attn_budget *budget, struct attn_pool *pool,
-                                        int blocks) {
+                                        int width) {
   struct beam_search *s = attn_pool_take(pool, sizeof *s);
   if (!s) return NULL;
   s->relations = relations;
   s->pool = pool;
   s->budget = budget;
-  s->width = blocks > LONGEST ? BEAM_LONGEST : blocks > LONG ? BEAM_LONG : BEAM;
+  s->width = width;
   s->beam = attn_pool_take(pool, BEAM * sizeof *s->beam);
   s->next = attn_pool_take(pool, BEAM * sizeof *s->next);
   s->successor = attn_pool_take(pool, SUCCESSORS * sizeof *s->successor);
@@ -214,6 +218,7 @@ struct searched_document {
   struct attn_candidate *candidate;
   const struct attn_grid **grid; /* the likely reading of each block */
   struct attn_evidence *evidence;
+  double *most; /* bits that a block and those after it may add to a score */
   struct attn_budget budget;
   int by_columns; /* the text mentions that a query is a column */
 };
@@ -239,6 +244,12 @@ static const struct attn_grid *whole_table(const struct attn_candidate *c) {
   return most;
 }
 
+static void set_most(struct searched_document *d) {
+  d->most[d->blocks] = 0;
+  for (int i = d->blocks - 1; i >= 0; i--)
+    d->most[i] = d->most[i + 1] + attn_most_bits(&d->candidate[i]);
+}
+
 static const double UNNAMED = 4; /* bits: a block that no role's words are near */
 
 static int set_candidates(struct searched_document *d, int columns, int transposed) {
@@ -256,19 +267,35 @@ static int set_candidates(struct searched_document *d, int columns, int transpos
     if (c->names_bias || c->priors->best < UNNAMED) bias = c->scores[0];
     if (attn_is_mask_table(c)) mask = whole_table(c);
   }
+  set_most(d);
   return 0;
 }
 
 static const double CONTRARY = 20; /* a setting that the text speaks against, in bits */
 
-/* The state after the last block, of the memory of pool; NULL: no memory. */
-static const struct attn_state *search_document(struct searched_document *d,
-                                                struct attn_pool *pool) {
-  struct beam_search *s = start_search(d->relations, &d->budget, pool, d->blocks);
-  if (!s) return NULL;
-  for (int i = 0; i < d->blocks; i++)
-    if (advance(s, &d->candidate[i])) return NULL;
-  return attn_relations_failed(d->relations) ? NULL : &s->beam[0].state;
+/* *last: the state after the last block, of the memory of pool; NULL: none has a score of `least`.
+ * Returns 0, or -1: no memory. */
+static int search_document(struct searched_document *d, int width, double least,
+                           struct attn_pool *pool, const struct attn_state **last) {
+  struct beam_search *s = start_search(d->relations, &d->budget, pool, width);
+  if (!s) return -1;
+  for (int i = 0; i < d->blocks && s->members; i++)
+    if (advance(s, &d->candidate[i], least - d->most[i + 1])) return -1;
+  *last = s->members ? &s->beam[0].state : NULL;
+  return attn_relations_failed(d->relations) ? -1 : 0;
+}
+
+static const double ANY = -INFINITY, EQUAL = 1e-6; /* scores, in bits */
+
+/* Without a reading to surpass: a narrow beam finds one. */
+static int search_first(struct searched_document *d, int width, struct attn_pool *pool,
+                        const struct attn_state **last) {
+  const struct attn_state *narrow;
+  if (search_document(d, BEAM_NARROW, ANY, pool, &narrow)) return -1;
+  if (search_document(d, width, narrow->score - EQUAL, pool, last)) return -1;
+  if (*last) return 0;
+  *last = narrow;
+  return d->budget.exhausted ? 0 : search_document(d, width, ANY, pool, last);
 }
 
 /* ---- The reading ---- */
@@ -338,9 +365,12 @@ static double price_of_columns(const struct searched_document *d,
 static int try_setting(struct searched_document *d, const struct search_setting *setting,
                        struct attn_pool *pool, struct attn_reading *best) {
   if (set_candidates(d, setting->columns, setting->transposed_weights)) return -1;
-  const struct attn_state *last = search_document(d, pool);
-  if (!last) return -1;
+  int width = d->blocks > LONGEST ? BEAM_LONGEST : d->blocks > LONG ? BEAM_LONG : BEAM;
   double price = d->by_columns ? (setting->columns ? 0 : CONTRARY) : setting->price;
+  const struct attn_state *last;
+  int failed = best->examples ? search_document(d, width, best->score + price - EQUAL, pool, &last)
+                              : search_first(d, width, pool, &last);
+  if (failed || !last) return failed;
   double score = last->score - price - price_of_columns(d, setting, last);
   if (best->examples && score <= best->score) return 0;
   best->columns = setting->columns;
@@ -400,7 +430,8 @@ static int set_document(struct searched_document *d, const struct attn_priors *p
   d->candidate = attn_pool_take(pool, (size_t)n * sizeof *d->candidate);
   d->grid = attn_pool_take(pool, (size_t)n * sizeof *d->grid);
   d->evidence = attn_pool_take(pool, (size_t)n * sizeof *d->evidence);
-  if (!d->candidate || !d->grid || !d->evidence) return -1;
+  d->most = attn_pool_take(pool, ((size_t)n + 1) * sizeof *d->most);
+  if (!d->candidate || !d->grid || !d->evidence || !d->most) return -1;
   int causal = attn_mentions_causal(d->scan, d->scan->text);
   d->by_columns = attn_mentions_columns(d->scan);
   int section = 0;

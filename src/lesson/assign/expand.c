@@ -71,6 +71,7 @@ static void set_state(struct attn_expansion *e, const struct attn_state *s, int 
 
 void attn_push_option(struct attn_options *out, const struct attn_option *option) {
   int at = out->count;
+  if (option->bits < out->least) return;
   while (at > 0 && out->at[at - 1].bits < option->bits) at--;
   if (at == ATTN_OPTIONS) return;
   int kept = out->count < ATTN_OPTIONS ? out->count : ATTN_OPTIONS - 1;
@@ -83,6 +84,27 @@ double attn_word_bits(const struct attn_priors *p, int role, double weight) {
   int hinted = p->best < PRICE.clear || p->bits[role] > p->best / 2;
   if (p->bits[role] <= 0) return -PRICE.contrary * weight * p->best;
   return hinted ? p->bits[role] : p->bits[role] - PRICE.contrary * weight * p->best / 2;
+}
+
+static double all_bits(const struct attn_grid *g) {
+  double bits = 0;
+  for (int n = 0; n < g->rows * g->cols; n++) bits += g->bits[n];
+  return bits;
+}
+
+/* A result saves the bits of its numbers at most, given weights those of their rows. */
+double attn_most_bits(const struct attn_candidate *c) {
+  double numbers = 0, evidence = 0;
+  int lines = 0;
+  for (int i = 0; i < c->readings; i++) {
+    const struct attn_grid *g = c->grid[i];
+    numbers = fmax(numbers, all_bits(g));
+    lines = g->rows > lines ? g->rows : lines;
+    lines = g->cols > lines ? g->cols : lines;
+  }
+  for (int r = 0; r < ATTN_ROLES; r++) evidence = fmax(evidence, c->evidence.bits[r]);
+  return fmax(0, c->priors->best) +
+         fmax(numbers - ATTN_LEAST_COST, evidence + ATTN_ROW_BITS * lines);
 }
 
 double attn_reading_price(const struct attn_expansion *e) {
@@ -200,8 +222,9 @@ static void push_results(struct attn_expansion *e, int role, int head) {
   const struct attn_relation *list = NULL;
   if (c->is_factor || !attn_spend(e->budget, LIST)) return;
   int n = attn_relations_list(e->relations, e->state, head, role, g, &c->hints, &list);
-  double bits = n > 0 ? role_bits(e, role, head) : 0;
+  double bits = n > 0 ? role_bits(e, role, head) : 0, most = n > 0 ? all_bits(g) + bits : 0;
   for (int i = 0; i < n && !e->budget->exhausted; i++) {
+    if (most - list[i].cost < e->out->least) continue;
     const struct attn_node *node = evaluate(e, g, &list[i]);
     if (!node || node->bits < PRICE.worst) continue;
     if (is_chance(c, &list[i], node)) continue;

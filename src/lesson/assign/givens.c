@@ -32,7 +32,7 @@ static const struct {
     .section = 60,
     .late_input = 8,
     .output_weights = 4,
-    .sum_one = 4,
+    .sum_one = ATTN_ROW_BITS,
     .sum_not = -6,
     .one_hot = .5,
     .projected = 5,

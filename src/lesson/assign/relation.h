@@ -109,6 +109,8 @@ enum attn_mask_kind {
   ATTN_MASK_STATED, /* a table of the document */
 };
 
+enum { ATTN_LEAST_COST = -5 }; /* bits: no relation costs less */
+
 struct attn_relation {
   int id; /* of role, row and chain; set by attn_relations_list */
   int role;

@@ -62,7 +62,7 @@ static void add_moved(const struct attn_listing *l, struct attn_masks *masks) {
 }
 
 static void add_causal(const struct attn_listing *l, struct attn_masks *masks) {
-  double cost = l->hints->causal_here ? -5 : l->hints->causal ? -2 : 8;
+  double cost = l->hints->causal_here ? ATTN_LEAST_COST : l->hints->causal ? -2 : 8;
   add(l, masks, causal(l, 0), ATTN_MASK_CAUSAL, ATTN_CAUSE_NONE, cost);
   add_moved(l, masks);
 }

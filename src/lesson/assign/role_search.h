@@ -6,10 +6,11 @@
 #include "assign.h"
 
 enum {
-  ATTN_OPTIONS = 12,        /* ways to read a block that one state may follow */
-  ATTN_SEARCHED_MAX = 120,  /* blocks of a document; the rest are not read */
-  ATTN_EVIDENCE_MAX = 40,   /* blocks; in longer documents products are not looked for beforehand */
-  ATTN_EVIDENCE_CELLS = 400 /* of a block that takes part in it */
+  ATTN_OPTIONS = 12,       /* ways to read a block that one state may follow */
+  ATTN_SEARCHED_MAX = 120, /* blocks of a document; the rest are not read */
+  ATTN_EVIDENCE_MAX = 40,  /* blocks; in longer documents products are not looked for beforehand */
+  ATTN_EVIDENCE_CELLS = 400, /* of a block that takes part in it */
+  ATTN_ROW_BITS = 4          /* that a row of given weights saves: it adds up to 1 */
 };
 
 /* evidence.c: bits for a role because blocks of the right shapes multiply to another; 0: none. */
@@ -61,6 +62,7 @@ struct attn_option {
 
 /* The best ways, best first; of equals, the one found first. */
 struct attn_options {
+  double least; /* bits: ways of fewer are not kept */
   int count;
   struct attn_option at[ATTN_OPTIONS];
 };
@@ -96,6 +98,8 @@ int attn_spend(struct attn_budget *budget, double work);
 /* And the work for a node, if it is new. */
 void attn_spend_node(struct attn_budget *budget, const struct attn_node *node, double work);
 void attn_push_option(struct attn_options *out, const struct attn_option *option);
+/* No way to read the block has more bits. */
+double attn_most_bits(const struct attn_candidate *c);
 /* Is the role not taken yet? */
 int attn_is_free(const struct attn_state *s, int head, int role);
 int attn_any_head_has(const struct attn_state *s, int role);
