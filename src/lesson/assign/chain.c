@@ -143,7 +143,7 @@ static shape_rule *const rules[ATTN_OP_COUNT] = {
     [ATTN_OP_POSITIONS] = positions_shape,
 };
 
-static int use_shape(const struct attn_relation *x, int n, struct shape *result, double *work) {
+static int use_shape(const struct attn_draft *x, int n, struct shape *result, double *work) {
   const struct attn_use *u = &x->use[n];
   struct shape operand[ATTN_HEADS_MAX];
   double multiplications = 0;
@@ -158,14 +158,15 @@ static int use_shape(const struct attn_relation *x, int n, struct shape *result,
   return *work <= RELATION_WORK;
 }
 
-int attn_chain_shape(const struct attn_relation *x, int *rows, int *cols, double *work) {
+int attn_chain_shape(const struct attn_draft *x, int *rows, int *cols, double *work) {
   struct shape result[ATTN_USES_MAX];
+  int uses = x->relation.uses;
   *work = 0;
-  for (int n = 0; n < x->uses; n++)
+  for (int n = 0; n < uses; n++)
     if (!use_shape(x, n, result, work)) return 0;
-  if (x->uses < 1) return 0;
-  *rows = result[x->uses - 1].rows;
-  *cols = result[x->uses - 1].cols;
+  if (uses < 1) return 0;
+  *rows = result[uses - 1].rows;
+  *cols = result[uses - 1].cols;
   return 1;
 }
 
@@ -173,11 +174,11 @@ int attn_chain_shape(const struct attn_relation *x, int *rows, int *cols, double
 
 enum { KEY_MAX = 1 + ATTN_HEADS_MAX + 1 + ATTN_USES_MAX * (7 + ATTN_HEADS_MAX) };
 
-static size_t chain_key(const struct attn_relation *x, uint64_t *key) {
+static size_t chain_key(const struct attn_draft *x, uint64_t *key) {
   size_t n = 0;
-  key[n++] = (uint64_t)x->operands;
-  for (int k = 0; k < x->operands; k++) key[n++] = (uint64_t)x->operand[k]->id;
-  for (int i = 0; i < x->uses; i++) {
+  key[n++] = (uint64_t)x->relation.operands;
+  for (int k = 0; k < x->relation.operands; k++) key[n++] = (uint64_t)x->operand[k]->id;
+  for (int i = 0; i < x->relation.uses; i++) {
     const struct attn_use *u = &x->use[i];
     int constant = u->constant.rows > 0;
     key[n++] = (uint64_t)u->op | (uint64_t)u->axis << 8 | (uint64_t)u->operands << 16 |
@@ -196,30 +197,44 @@ static size_t chain_key(const struct attn_relation *x, uint64_t *key) {
   return n * sizeof *key;
 }
 
-static struct attn_chain *chain_of(struct attn_relations *r, const struct attn_relation *x,
-                                   double work) {
+static void *copy_of(struct attn_relations *r, const void *from, int count, size_t size) {
+  void *copy = attn_pool_take(r->pool, (size_t)count * size);
+  if (!copy) return r->failed = 1, NULL;
+  return memcpy(copy, from, (size_t)count * size);
+}
+
+static struct attn_chain *new_chain(struct attn_relations *r, const struct attn_draft *x,
+                                    double work) {
+  const struct attn_relation *of = &x->relation;
+  struct attn_chain *chain = attn_pool_take(r->pool, sizeof *chain);
+  const void *operand = copy_of(r, x->operand, of->operands, sizeof *x->operand);
+  const void *use = copy_of(r, x->use, of->uses, sizeof *x->use);
+  if (!chain || !operand || !use) return NULL;
+  *chain = (struct attn_chain){.id = ++r->chains, .work = work};
+  chain->operands = of->operands, chain->operand = operand;
+  chain->uses = of->uses, chain->use = use;
+  return chain;
+}
+
+/* The uses of a chain may bear other names. */
+static const struct attn_use *uses_of(struct attn_relations *r, const struct attn_draft *x,
+                                      const struct attn_chain *chain) {
+  size_t bytes = (size_t)chain->uses * sizeof *x->use;
+  return memcmp(x->use, chain->use, bytes) ? copy_of(r, x->use, chain->uses, sizeof *x->use)
+                                           : chain->use;
+}
+
+int attn_relation_of(struct attn_relations *r, const struct attn_draft *x, double work,
+                     struct attn_relation *out) {
   uint64_t key[KEY_MAX];
   size_t bytes = chain_key(x, key);
   struct attn_memo_entry *e = attn_memo_at(r->pool, &r->chain, key, bytes);
-  if (!e || e->value) return e ? e->value : NULL;
-  struct attn_chain *chain = attn_pool_take(r->pool, sizeof *chain);
-  if (chain) chain->id = ++r->chains, chain->work = work;
-  return e->value = chain;
-}
-
-int attn_relation_intern(struct attn_relations *r, struct attn_relation *x, double work) {
-  struct attn_chain *chain = chain_of(r, x, work);
-  const int key[] = {x->role, x->row, chain ? chain->id : 0};
-  struct attn_memo_entry *e = chain ? attn_memo_at(r->pool, &r->id, key, sizeof key) : NULL;
-  int *id = e && !e->value ? attn_pool_take(r->pool, sizeof *id) : NULL;
-  if (id && !attn_pool_grow(r->pool, (void **)&r->chain_of, (size_t)r->ids, sizeof chain)) {
-    r->chain_of[r->ids++] = chain;
-    *id = r->ids;
-    e->value = id;
-  }
-  if (!e || !e->value) r->failed = 1;
-  if (e && e->value) x->id = *(const int *)e->value;
-  return e && e->value;
+  if (e && !e->value) e->value = new_chain(r, x, work);
+  struct attn_chain *chain = e ? e->value : NULL;
+  *out = x->relation;
+  if (chain) out->chain = chain, out->operand = chain->operand, out->use = uses_of(r, x, chain);
+  if (!chain || !out->use) r->failed = 1;
+  return !r->failed;
 }
 
 attn_matrix attn_relations_constant(struct attn_relations *r, int rows, int cols,
@@ -239,7 +254,7 @@ attn_matrix attn_relations_constant(struct attn_relations *r, int rows, int cols
 
 /* ---- values ---- */
 
-static attn_status evaluate(struct attn_relations *r, const struct attn_relation *x, int n,
+static attn_status evaluate(struct attn_relations *r, const struct attn_chain *x, int n,
                             struct attn_interval_matrix *result) {
   const struct attn_use *u = &x->use[n];
   const struct attn_interval_matrix *operand[ATTN_HEADS_MAX];
@@ -284,21 +299,18 @@ static void free_empty_lines(struct attn_interval_matrix *m, int axis) {
 }
 
 const struct attn_interval_matrix *attn_chain_value(struct attn_relations *r,
-                                                    const struct attn_relation *x) {
+                                                    struct attn_chain *chain) {
   struct attn_interval_matrix result[ATTN_USES_MAX];
-  if (x->id < 1 || x->id > r->ids) return NULL;
-  struct attn_chain *chain = r->chain_of[x->id - 1];
-  if (chain->evaluated) return &chain->value;
+  if (chain->value.lo.at) return &chain->value;
   if (!attn_relations_afford(r, chain->work)) return NULL;
   struct attn_pool_mark mark = attn_pool_mark(r->pool);
-  for (int n = 0; n < x->uses; n++) {
-    attn_status status = evaluate(r, x, n, result);
+  for (int n = 0; n < chain->uses; n++) {
+    attn_status status = evaluate(r, chain, n, result);
     if (status == ATTN_ERR_MEMORY) r->failed = 1;
     if (status) return NULL;
   }
-  if (!keep_last(r, &result[x->uses - 1], mark, &chain->value)) return NULL;
-  const struct attn_use *last = &x->use[x->uses - 1];
+  if (!keep_last(r, &result[chain->uses - 1], mark, &chain->value)) return NULL;
+  const struct attn_use *last = &chain->use[chain->uses - 1];
   if (last->op == ATTN_OP_SOFTMAX) free_empty_lines(&chain->value, last->axis);
-  chain->evaluated = 1;
   return &chain->value;
 }

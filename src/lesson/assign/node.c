@@ -17,8 +17,8 @@ static size_t cells_of(const struct attn_grid *g) { return (size_t)g->rows * (si
 
 /* The entry of a node; its value is NULL until the node is made. */
 static struct attn_memo_entry *entry_of(struct attn_relations *r, const struct attn_grid *grid,
-                                        int kind, int of) {
-  const int key[] = {grid->block, grid->reading, grid->transposed, kind, of};
+                                        int kind, int of, int role, int row) {
+  const int key[] = {grid->block, grid->reading, grid->transposed, kind, of, role, row};
   struct attn_memo_entry *e = attn_memo_at(r->pool, &r->node, key, sizeof key);
   if (!e) r->failed = 1;
   return e;
@@ -41,7 +41,7 @@ static struct attn_node *new_node(struct attn_relations *r, const struct attn_gr
 
 const struct attn_node *attn_node_given(struct attn_relations *r, const struct attn_grid *grid,
                                         int rounded) {
-  struct attn_memo_entry *e = entry_of(r, grid, rounded ? GIVEN_ROUNDED : GIVEN_EXACT, 0);
+  struct attn_memo_entry *e = entry_of(r, grid, rounded ? GIVEN_ROUNDED : GIVEN_EXACT, 0, 0, 0);
   if (!e || e->value) return e ? e->value : NULL;
   struct attn_node *node = new_node(r, grid);
   if (!node) return NULL;
@@ -151,7 +151,8 @@ const struct attn_node *attn_node_copy(struct attn_relations *r, const struct at
   const struct attn_grid *g = of->grid;
   if (grid->rows != (transposed ? g->cols : g->rows)) return NULL;
   if (grid->cols != (transposed ? g->rows : g->cols)) return NULL;
-  struct attn_memo_entry *e = entry_of(r, grid, transposed ? COPIED_TRANSPOSED : COPIED, of->id);
+  struct attn_memo_entry *e =
+      entry_of(r, grid, transposed ? COPIED_TRANSPOSED : COPIED, of->id, 0, 0);
   if (!e || e->value) return e ? e->value : NULL;
   struct attn_node *node = new_node(r, grid);
   if (!node) return NULL;
@@ -183,7 +184,8 @@ static void add_right(struct attn_relations *r, struct attn_node *node,
   struct attn_interval_matrix right = node->expected;
   if (relation->cause != ATTN_CAUSE_NONE) {
     const struct attn_relation *standard = relation->standard;
-    const struct attn_interval_matrix *whole = standard ? attn_chain_value(r, standard) : NULL;
+    const struct attn_interval_matrix *whole =
+        standard ? attn_chain_value(r, standard->chain) : NULL;
     if (!whole || !cut_out(whole, standard->row, node->grid, &right)) return;
   }
   if (!attn_relations_afford(r, 8 * (double)cells_of(node->grid))) return;
@@ -197,10 +199,11 @@ static void add_right(struct attn_relations *r, struct attn_node *node,
 
 const struct attn_node *attn_node_of(struct attn_relations *r, const struct attn_grid *grid,
                                      const struct attn_relation *relation) {
-  struct attn_memo_entry *e = entry_of(r, grid, RELATED, relation->id);
+  struct attn_memo_entry *e =
+      entry_of(r, grid, RELATED, relation->chain->id, relation->role, relation->row);
   struct attn_interval_matrix expected;
   if (!e || e->value) return e ? e->value : NULL;
-  const struct attn_interval_matrix *whole = attn_chain_value(r, relation);
+  const struct attn_interval_matrix *whole = attn_chain_value(r, relation->chain);
   if (!whole || !cut_out(whole, relation->row, grid, &expected)) return NULL;
   if (!attn_relations_afford(r, 8 * (double)cells_of(grid))) return NULL;
   struct attn_node *node = new_node(r, grid);

@@ -113,6 +113,7 @@ static const struct attn_node *either(const struct attn_listing *l, int role, in
 }
 
 const struct attn_node *attn_listing_node(const struct attn_listing *l, int role) {
+  if (l->right && role == l->right_role) return l->right;
   if (role == ATTN_ROLE_SOURCE) return either(l, ATTN_ROLE_POSITIONED, ATTN_ROLE_X);
   if (role == ATTN_ROLE_QUERY_SOURCE) return either(l, ATTN_ROLE_Y, ATTN_ROLE_SOURCE);
   if (role != ATTN_ROLE_LOGITS) return node_at(l->state, l->head, role);
@@ -128,12 +129,12 @@ int attn_listing_width(const struct attn_listing *l) {
 
 /* ---- making relations ---- */
 
-struct attn_relation attn_relation_over(const struct attn_listing *l, const struct attn_node *a,
-                                        const struct attn_node *b, int cause, double cost) {
-  struct attn_relation x;
-  memset(&x, 0, sizeof x);
-  x.role = l->role, x.cause = cause, x.cost = cost, x.row = -1, x.divided_by = 1;
-  x.operands = b ? 2 : 1;
+struct attn_draft attn_draft_over(const struct attn_listing *l, const struct attn_node *a,
+                                  const struct attn_node *b, int cause, double cost) {
+  struct attn_draft x;
+  x.relation = (struct attn_relation){
+      .role = l->role, .cause = cause, .cost = cost, .row = -1, .divided_by = 1};
+  x.relation.operands = b ? 2 : 1;
   x.operand[0] = a, x.operand[1] = b;
   return x;
 }
@@ -153,18 +154,23 @@ static int takes_two(int op) {
   }
 }
 
-int attn_relation_use(struct attn_relation *x, int op, int name, int axis, int a, int b) {
-  struct attn_use *u = &x->use[x->uses++];
-  u->op = op, u->name = name, u->axis = axis;
-  u->operands = takes_two(op) ? 2 : 1;
-  u->operand[0] = (int8_t)a, u->operand[1] = (int8_t)(u->operands > 1 ? b : 0);
-  return -x->uses;
+static int add_use(struct attn_draft *x, struct attn_use use) {
+  x->use[x->relation.uses++] = use;
+  return -x->relation.uses;
 }
 
-int attn_relation_constant(struct attn_relation *x, int name, attn_matrix constant) {
-  struct attn_use *u = &x->use[x->uses++];
-  u->op = ATTN_OP_GIVEN, u->name = name, u->constant = constant;
-  return -x->uses;
+int attn_draft_use(struct attn_draft *x, int op, int name, int axis, int a, int b) {
+  int two = takes_two(op);
+  return add_use(x, (struct attn_use){.op = (uint8_t)op,
+                                      .name = (uint8_t)name,
+                                      .axis = (uint8_t)axis,
+                                      .operands = two ? 2 : 1,
+                                      .operand = {(int8_t)a, (int8_t)(two ? b : 0)}});
+}
+
+int attn_draft_constant(struct attn_draft *x, int name, attn_matrix constant) {
+  return add_use(
+      x, (struct attn_use){.op = ATTN_OP_GIVEN, .name = (uint8_t)name, .constant = constant});
 }
 
 /* ---- the list ---- */
@@ -182,33 +188,46 @@ static int make_room(struct attn_relations *r, int count) {
 }
 
 /* Has the block the size of the result, or of the one row? */
-static int has_size(const struct attn_grid *g, const struct attn_relation *x, int rows, int cols) {
+static int has_size(const struct attn_grid *g, int row, int rows, int cols) {
   if (cols != g->cols) return 0;
-  return x->row < 0 ? rows == g->rows : g->rows == 1 && x->row < rows;
+  return row < 0 ? rows == g->rows : g->rows == 1 && row < rows;
 }
 
-void attn_list(struct attn_listing *l, const struct attn_relation *x) {
+static const double FROM_RIGHT = 2; /* bits: the numbers after a slip follow from the right ones */
+
+/* Is it one that the list is of? */
+static int is_listed(const struct attn_listing *l, const struct attn_draft *x) {
+  for (int n = 0; n < x->relation.uses; n++)
+    if (x->use[n].op == ATTN_OP_GIVEN && !x->use[n].constant.at) return 0;
+  if (!l->right) return 1;
+  for (int n = 0; n < x->relation.operands; n++)
+    if (x->operand[n] == l->right) return x->relation.cause == ATTN_CAUSE_NONE;
+  return 0;
+}
+
+void attn_list(struct attn_listing *l, const struct attn_draft *x) {
   struct attn_relations *r = l->memo;
-  struct attn_relation relation = *x;
+  struct attn_relation relation;
   int rows, cols;
   double work;
-  for (int n = 0; n < x->uses; n++)
-    if (x->use[n].op == ATTN_OP_GIVEN && !x->use[n].constant.at) return;
-  if (!attn_chain_shape(x, &rows, &cols, &work) || !has_size(l->grid, x, rows, cols)) return;
-  if (!attn_relations_afford(r, LISTED_WORK) || !attn_relation_intern(r, &relation, work)) return;
+  if (!is_listed(l, x) || !attn_chain_shape(x, &rows, &cols, &work)) return;
+  if (!has_size(l->grid, x->relation.row, rows, cols)) return;
+  if (!attn_relations_afford(r, LISTED_WORK) || !attn_relation_of(r, x, work, &relation)) return;
+  if (l->right) relation.cost += FROM_RIGHT;
   if (make_room(r, l->count))
     r->scratch[l->count++] = relation;
   else
     r->failed = 1;
 }
 
-void attn_list_rows(struct attn_listing *l, const struct attn_relation *x) {
+void attn_list_rows(struct attn_listing *l, const struct attn_draft *x) {
   int rows = x->operand[0]->grid->rows;
   attn_list(l, x);
   if (l->grid->rows != 1 || rows < 2) return;
-  struct attn_relation one = *x;
-  one.cost += 1.5;
-  for (one.row = 0; one.row < rows && one.row < ROWS_MAX; one.row++) attn_list(l, &one);
+  struct attn_draft one = *x;
+  int *row = &one.relation.row;
+  one.relation.cost += 1.5;
+  for (*row = 0; *row < rows && *row < ROWS_MAX; ++*row) attn_list(l, &one);
 }
 
 /* The numbers of a grid with fewer decimals. */
@@ -221,12 +240,15 @@ static attn_matrix rounded(struct attn_relations *r, const struct attn_grid *g, 
 }
 
 /* A relation of one operation, its first operand rounded. */
-static void list_coarse(struct attn_listing *l, struct attn_relation x, int decimals) {
-  struct attn_use use = x.use[0];
-  x.cause = ATTN_CAUSE_ROUNDING_TOO_COARSE, x.cost = 7, x.coarse = decimals, x.uses = 0;
-  use.operand[0] = (int8_t)attn_relation_constant(&x, ATTN_STEP_OTHER,
-                                                  rounded(l->memo, x.operand[0]->grid, decimals));
-  x.use[x.uses++] = use;
+static void list_coarse(struct attn_listing *l, const struct attn_relation *of, int decimals) {
+  struct attn_draft x = {.relation = *of};
+  struct attn_use use = of->use[0];
+  memcpy(x.operand, of->operand, (size_t)of->operands * sizeof *x.operand);
+  x.relation.cause = ATTN_CAUSE_ROUNDING_TOO_COARSE, x.relation.cost = 7;
+  x.relation.coarse = decimals, x.relation.uses = 0;
+  use.operand[0] = (int8_t)attn_draft_constant(&x, ATTN_STEP_OTHER,
+                                               rounded(l->memo, x.operand[0]->grid, decimals));
+  add_use(&x, use);
   attn_list(l, &x);
 }
 
@@ -234,7 +256,7 @@ static void list_all_coarse(struct attn_listing *l) {
   if (l->coarse < 0 || l->coarse >= l->count) return;
   if (!l->grid->coarse && l->grid->decimals < 3) return;
   struct attn_relation x = l->memo->scratch[l->coarse];
-  for (int k = 1; k < 3 && k < x.operand[0]->grid->decimals; k++) list_coarse(l, x, k);
+  for (int k = 1; k < 3 && k < x.operand[0]->grid->decimals; k++) list_coarse(l, &x, k);
 }
 
 /* ---- the memo ---- */
@@ -288,35 +310,15 @@ static size_t list_key(const struct attn_listing *l, int *key) {
   return n * sizeof *key;
 }
 
-enum { FROM_RIGHT = 2 }; /* bits: the numbers after a slip are computed from the right ones */
-
-static int uses_node(const struct attn_relation *x, const struct attn_node *node) {
-  for (int n = 0; n < x->operands; n++)
-    if (x->operand[n] == node) return 1;
-  return 0;
-}
-
-/* The right relations over a node that is not on the page. */
-static void list_from(struct attn_listing *l, int role, const struct attn_node *right) {
-  struct attn_state state = *l->state;
-  struct attn_listing other = *l;
-  struct attn_roles *known_as = attn_role_is_shared(role) ? &state.shared : &state.head[l->head];
-  known_as->at[role] = right;
-  other.state = &state;
-  ways[l->role].list(&other);
-  struct attn_relation *list = l->memo->scratch;
-  for (int n = l->count; n < other.count; n++) {
-    if (list[n].cause != ATTN_CAUSE_NONE || !uses_node(&list[n], right)) continue;
-    list[l->count] = list[n];
-    list[l->count++].cost += FROM_RIGHT;
-  }
-}
-
+/* The right relations over the right numbers of a slip. */
 static void list_from_right(struct attn_listing *l) {
   for (int role = 0; role < ATTN_ROLES; role++) {
     const struct attn_node *node =
         ways[l->role].reads >> role & 1 ? node_at(l->state, l->head, role) : NULL;
-    if (node && node->right) list_from(l, role, node->right);
+    if (!node || !node->right) continue;
+    l->right_role = role, l->right = node->right;
+    ways[l->role].list(l);
+    l->right = NULL;
   }
 }
 
@@ -347,7 +349,13 @@ int attn_relations_list(struct attn_relations *r, const struct attn_state *s, in
                         const struct attn_grid *grid, const struct attn_hints *hints,
                         const struct attn_relation **list) {
   int key[KEY_MAX];
-  struct attn_listing l = {r, s, head, role, grid, hints, 0, -1};
+  struct attn_listing l = {.memo = r,
+                           .state = s,
+                           .head = head,
+                           .role = role,
+                           .grid = grid,
+                           .hints = hints,
+                           .coarse = -1};
   *list = NULL;
   if (!attn_role_is_derived(role) || !has_operand(&l)) return 0;
   size_t bytes = list_key(&l, key);

@@ -77,11 +77,10 @@ enum { ATTN_HEADS_MAX = 16, ATTN_USES_MAX = 5 };
 
 /* One operation of a relation. */
 struct attn_use {
-  int name; /* attn_step_name of the step that it would be */
-  int op, axis;
-  double scalar;
+  uint8_t name; /* attn_step_name of the step that it would be */
+  uint8_t op, axis, operands;
   int scaled_by; /* DIVIDE: n if scalar is its square root */
-  int operands;
+  double scalar;
   int8_t
       operand[ATTN_HEADS_MAX]; /* >= 0: of the relation's operands; -1 - n: the result of use n */
   attn_matrix constant;        /* op GIVEN: a mask, rounded operands; POSITIONS: its size */
@@ -112,7 +111,6 @@ enum attn_mask_kind {
 enum { ATTN_LEAST_COST = -5 }; /* bits: no relation costs less */
 
 struct attn_relation {
-  int id; /* of role, row and chain; set by attn_relations_list */
   int role;
   int cause;                     /* attn_cause of the slip that it is; NONE: it is right */
   double cost;                   /* bits */
@@ -121,10 +119,10 @@ struct attn_relation {
   double divided_by;             /* 1: nothing */
   const struct attn_grid *table; /* of a mask that is stated, where 1 is visible; or NULL */
   int coarse;                    /* > 0: operands rounded to this many decimals */
-  int operands;
-  const struct attn_node *operand[ATTN_HEADS_MAX + 1]; /* all heads and W_O */
-  int uses;
-  struct attn_use use[ATTN_USES_MAX];   /* the last one is the block */
+  int operands, uses;
+  const struct attn_node *const *operand;
+  const struct attn_use *use;           /* the last one is the block */
+  struct attn_chain *chain;             /* the value of its uses over its operands */
   const struct attn_relation *standard; /* of a slip: the first right one of the list; or NULL */
 };
 

@@ -133,19 +133,19 @@ void attn_masks_of(const struct attn_listing *l, const unsigned char *hidden,
   add_padding(l, hidden, out);
 }
 
-int attn_relation_mask(struct attn_relation *x, const struct attn_mask *m, int from) {
-  int keep = attn_relation_constant(x, ATTN_STEP_MASK, m->keep);
-  int ref = attn_relation_use(x, ATTN_OP_MASK, ATTN_STEP_MASKED, 0, from, keep);
-  x->use[x->uses - 1].scalar = -(double)INFINITY;
-  x->mask = m->kind;
-  x->table = m->table;
+int attn_draft_mask(struct attn_draft *x, const struct attn_mask *m, int from) {
+  int keep = attn_draft_constant(x, ATTN_STEP_MASK, m->keep);
+  int ref = attn_draft_use(x, ATTN_OP_MASK, ATTN_STEP_MASKED, 0, from, keep);
+  x->use[x->relation.uses - 1].scalar = -(double)INFINITY;
+  x->relation.mask = m->kind;
+  x->relation.table = m->table;
   return ref;
 }
 
 static void list_masked(struct attn_listing *l, const struct attn_node *from,
                         const struct attn_mask *m) {
-  struct attn_relation x = attn_relation_over(l, from, NULL, m->cause, m->cost);
-  attn_relation_mask(&x, m, 0);
+  struct attn_draft x = attn_draft_over(l, from, NULL, m->cause, m->cost);
+  attn_draft_mask(&x, m, 0);
   attn_list(l, &x);
 }
 
@@ -155,9 +155,9 @@ static void list_biased(struct attn_listing *l, const struct attn_node *from) {
   if (!bias || bias->rows != l->grid->rows || bias->cols != l->grid->cols) return;
   attn_matrix all = attn_relations_constant(l->memo, bias->rows, bias->cols, bias->value);
   if (!all.at) return;
-  struct attn_relation x = attn_relation_over(l, from, NULL, ATTN_CAUSE_NONE, 1);
-  int ref = attn_relation_constant(&x, ATTN_STEP_MASK, all);
-  attn_relation_use(&x, ATTN_OP_ADD, ATTN_STEP_MASKED, 0, 0, ref);
+  struct attn_draft x = attn_draft_over(l, from, NULL, ATTN_CAUSE_NONE, 1);
+  int ref = attn_draft_constant(&x, ATTN_STEP_MASK, all);
+  attn_draft_use(&x, ATTN_OP_ADD, ATTN_STEP_MASKED, 0, 0, ref);
   attn_list(l, &x);
 }
 
@@ -188,17 +188,17 @@ static void list_scaled_and_masked(struct attn_listing *l, const struct attn_nod
   for (int n = 0; n < d.count && n < 3; n++) {
     if (d.at[n].kind == ATTN_DIVISOR_ONE) continue;
     int cause = m->cause ? m->cause : d.at[n].cause;
-    struct attn_relation x = attn_relation_over(l, scores, NULL, cause, m->cost + d.at[n].cost + 1);
-    attn_relation_mask(&x, m, attn_relation_divide(&x, &d.at[n], 0));
+    struct attn_draft x = attn_draft_over(l, scores, NULL, cause, m->cost + d.at[n].cost + 1);
+    attn_draft_mask(&x, m, attn_draft_divide(&x, &d.at[n], 0));
     attn_list(l, &x);
   }
 }
 
 /* Called masked, and nothing is. */
 static void list_unmasked(struct attn_listing *l, const struct attn_node *from) {
-  struct attn_relation x = attn_relation_over(l, from, NULL, ATTN_CAUSE_MASK_IGNORED, 7);
-  attn_relation_use(&x, ATTN_OP_DIVIDE, ATTN_STEP_MASKED, 0, 0, 0);
-  x.use[x.uses - 1].scalar = 1;
+  struct attn_draft x = attn_draft_over(l, from, NULL, ATTN_CAUSE_MASK_IGNORED, 7);
+  attn_draft_use(&x, ATTN_OP_DIVIDE, ATTN_STEP_MASKED, 0, 0, 0);
+  x.use[x.relation.uses - 1].scalar = 1;
   attn_list(l, &x);
 }
 

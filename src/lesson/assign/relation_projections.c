@@ -17,8 +17,8 @@ static int own_weights(int role) {
 /* x w, or x w^T. Only queries are shown one at a time. */
 static void list_product(struct attn_listing *l, const struct attn_node *x,
                          const struct attn_node *w, int op, int cause, double cost) {
-  struct attn_relation product = attn_relation_over(l, x, w, cause, cost);
-  attn_relation_use(&product, op, step_of(l->role), 0, 0, 1);
+  struct attn_draft product = attn_draft_over(l, x, w, cause, cost);
+  attn_draft_use(&product, op, step_of(l->role), 0, 0, 1);
   if (l->role == ATTN_ROLE_Q && op == ATTN_OP_MATMUL)
     attn_list_rows(l, &product);
   else
@@ -47,10 +47,10 @@ static void list_of_positioned(struct attn_listing *l) {
   static const int JOINS[] = {ATTN_OP_ADD, ATTN_OP_APPEND};
   if (!x || !table || !w || attn_listing_node(l, ATTN_ROLE_POSITIONED)) return;
   for (int n = 0; n < 2; n++) {
-    struct attn_relation product = attn_relation_over(l, x, table, ATTN_CAUSE_NONE, 1);
-    product.operand[product.operands++] = w;
-    int joined = attn_relation_use(&product, JOINS[n], ATTN_STEP_POSITIONS, 0, 0, 1);
-    attn_relation_use(&product, ATTN_OP_MATMUL, step_of(l->role), 0, joined, 2);
+    struct attn_draft product = attn_draft_over(l, x, table, ATTN_CAUSE_NONE, 1);
+    product.operand[product.relation.operands++] = w;
+    int joined = attn_draft_use(&product, JOINS[n], ATTN_STEP_POSITIONS, 0, 0, 1);
+    attn_draft_use(&product, ATTN_OP_MATMUL, step_of(l->role), 0, joined, 2);
     attn_list(l, &product);
   }
 }
@@ -76,9 +76,9 @@ static int may_be_positions(const struct attn_grid *g) {
 void attn_list_positions(struct attn_listing *l) {
   if (!may_be_positions(l->grid)) return;
   for (int first = 0; first < 2; first++) {
-    struct attn_relation x = attn_relation_over(l, NULL, NULL, ATTN_CAUSE_NONE, first);
-    x.operands = 0;
-    attn_relation_use(&x, ATTN_OP_POSITIONS, ATTN_STEP_POSITIONS, 0, 0, 0);
+    struct attn_draft x = attn_draft_over(l, NULL, NULL, ATTN_CAUSE_NONE, first);
+    x.relation.operands = 0;
+    attn_draft_use(&x, ATTN_OP_POSITIONS, ATTN_STEP_POSITIONS, 0, 0, 0);
     x.use[0].operands = 0, x.use[0].scalar = first;
     x.use[0].constant = (attn_matrix){l->grid->rows, l->grid->cols, NULL};
     attn_list(l, &x);
@@ -90,42 +90,42 @@ void attn_list_positioned(struct attn_listing *l) {
   const struct attn_node *x = attn_listing_node(l, ATTN_ROLE_X);
   const struct attn_node *table = attn_listing_node(l, ATTN_ROLE_POSITION_TABLE);
   if (!x || !table) return;
-  struct attn_relation sum = attn_relation_over(l, x, table, ATTN_CAUSE_NONE, 0);
+  struct attn_draft sum = attn_draft_over(l, x, table, ATTN_CAUSE_NONE, 0);
   int p = 1;
   if (table->grid->rows > x->grid->rows)
-    p = attn_relation_constant(
+    p = attn_draft_constant(
         &sum, ATTN_STEP_POSITIONS,
         attn_relations_constant(l->memo, x->grid->rows, table->grid->cols, table->grid->value));
-  struct attn_relation joined = sum;
-  attn_relation_use(&sum, ATTN_OP_ADD, ATTN_STEP_POSITIONS, 0, 0, p);
+  struct attn_draft joined = sum;
+  attn_draft_use(&sum, ATTN_OP_ADD, ATTN_STEP_POSITIONS, 0, 0, p);
   attn_list(l, &sum);
-  attn_relation_use(&joined, ATTN_OP_APPEND, ATTN_STEP_POSITIONS, 0, 0, p);
+  attn_draft_use(&joined, ATTN_OP_APPEND, ATTN_STEP_POSITIONS, 0, 0, p);
   attn_list(l, &joined);
 }
 
 /* ---- all heads ---- */
 
 /* The outputs that there are as the relation's operands. */
-static void take_outputs(const struct attn_listing *l, struct attn_relation *x) {
+static void take_outputs(const struct attn_listing *l, struct attn_draft *x) {
   for (int head = 0; head < l->state->heads; head++) {
     const struct attn_node *output = l->state->head[head].at[ATTN_ROLE_OUTPUT];
-    if (output) x->operand[x->operands++] = output;
+    if (output) x->operand[x->relation.operands++] = output;
   }
 }
 
-static int append_outputs(struct attn_relation *x) {
-  struct attn_use *use = &x->use[x->uses];
-  int ref = attn_relation_use(x, ATTN_OP_APPEND, ATTN_STEP_CONCAT, 0, 0, 0);
-  use->operands = x->operands;
-  for (int n = 0; n < x->operands; n++) use->operand[n] = (int8_t)n;
+static int append_outputs(struct attn_draft *x) {
+  struct attn_use *use = &x->use[x->relation.uses];
+  int ref = attn_draft_use(x, ATTN_OP_APPEND, ATTN_STEP_CONCAT, 0, 0, 0);
+  use->operands = (uint8_t)x->relation.operands;
+  for (int n = 0; n < x->relation.operands; n++) use->operand[n] = (int8_t)n;
   return ref;
 }
 
 void attn_list_concat(struct attn_listing *l) {
-  struct attn_relation x = attn_relation_over(l, NULL, NULL, ATTN_CAUSE_NONE, 0);
-  x.operands = 0;
+  struct attn_draft x = attn_draft_over(l, NULL, NULL, ATTN_CAUSE_NONE, 0);
+  x.relation.operands = 0;
   take_outputs(l, &x);
-  if (x.operands < 2) return;
+  if (x.relation.operands < 2) return;
   append_outputs(&x);
   attn_list(l, &x);
 }
@@ -133,16 +133,17 @@ void attn_list_concat(struct attn_listing *l) {
 void attn_list_projected(struct attn_listing *l) {
   const struct attn_node *concat = attn_listing_node(l, ATTN_ROLE_CONCAT);
   const struct attn_node *w = attn_listing_node(l, ATTN_ROLE_W_O);
-  struct attn_relation x = attn_relation_over(l, concat, NULL, ATTN_CAUSE_NONE, 0);
+  struct attn_draft x = attn_draft_over(l, concat, NULL, ATTN_CAUSE_NONE, 0);
   attn_list_rules(l);
-  if (!concat) x.operands = 0, take_outputs(l, &x);
-  if (!w || !x.operands) return;
-  int heads = x.operands > 1 ? append_outputs(&x) : 0;
-  x.operand[x.operands++] = w;
-  struct attn_relation turned = x;
-  attn_relation_use(&x, ATTN_OP_MATMUL, ATTN_STEP_PROJECTED, 0, heads, x.operands - 1);
+  if (!concat) x.relation.operands = 0, take_outputs(l, &x);
+  if (!w || !x.relation.operands) return;
+  int heads = x.relation.operands > 1 ? append_outputs(&x) : 0;
+  x.operand[x.relation.operands++] = w;
+  struct attn_draft turned = x;
+  attn_draft_use(&x, ATTN_OP_MATMUL, ATTN_STEP_PROJECTED, 0, heads, x.relation.operands - 1);
   attn_list(l, &x);
-  turned.cause = ATTN_CAUSE_TRANSPOSED_WEIGHTS, turned.cost = 7;
-  attn_relation_use(&turned, ATTN_OP_MATMUL_NT, ATTN_STEP_PROJECTED, 0, heads, x.operands - 1);
+  turned.relation.cause = ATTN_CAUSE_TRANSPOSED_WEIGHTS, turned.relation.cost = 7;
+  attn_draft_use(&turned, ATTN_OP_MATMUL_NT, ATTN_STEP_PROJECTED, 0, heads,
+                 x.relation.operands - 1);
   attn_list(l, &turned);
 }

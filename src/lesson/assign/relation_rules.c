@@ -14,7 +14,7 @@ enum {
 enum { FIRST = -1, SECOND = -2 };
 
 struct rule_use {
-  int op, name, axis, operands;
+  uint8_t op, name, axis, operands;
   int8_t operand[5]; /* of the rule; FIRST, SECOND: the results of these uses */
 };
 
@@ -29,7 +29,7 @@ struct rule {
   uint32_t with, without; /* roles that must or must not be known */
 };
 
-#define COUNT(...) (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int))
+#define COUNT(...) (sizeof((int[]){__VA_ARGS__}) / sizeof(int))
 #define OF1(a) \
   1, { ATTN_ROLE_##a }
 #define OF2(a, b) \
@@ -148,7 +148,7 @@ static int is_row(const struct attn_node *node) {
 }
 
 static int applies(const struct attn_listing *l, const struct rule *rule,
-                   const struct attn_relation *x) {
+                   const struct attn_draft *x) {
   const struct attn_grid *a = x->operand[0]->grid;
   if (rule->flags & SQUARE && (a->rows != a->cols || l->grid->rows < 2)) return 0;
   if (rule->flags & SECOND_IS_ROW && !is_row(x->operand[1])) return 0;
@@ -156,22 +156,21 @@ static int applies(const struct attn_listing *l, const struct rule *rule,
   return known(l, rule->with, 0) && !known(l, rule->without, 1);
 }
 
-static void fill_in(struct attn_relation *x, const struct rule *rule) {
-  x->uses = rule->uses;
+static void fill_in(struct attn_draft *x, const struct rule *rule) {
+  x->relation.uses = rule->uses;
   for (int n = 0; n < rule->uses; n++) {
     const struct rule_use *from = &rule->use[n];
-    struct attn_use *use = &x->use[n];
-    use->op = from->op, use->name = from->name, use->axis = from->axis;
-    use->operands = from->operands;
-    memcpy(use->operand, from->operand, sizeof from->operand);
+    x->use[n] = (struct attn_use){
+        .op = from->op, .name = from->name, .axis = from->axis, .operands = from->operands};
+    memcpy(x->use[n].operand, from->operand, sizeof from->operand);
   }
 }
 
 static void list_rule(struct attn_listing *l, const struct rule *rule) {
   for (int n = 0; n < rule->operands; n++)
     if (!attn_listing_node(l, rule->operand[n])) return;
-  struct attn_relation x = attn_relation_over(l, NULL, NULL, rule->cause, rule->cost);
-  x.operands = rule->operands;
+  struct attn_draft x = attn_draft_over(l, NULL, NULL, rule->cause, rule->cost);
+  x.relation.operands = rule->operands;
   for (int n = 0; n < rule->operands; n++) x.operand[n] = attn_listing_node(l, rule->operand[n]);
   if (!applies(l, rule, &x)) return;
   fill_in(&x, rule);

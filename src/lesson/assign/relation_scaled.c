@@ -133,11 +133,11 @@ void attn_divisors_of(const struct attn_listing *l, int d_k, int other_sizes,
   try_rounded(sqrt(d_k), out);
 }
 
-int attn_relation_divide(struct attn_relation *x, const struct attn_divided *d, int from) {
-  int ref = attn_relation_use(x, ATTN_OP_DIVIDE, ATTN_STEP_SCALED, 0, from, 0);
-  struct attn_use *use = &x->use[x->uses - 1];
+int attn_draft_divide(struct attn_draft *x, const struct attn_divided *d, int from) {
+  int ref = attn_draft_use(x, ATTN_OP_DIVIDE, ATTN_STEP_SCALED, 0, from, 0);
+  struct attn_use *use = &x->use[x->relation.uses - 1];
   use->scalar = d->by, use->scaled_by = d->root_of;
-  x->divisor = d->kind, x->divided_by = d->by;
+  x->relation.divisor = d->kind, x->relation.divided_by = d->by;
   return ref;
 }
 
@@ -148,8 +148,8 @@ static void list_usual_widths(struct attn_listing *l, const struct attn_node *sc
   static const int widths[] = {2, 3, 4, 8, 16, 64};
   for (size_t n = 0; n < sizeof widths / sizeof *widths; n++) {
     struct attn_divided d = {sqrt(widths[n]), ATTN_DIVISOR_ROOT, widths[n], 0, 4};
-    struct attn_relation x = attn_relation_over(l, scores, NULL, d.cause, d.cost);
-    attn_relation_divide(&x, &d, 0);
+    struct attn_draft x = attn_draft_over(l, scores, NULL, d.cause, d.cost);
+    attn_draft_divide(&x, &d, 0);
     attn_list(l, &x);
   }
 }
@@ -159,8 +159,8 @@ static void list_scaled_product(struct attn_listing *l, const struct attn_divide
   const struct attn_node *q = attn_listing_node(l, ATTN_ROLE_Q);
   const struct attn_node *k = attn_listing_node(l, ATTN_ROLE_K);
   if (!q || !k) return;
-  struct attn_relation x = attn_relation_over(l, q, k, d->cause, d->cost + 1);
-  attn_relation_divide(&x, d, attn_relation_use(&x, ATTN_OP_MATMUL_NT, ATTN_STEP_SCORES, 0, 0, 1));
+  struct attn_draft x = attn_draft_over(l, q, k, d->cause, d->cost + 1);
+  attn_draft_divide(&x, d, attn_draft_use(&x, ATTN_OP_MATMUL_NT, ATTN_STEP_SCORES, 0, 0, 1));
   attn_list_rows(l, &x);
 }
 
@@ -176,8 +176,8 @@ void attn_list_scaled(struct attn_listing *l) {
       list_scaled_product(l, &d.at[n]);
       continue;
     }
-    struct attn_relation x = attn_relation_over(l, scores, NULL, d.at[n].cause, d.at[n].cost);
-    attn_relation_divide(&x, &d.at[n], 0);
+    struct attn_draft x = attn_draft_over(l, scores, NULL, d.at[n].cause, d.at[n].cost);
+    attn_draft_divide(&x, &d.at[n], 0);
     attn_list(l, &x);
   }
 }

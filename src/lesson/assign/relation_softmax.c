@@ -11,9 +11,9 @@ static void list_exp_of_scaled(struct attn_listing *l) {
   int d_k = attn_listing_width(l);
   if (!scores || !d_k || attn_listing_node(l, ATTN_ROLE_SCALED)) return;
   struct attn_divided d = {sqrt(d_k), ATTN_DIVISOR_ROOT, d_k, ATTN_CAUSE_NONE, 1};
-  struct attn_relation x = attn_relation_over(l, scores, NULL, d.cause, d.cost);
-  int scaled = attn_relation_divide(&x, &d, 0);
-  attn_relation_use(&x, ATTN_OP_EXP, ATTN_STEP_EXPONENTIALS, 0, scaled, 0);
+  struct attn_draft x = attn_draft_over(l, scores, NULL, d.cause, d.cost);
+  int scaled = attn_draft_divide(&x, &d, 0);
+  attn_draft_use(&x, ATTN_OP_EXP, ATTN_STEP_EXPONENTIALS, 0, scaled, 0);
   attn_list(l, &x);
 }
 
@@ -38,16 +38,16 @@ struct weights {
   int any_zero;
 };
 
-static struct attn_relation begin(struct attn_listing *l, const struct source *s, int cause,
-                                  double more, int *ref) {
+static struct attn_draft begin(struct attn_listing *l, const struct source *s, int cause,
+                               double more, int *ref) {
   int first = s->divided.cause ? s->divided.cause : cause;
-  struct attn_relation x = attn_relation_over(l, s->from, NULL, first, s->divided.cost + more);
+  struct attn_draft x = attn_draft_over(l, s->from, NULL, first, s->divided.cost + more);
   int kind = s->divided.kind;
   *ref = 0;
   if (kind == ATTN_DIVISOR_NONE || kind == ATTN_DIVISOR_ONE)
-    x.divisor = kind;
+    x.relation.divisor = kind;
   else
-    *ref = attn_relation_divide(&x, &s->divided, 0);
+    *ref = attn_draft_divide(&x, &s->divided, 0);
   return x;
 }
 
@@ -55,9 +55,9 @@ static struct attn_relation begin(struct attn_listing *l, const struct source *s
 static void list_softmax(struct attn_listing *l, const struct source *s, int axis,
                          const struct attn_mask *mask, int cause, double more) {
   int ref;
-  struct attn_relation x = begin(l, s, cause, more, &ref);
-  if (mask) ref = attn_relation_mask(&x, mask, ref);
-  attn_relation_use(&x, ATTN_OP_SOFTMAX, ATTN_STEP_WEIGHTS, axis, ref, 0);
+  struct attn_draft x = begin(l, s, cause, more, &ref);
+  if (mask) ref = attn_draft_mask(&x, mask, ref);
+  attn_draft_use(&x, ATTN_OP_SOFTMAX, ATTN_STEP_WEIGHTS, axis, ref, 0);
   attn_list(l, &x);
 }
 
@@ -80,23 +80,23 @@ static attn_matrix finite_cells(struct attn_listing *l, const struct attn_node *
 static void list_quotient(struct attn_listing *l, const struct source *s) {
   int ref;
   attn_matrix finite = finite_cells(l, s->from);
-  struct attn_relation x = begin(l, s, ATTN_CAUSE_SOFTMAX_WITHOUT_EXP, 6, &ref);
+  struct attn_draft x = begin(l, s, ATTN_CAUSE_SOFTMAX_WITHOUT_EXP, 6, &ref);
   if (finite.at) {
-    int keep = attn_relation_constant(&x, ATTN_STEP_MASK, finite);
-    ref = attn_relation_use(&x, ATTN_OP_MASK, ATTN_STEP_OTHER, 0, ref, keep);
+    int keep = attn_draft_constant(&x, ATTN_STEP_MASK, finite);
+    ref = attn_draft_use(&x, ATTN_OP_MASK, ATTN_STEP_OTHER, 0, ref, keep);
   }
-  int sum = attn_relation_use(&x, ATTN_OP_SUM, ATTN_STEP_ROW_SUM, 1, ref, 0);
-  attn_relation_use(&x, ATTN_OP_QUOTIENT, ATTN_STEP_WEIGHTS, 1, ref, sum);
+  int sum = attn_draft_use(&x, ATTN_OP_SUM, ATTN_STEP_ROW_SUM, 1, ref, 0);
+  attn_draft_use(&x, ATTN_OP_QUOTIENT, ATTN_STEP_WEIGHTS, 1, ref, sum);
   attn_list(l, &x);
 }
 
 /* softmax(scores / temperature) */
 static void list_tempered(struct attn_listing *l, const struct attn_node *from) {
   if (l->hints->temperature == 1) return;
-  struct attn_relation x = attn_relation_over(l, from, NULL, ATTN_CAUSE_NONE, 1);
-  int ref = attn_relation_use(&x, ATTN_OP_DIVIDE, ATTN_STEP_OTHER, 0, 0, 0);
-  x.use[x.uses - 1].scalar = l->hints->temperature;
-  attn_relation_use(&x, ATTN_OP_SOFTMAX, ATTN_STEP_WEIGHTS, 1, ref, 0);
+  struct attn_draft x = attn_draft_over(l, from, NULL, ATTN_CAUSE_NONE, 1);
+  int ref = attn_draft_use(&x, ATTN_OP_DIVIDE, ATTN_STEP_OTHER, 0, 0, 0);
+  x.use[x.relation.uses - 1].scalar = l->hints->temperature;
+  attn_draft_use(&x, ATTN_OP_SOFTMAX, ATTN_STEP_WEIGHTS, 1, ref, 0);
   attn_list(l, &x);
 }
 
@@ -158,11 +158,11 @@ static void list_of_queries(struct attn_listing *l, const struct attn_divided *d
   if (mask && mask->cause) cause = mask->cause;
   if (!axis) cause = ATTN_CAUSE_SOFTMAX_OVER_COLUMNS;
   double cost = d->cost + 3 + (mask ? mask->cost + 1 : 0) + (axis ? 0 : 6);
-  struct attn_relation x = attn_relation_over(l, q, k, cause, cost);
-  int ref = attn_relation_use(&x, ATTN_OP_MATMUL_NT, ATTN_STEP_SCORES, 0, 0, 1);
-  ref = attn_relation_divide(&x, d, ref);
-  if (mask) ref = attn_relation_mask(&x, mask, ref);
-  attn_relation_use(&x, ATTN_OP_SOFTMAX, ATTN_STEP_WEIGHTS, axis, ref, 0);
+  struct attn_draft x = attn_draft_over(l, q, k, cause, cost);
+  int ref = attn_draft_use(&x, ATTN_OP_MATMUL_NT, ATTN_STEP_SCORES, 0, 0, 1);
+  ref = attn_draft_divide(&x, d, ref);
+  if (mask) ref = attn_draft_mask(&x, mask, ref);
+  attn_draft_use(&x, ATTN_OP_SOFTMAX, ATTN_STEP_WEIGHTS, axis, ref, 0);
   if (mask || !axis)
     attn_list(l, &x);
   else

@@ -25,22 +25,31 @@ struct attn_memo_entry *attn_memo_at(struct attn_pool *pool, struct attn_memo *m
 
 /* ---- chain.c: operations over nodes, each chain evaluated once ---- */
 
+/* Relations of the same operations over the same nodes share one. */
 struct attn_chain {
   int id;
-  int evaluated;
   double work; /* multiplications */
-  struct attn_interval_matrix value;
+  int operands, uses;
+  const struct attn_node *const *operand;
+  const struct attn_use *use;
+  struct attn_interval_matrix value; /* lo.at NULL: not evaluated yet */
+};
+
+/* A relation that is being made, with its operands and uses. */
+struct attn_draft {
+  struct attn_relation relation;
+  const struct attn_node *operand[ATTN_HEADS_MAX + 1]; /* all heads and W_O */
+  struct attn_use use[ATTN_USES_MAX];
 };
 
 struct attn_relations {
   struct attn_pool *pool;
   struct attn_patterns *patterns;
   int failed; /* out of memory */
-  int nodes, chains, ids;
+  int nodes, chains;
   double work; /* so far */
-  struct attn_memo grid, node, list, constant, chain, id;
-  struct attn_chain **chain_of; /* of relation id n at n - 1; ids of them */
-  int room;                     /* the list that is being made: capacity of scratch */
+  struct attn_memo grid, node, list, constant, chain;
+  int room; /* the list that is being made: capacity of scratch */
   struct attn_relation *scratch;
 };
 
@@ -49,14 +58,15 @@ int attn_relations_afford(struct attn_relations *r, double work);
 
 /* Rows and columns of the result of a chain, and its multiplications. 0: the shapes do not go
  * together, or it is too much work. */
-int attn_chain_shape(const struct attn_relation *x, int *rows, int *cols, double *work);
+int attn_chain_shape(const struct attn_draft *x, int *rows, int *cols, double *work);
 
-/* Sets x->id. 0: no memory. */
-int attn_relation_intern(struct attn_relations *r, struct attn_relation *x, double work);
+/* *out: the relation of a draft, which keeps nothing of it. 0: no memory. */
+int attn_relation_of(struct attn_relations *r, const struct attn_draft *x, double work,
+                     struct attn_relation *out);
 
-/* The value of a relation's chain, all rows. NULL: no memory, or too much work in all. */
+/* The value, all rows. NULL: no memory, or too much work in all. */
 const struct attn_interval_matrix *attn_chain_value(struct attn_relations *r,
-                                                    const struct attn_relation *x);
+                                                    struct attn_chain *chain);
 
 /* A matrix with these numbers, one for each content. at NULL: no memory, or too much work. */
 attn_matrix attn_relations_constant(struct attn_relations *r, int rows, int cols,
@@ -72,6 +82,9 @@ struct attn_listing {
   const struct attn_hints *hints;
   int count;
   int coarse; /* of the list: the relation that is tried over rounded operands, too; -1: none */
+  /* For a role of which the right numbers are not on the page: only right relations over them. */
+  int right_role;
+  const struct attn_node *right; /* NULL: all relations */
 };
 
 /* Operands that are one of several roles. */
@@ -88,18 +101,18 @@ const struct attn_node *attn_listing_node(const struct attn_listing *l, int role
 int attn_listing_width(const struct attn_listing *l);
 
 /* A relation of the list's role over one or two operands (b may be NULL), without operations. */
-struct attn_relation attn_relation_over(const struct attn_listing *l, const struct attn_node *a,
-                                        const struct attn_node *b, int cause, double cost);
+struct attn_draft attn_draft_over(const struct attn_listing *l, const struct attn_node *a,
+                                  const struct attn_node *b, int cause, double cost);
 
 /* A use of operands a and b, of which the operation takes one or two; returns what refers to the
  * result: -1 - n. */
-int attn_relation_use(struct attn_relation *x, int op, int name, int axis, int a, int b);
-int attn_relation_constant(struct attn_relation *x, int name, attn_matrix constant);
+int attn_draft_use(struct attn_draft *x, int op, int name, int axis, int a, int b);
+int attn_draft_constant(struct attn_draft *x, int name, attn_matrix constant);
 
 /* Adds it to the list if the shapes fit. */
-void attn_list(struct attn_listing *l, const struct attn_relation *x);
+void attn_list(struct attn_listing *l, const struct attn_draft *x);
 /* And the block as each row of it alone. */
-void attn_list_rows(struct attn_listing *l, const struct attn_relation *x);
+void attn_list_rows(struct attn_listing *l, const struct attn_draft *x);
 
 /* relation_rules.c: what follows from nothing but the operands' roles */
 void attn_list_rules(struct attn_listing *l);
@@ -135,7 +148,7 @@ void attn_divisors_of(const struct attn_listing *l, int d_k, int other_sizes,
                       struct attn_divisors *out);
 
 /* Divides `from` (a reference) and notes how. */
-int attn_relation_divide(struct attn_relation *x, const struct attn_divided *d, int from);
+int attn_draft_divide(struct attn_draft *x, const struct attn_divided *d, int from);
 
 /* ---- relation_masked.c: masks worth a try ---- */
 
@@ -160,6 +173,6 @@ void attn_masks_of(const struct attn_listing *l, const unsigned char *hidden,
 attn_matrix attn_causal_mask(const struct attn_listing *l);
 
 /* Hides cells of `from` (a reference). */
-int attn_relation_mask(struct attn_relation *x, const struct attn_mask *m, int from);
+int attn_draft_mask(struct attn_draft *x, const struct attn_mask *m, int from);
 
 #endif

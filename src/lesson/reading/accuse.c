@@ -151,15 +151,17 @@ static const struct attn_relation *with_meant_mask(struct attn_scan *scan,
   struct attn_pool *pool = scan->pool;
   const attn_matrix *keep = mask_of(r);
   struct attn_relation *right = attn_pool_take(pool, sizeof *right);
+  struct attn_use *use = attn_pool_take(pool, (size_t)r->uses * sizeof *use);
   attn_matrix meant = attn_matrix_new(pool, keep->rows, keep->cols);
   int count, row = 0;
-  if (!right || !meant.at) return NULL;
+  if (!right || !use || !meant.at) return NULL;
   mask_rule *rule = meant_rule(scan, keep, &count, &row);
   for (int i = 0; i < keep->rows; i++)
     for (int j = 0; j < keep->cols; j++) meant.at[i * keep->cols + j] = rule(keep, i, j);
   *right = *r;
+  right->use = memcpy(use, r->use, (size_t)r->uses * sizeof *use);
   for (int n = 0; n < r->uses; n++)
-    if (r->use[n].op == ATTN_OP_GIVEN) right->use[n].constant = meant;
+    if (use[n].op == ATTN_OP_GIVEN) use[n].constant = meant;
   return right;
 }
 
