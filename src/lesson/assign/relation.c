@@ -55,46 +55,64 @@ double attn_role_order(int role) { return role >= 0 && role < ATTN_ROLES ? roles
 /* ---- how a role may come about ---- */
 
 #define BIT(role) (1u << ATTN_ROLE_##role)
-#define SOURCES (BIT(X) | BIT(POSITIONED) | BIT(Y))
+#define POSITIONED_X (BIT(X) | BIT(POSITIONED))
+#define SOURCES (POSITIONED_X | BIT(Y))
+#define PROJECTIONS (BIT(W_Q) | BIT(W_K) | BIT(W_V))
 #define SIZES                                       \
   (BIT(Q) | BIT(K) | BIT(V) | BIT(W_Q) | BIT(W_K) | \
    SOURCES) /* a divisor may be the root of their widths */
-#define SCORES_OF_ALL_KINDS (BIT(SCORES) | BIT(SCALED) | BIT(MASKED))
-#define PROJECTION (SOURCES | BIT(POSITION_TABLE) | BIT(W_Q) | BIT(W_K) | BIT(W_V))
+#define LOGITS (BIT(SCORES) | BIT(SCALED) | BIT(MASKED))
+#define OF_PROJECTION                                                                             \
+  {                                                                                               \
+    attn_list_projections, SOURCES | BIT(POSITION_TABLE) | PROJECTIONS, PROJECTIONS, PROJECTIONS, \
+        SOURCES | BIT(POSITION_TABLE), 0                                                          \
+  }
 
-static const struct {
+/* A result has the columns of an operand of `cols`, or as many as one of `turned` has rows; and the
+ * rows of one of `rows`, or it is one row. 0: any. */
+static const struct way {
   void (*list)(struct attn_listing *l);
   uint32_t reads; /* the roles that its relations depend on */
-  int of_heads;   /* and on the outputs of all heads */
+  uint32_t cols, turned, rows;
+  int of_heads; /* and on the outputs of all heads */
 } ways[ATTN_ROLES] = {
-    [ATTN_ROLE_POSITION_TABLE] = {attn_list_positions, 0, 0},
-    [ATTN_ROLE_POSITIONED] = {attn_list_positioned, BIT(X) | BIT(POSITION_TABLE), 0},
-    [ATTN_ROLE_Q] = {attn_list_projections, PROJECTION, 0},
-    [ATTN_ROLE_K] = {attn_list_projections, PROJECTION, 0},
-    [ATTN_ROLE_V] = {attn_list_projections, PROJECTION, 0},
-    [ATTN_ROLE_W_A_Q] = {attn_list_rules, BIT(Q) | BIT(W_A), 0},
-    [ATTN_ROLE_U_A_K] = {attn_list_rules, BIT(K) | BIT(U_A) | BIT(X) | BIT(POSITIONED), 0},
-    [ATTN_ROLE_TANH] = {attn_list_rules, BIT(W_A_Q) | BIT(U_A_K), 0},
+    [ATTN_ROLE_POSITION_TABLE] = {attn_list_positions, 0, 0, 0, 0, 0},
+    [ATTN_ROLE_POSITIONED] = {attn_list_positioned, BIT(X) | BIT(POSITION_TABLE), 0, 0, 0, 0},
+    [ATTN_ROLE_Q] = OF_PROJECTION,
+    [ATTN_ROLE_K] = OF_PROJECTION,
+    [ATTN_ROLE_V] = OF_PROJECTION,
+    [ATTN_ROLE_W_A_Q] = {attn_list_rules, BIT(Q) | BIT(W_A), BIT(W_A), BIT(W_A), BIT(Q), 0},
+    [ATTN_ROLE_U_A_K] = {attn_list_rules, BIT(K) | BIT(U_A) | POSITIONED_X, BIT(U_A), BIT(U_A),
+                         BIT(K) | POSITIONED_X, 0},
+    [ATTN_ROLE_TANH] = {attn_list_rules, BIT(W_A_Q) | BIT(U_A_K), BIT(W_A_Q) | BIT(U_A_K), 0,
+                        BIT(W_A_Q) | BIT(U_A_K), 0},
     [ATTN_ROLE_SCORES] = {attn_list_rules,
                           BIT(Q) | BIT(K) | BIT(V) | BIT(W_A) | BIT(U_A) | BIT(V_A) | BIT(TANH) |
                               SOURCES | BIT(W_Q) | BIT(W_K),
-                          0},
-    [ATTN_ROLE_SCALED] = {attn_list_scaled, BIT(SCORES) | SIZES, 0},
-    [ATTN_ROLE_MASKED] = {attn_list_masked, BIT(SCORES) | BIT(SCALED), 0},
-    [ATTN_ROLE_SHIFTED] = {attn_list_rules, SCORES_OF_ALL_KINDS, 0},
-    [ATTN_ROLE_EXPONENTIALS] = {attn_list_exponentials, SCORES_OF_ALL_KINDS | BIT(SHIFTED) | SIZES,
-                                0},
-    [ATTN_ROLE_ROW_SUM] = {attn_list_rules, BIT(EXPONENTIALS) | BIT(WEIGHTS), 0},
+                          BIT(K), BIT(Q) | BIT(K) | BIT(V) | POSITIONED_X | BIT(TANH),
+                          BIT(Q) | BIT(K) | SOURCES, 0},
+    [ATTN_ROLE_SCALED] = {attn_list_scaled, BIT(SCORES) | SIZES, BIT(SCORES), BIT(K),
+                          BIT(SCORES) | BIT(Q), 0},
+    [ATTN_ROLE_MASKED] = {attn_list_masked, BIT(SCORES) | BIT(SCALED), BIT(SCORES) | BIT(SCALED), 0,
+                          BIT(SCORES) | BIT(SCALED), 0},
+    [ATTN_ROLE_SHIFTED] = {attn_list_rules, LOGITS, LOGITS, 0, LOGITS, 0},
+    [ATTN_ROLE_EXPONENTIALS] = {attn_list_exponentials, LOGITS | BIT(SHIFTED) | SIZES,
+                                LOGITS | BIT(SHIFTED), 0, LOGITS | BIT(SHIFTED), 0},
+    [ATTN_ROLE_ROW_SUM] = {attn_list_rules, BIT(EXPONENTIALS) | BIT(WEIGHTS), 0,
+                           BIT(EXPONENTIALS) | BIT(WEIGHTS), BIT(EXPONENTIALS) | BIT(WEIGHTS), 0},
     [ATTN_ROLE_WEIGHTS] = {attn_list_weights,
-                           SCORES_OF_ALL_KINDS | BIT(SHIFTED) | BIT(EXPONENTIALS) | BIT(ROW_SUM) |
-                               SIZES,
-                           0},
+                           LOGITS | BIT(SHIFTED) | BIT(EXPONENTIALS) | BIT(ROW_SUM) | SIZES,
+                           LOGITS | BIT(SHIFTED) | BIT(EXPONENTIALS), BIT(K),
+                           LOGITS | BIT(SHIFTED) | BIT(EXPONENTIALS) | BIT(Q), 0},
     [ATTN_ROLE_OUTPUT] = {attn_list_rules,
-                          BIT(WEIGHTS) | BIT(Q) | BIT(K) | BIT(V) | SOURCES | BIT(W_V), 0},
-    [ATTN_ROLE_CONCAT] = {attn_list_concat, 0, 1},
+                          BIT(WEIGHTS) | BIT(Q) | BIT(K) | BIT(V) | SOURCES | BIT(W_V),
+                          BIT(Q) | BIT(K) | BIT(V) | POSITIONED_X | BIT(W_V), 0, BIT(WEIGHTS), 0},
+    [ATTN_ROLE_CONCAT] = {attn_list_concat, 0, 0, 0, 0, 1},
     [ATTN_ROLE_PROJECTED] = {attn_list_projected, BIT(CONCAT) | BIT(W_O) | BIT(WEIGHTS) | BIT(V),
-                             1},
+                             BIT(W_O), BIT(W_O), 0, 1},
 };
+
+static int is_in(uint32_t set, int role) { return set >> role & 1; }
 
 /* ---- operands ---- */
 
@@ -268,53 +286,56 @@ struct kept_list {
 
 enum { KEY_MAX = 16 + ATTN_ROLES + ATTN_HEADS_MAX };
 
-/* Is anything known that the list's relations may be over? */
-static int has_operand(const struct attn_listing *l) {
-  const struct attn_state *s = l->state;
-  const uint32_t reads = ways[l->role].reads;
-  for (int role = 0; reads >> role; role++)
-    if (reads >> role & 1 && node_at(s, l->head, role)) return 1;
-  for (int head = 0; ways[l->role].of_heads && head < s->heads; head++)
-    if (s->head[head].at[ATTN_ROLE_OUTPUT]) return 1;
-  return !reads && !ways[l->role].of_heads;
-}
-
 /* Once there are scores, only the widths of what they were made of count: for divisors. */
-static int counts_by_width(const struct attn_listing *l, int role) {
-  if (!((SIZES) >> role & 1)) return 0;
-  if (l->role == ATTN_ROLE_SCALED) return attn_listing_node(l, ATTN_ROLE_SCORES) != NULL;
-  return (l->role == ATTN_ROLE_EXPONENTIALS || l->role == ATTN_ROLE_WEIGHTS) &&
-         attn_listing_node(l, ATTN_ROLE_LOGITS) != NULL;
+static uint32_t counted_by_width(const struct attn_listing *l) {
+  int of = l->role == ATTN_ROLE_SCALED ? ATTN_ROLE_SCORES : ATTN_ROLE_LOGITS;
+  int divides = l->role == ATTN_ROLE_SCALED || l->role == ATTN_ROLE_EXPONENTIALS ||
+                l->role == ATTN_ROLE_WEIGHTS;
+  return divides && attn_listing_node(l, of) ? SIZES : 0;
 }
 
-/* What the list depends on of a role; 0: it is not known. */
-static int key_of(const struct attn_listing *l, int role) {
-  const struct attn_node *node = node_at(l->state, l->head, role);
-  if (!node) return 0;
-  return counts_by_width(l, role) ? -node->grid->cols : node->id;
+enum { COLS = 1, ROWS = 2 };
+
+/* Has a result of the grid's size the columns, the rows of this operand? */
+static int fit_of(const struct way *w, int role, const struct attn_grid *o,
+                  const struct attn_grid *g) {
+  int cols = (is_in(w->cols, role) && o->cols == g->cols) ||
+             (is_in(w->turned, role) && o->rows == g->cols);
+  return (cols ? COLS : 0) | (is_in(w->rows, role) && o->rows == g->rows ? ROWS : 0);
 }
 
-/* All that a list depends on. The text of a block does not change. */
+/* All that a list depends on. The text of a block does not change. Returns 0 if it is empty: the
+ * operands that there are do not go with the grid. */
 static size_t list_key(const struct attn_listing *l, int *key) {
+  const struct way *w = &ways[l->role];
   const struct attn_state *s = l->state;
   const struct attn_grid *g = l->grid;
-  const struct attn_node *node;
-  size_t n = 0;
+  const uint32_t by_width = counted_by_width(l);
   const int first[] = {g->block,         g->reading, g->transposed,         l->role,
                        l->hints->causal, s->heads,   l->hints->causal_here, s->head[l->head].row};
+  int known = !w->reads && !w->of_heads;
+  int fit =
+      (g->cols == 1 || !(w->cols | w->turned) ? COLS : 0) | (g->rows == 1 || !w->rows ? ROWS : 0);
+  size_t n = 0;
   for (; n < sizeof first / sizeof *first; n++) key[n] = first[n];
-  for (int role = 0; role < ATTN_ROLES; role++)
-    if (ways[l->role].reads >> role & 1) key[n++] = key_of(l, role);
-  for (int head = 0; ways[l->role].of_heads && head < s->heads; head++)
-    node = s->head[head].at[ATTN_ROLE_OUTPUT], key[n++] = node ? node->id : 0;
-  return n * sizeof *key;
+  for (int role = 0; w->reads >> role; role++) {
+    if (!is_in(w->reads, role)) continue;
+    const struct attn_node *node = node_at(s, l->head, role);
+    key[n++] = !node ? 0 : is_in(by_width, role) ? -node->grid->cols : node->id;
+    if (node) known = 1, fit |= fit_of(w, role, node->grid, g);
+  }
+  for (int head = 0; w->of_heads && head < s->heads; head++) {
+    const struct attn_node *node = s->head[head].at[ATTN_ROLE_OUTPUT];
+    key[n++] = node ? node->id : 0, known |= node != NULL;
+  }
+  return known && fit == (COLS | ROWS) ? n * sizeof *key : 0;
 }
 
 /* The right relations over the right numbers of a slip. */
 static void list_from_right(struct attn_listing *l) {
   for (int role = 0; role < ATTN_ROLES; role++) {
     const struct attn_node *node =
-        ways[l->role].reads >> role & 1 ? node_at(l->state, l->head, role) : NULL;
+        is_in(ways[l->role].reads, role) ? node_at(l->state, l->head, role) : NULL;
     if (!node || !node->right) continue;
     l->right_role = role, l->right = node->right;
     ways[l->role].list(l);
@@ -357,8 +378,8 @@ int attn_relations_list(struct attn_relations *r, const struct attn_state *s, in
                            .hints = hints,
                            .coarse = -1};
   *list = NULL;
-  if (!attn_role_is_derived(role) || !has_operand(&l)) return 0;
-  size_t bytes = list_key(&l, key);
+  size_t bytes = attn_role_is_derived(role) ? list_key(&l, key) : 0;
+  if (!bytes) return 0;
   struct attn_memo_entry *e = attn_memo_at(r->pool, &r->list, key, bytes);
   if (e && !e->value) e->value = make_list(&l);
   if (!e || !e->value) {
