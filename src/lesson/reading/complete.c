@@ -43,7 +43,7 @@ static int cols_of(const struct attn_builder *b, struct attn_turned o) {
 static int add_product(struct attn_builder *b, int op, int name, int head, int left, int right) {
   if (left < 0 || right < 0 || b->status) return -1;
   struct attn_turned in[] = {operand(b, left), operand(b, right)};
-  struct attn_use use = {.name = name, .op = op, .axis = 1, .operands = 2};
+  struct attn_use use = {.name = (uint8_t)name, .op = (uint8_t)op, .axis = 1, .operands = 2};
   int inner = op == ATTN_OP_MATMUL_NT ? cols_of(b, in[1]) : rows_of(b, in[1]);
   if (cols_of(b, in[0]) != inner) return -1;
   return attn_apply(b, &use, head, name, in, 0).step;
@@ -115,7 +115,8 @@ static int complete_head(struct attn_builder *b, int head) {
 
 static int add_concat(struct attn_builder *b, const int *output) {
   struct attn_turned in[ATTN_HEADS_MAX];
-  struct attn_use use = {.name = ATTN_STEP_CONCAT, .op = ATTN_OP_APPEND, .operands = b->ex->heads};
+  struct attn_use use = {
+      .name = ATTN_STEP_CONCAT, .op = ATTN_OP_APPEND, .operands = (uint8_t)b->ex->heads};
   for (int h = 0; h < b->ex->heads; h++) {
     if (output[h] < 0 || b->status) return -1;
     in[h] = operand(b, output[h]);
