@@ -14,7 +14,7 @@ struct attn_pool {
   size_t next; /* bytes of the next chunk */
 };
 
-enum { ALIGN = 16, CHUNK_BYTES = 1 << 16, CHUNK_BYTES_MAX = 1 << 20 };
+enum { ALIGN = 16, CHUNK_BYTES = 1 << 16, CHUNK_BYTES_MAX = 1 << 18 };
 
 static size_t round_up(size_t n) { return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1); }
 

@@ -114,6 +114,8 @@ static const struct way {
 
 static int is_in(uint32_t set, int role) { return set >> role & 1; }
 
+static int lowest(uint32_t set) { return __builtin_ctz(set); }
+
 /* ---- operands ---- */
 
 /* Query heads may share the keys and values of a head before. */
@@ -294,18 +296,24 @@ static uint32_t counted_by_width(const struct attn_listing *l) {
   return divides && attn_listing_node(l, of) ? SIZES : 0;
 }
 
-enum { COLS = 1, ROWS = 2 };
-
-/* Has a result of the grid's size the columns, the rows of this operand? */
-static int fit_of(const struct way *w, int role, const struct attn_grid *o,
-                  const struct attn_grid *g) {
-  int cols = (is_in(w->cols, role) && o->cols == g->cols) ||
-             (is_in(w->turned, role) && o->rows == g->cols);
-  return (cols ? COLS : 0) | (is_in(w->rows, role) && o->rows == g->rows ? ROWS : 0);
+/* Has a result of the operands that are known the size of the grid? */
+static int may_have_size(const struct attn_listing *l) {
+  const struct way *w = &ways[l->role];
+  const struct attn_grid *g = l->grid;
+  int cols = g->cols == 1 || !(w->cols | w->turned), rows = g->rows == 1 || !w->rows;
+  for (uint32_t left = w->cols | w->turned | w->rows; left && !(cols && rows); left &= left - 1) {
+    int role = lowest(left);
+    const struct attn_node *node = node_at(l->state, l->head, role);
+    if (!node) continue;
+    cols |= (is_in(w->cols, role) && node->grid->cols == g->cols) ||
+            (is_in(w->turned, role) && node->grid->rows == g->cols);
+    rows |= is_in(w->rows, role) && node->grid->rows == g->rows;
+  }
+  return cols && rows;
 }
 
-/* All that a list depends on. The text of a block does not change. Returns 0 if it is empty: the
- * operands that there are do not go with the grid. */
+/* All that a list depends on. The text of a block does not change. Returns 0 if there is nothing
+ * that its relations may be over. */
 static size_t list_key(const struct attn_listing *l, int *key) {
   const struct way *w = &ways[l->role];
   const struct attn_state *s = l->state;
@@ -314,21 +322,18 @@ static size_t list_key(const struct attn_listing *l, int *key) {
   const int first[] = {g->block,         g->reading, g->transposed,         l->role,
                        l->hints->causal, s->heads,   l->hints->causal_here, s->head[l->head].row};
   int known = !w->reads && !w->of_heads;
-  int fit =
-      (g->cols == 1 || !(w->cols | w->turned) ? COLS : 0) | (g->rows == 1 || !w->rows ? ROWS : 0);
   size_t n = 0;
   for (; n < sizeof first / sizeof *first; n++) key[n] = first[n];
-  for (int role = 0; w->reads >> role; role++) {
-    if (!is_in(w->reads, role)) continue;
-    const struct attn_node *node = node_at(s, l->head, role);
-    key[n++] = !node ? 0 : is_in(by_width, role) ? -node->grid->cols : node->id;
-    if (node) known = 1, fit |= fit_of(w, role, node->grid, g);
+  for (uint32_t left = w->reads; left; left &= left - 1) {
+    const struct attn_node *node = node_at(s, l->head, lowest(left));
+    key[n++] = !node ? 0 : is_in(by_width, lowest(left)) ? -node->grid->cols : node->id;
+    known |= node != NULL;
   }
   for (int head = 0; w->of_heads && head < s->heads; head++) {
     const struct attn_node *node = s->head[head].at[ATTN_ROLE_OUTPUT];
     key[n++] = node ? node->id : 0, known |= node != NULL;
   }
-  return known && fit == (COLS | ROWS) ? n * sizeof *key : 0;
+  return known ? n * sizeof *key : 0;
 }
 
 /* The right relations over the right numbers of a slip. */
@@ -378,7 +383,7 @@ int attn_relations_list(struct attn_relations *r, const struct attn_state *s, in
                            .hints = hints,
                            .coarse = -1};
   *list = NULL;
-  size_t bytes = attn_role_is_derived(role) ? list_key(&l, key) : 0;
+  size_t bytes = attn_role_is_derived(role) && may_have_size(&l) ? list_key(&l, key) : 0;
   if (!bytes) return 0;
   struct attn_memo_entry *e = attn_memo_at(r->pool, &r->list, key, bytes);
   if (e && !e->value) e->value = make_list(&l);
