@@ -62,14 +62,6 @@ static int has_snippets(const attn_lesson *lesson) {
   return 0;
 }
 
-/* What attn_lesson_read is called with. */
-struct document {
-  const char *text;
-  size_t bytes;
-  const char *file;
-  attn_error *err;
-};
-
 static int has_results(const attn_lesson *lesson) {
   for (int32_t i = 0; i < lesson->examples; i++)
     for (int32_t s = 0; s < lesson->example[i].steps; s++)
@@ -93,15 +85,15 @@ static int is_read(const attn_lesson *lesson) {
 }
 
 /* The document once more; lesson NULL: it cannot be read so. */
-static attn_status read_again(const struct document *d, int snippets, const struct attn_left *left,
-                              attn_lesson **lesson) {
-  attn_status status = attn_read_numbers(d->text, d->bytes, d->file, snippets, left, lesson, NULL);
+static attn_status read_again(const struct attn_document *d, int snippets,
+                              const struct attn_left *left, attn_lesson **lesson) {
+  attn_status status = attn_read_numbers(d, snippets, left, lesson, NULL);
   if (status == ATTN_ERR_FORMAT) return ATTN_OK;
   return status ? attn_fail(d->err, status, NULL, "no memory for the lesson") : ATTN_OK;
 }
 
 /* With numbers gathered by what they are called; lesson NULL: that explains no more of them. */
-static attn_status read_gathered(const struct document *d, const struct attn_left *left,
+static attn_status read_gathered(const struct attn_document *d, const struct attn_left *left,
                                  struct candidate *best, struct candidate *c) {
   attn_status status = read_again(d, 1, left, &c->lesson);
   if (status || !c->lesson) return status;
@@ -116,7 +108,7 @@ static attn_status read_gathered(const struct document *d, const struct attn_lef
 
 /* Numbers that are not read are gathered, those of the lines that were left or all, and lines with
  * several taken in both ways: the reading that explains most is right. */
-static attn_status read_left(const struct document *d, struct candidate *best) {
+static attn_status read_left(const struct attn_document *d, struct candidate *best) {
   enum { LINES = 256, WAYS = 4 };
   int line[LINES];
   struct attn_left left = lines_left(best->lesson, line, LINES);
@@ -135,24 +127,31 @@ static attn_status read_left(const struct document *d, struct candidate *best) {
 
 /* Snippets are followed as programs, unless to read their arrays as blocks of the document explains
  * more. */
-static attn_status read_plain(const struct document *d, struct candidate *best) {
+static attn_status read_plain(const struct attn_document *d, struct candidate *best) {
   struct candidate plain = {.lesson = NULL};
   attn_status status = read_again(d, 0, NULL, &plain.lesson);
   return status || !plain.lesson ? status : choose(best, &plain, d->err);
 }
 
+static attn_status read_document(const struct attn_document *d, attn_lesson **lesson) {
+  struct candidate best = {.lesson = NULL};
+  attn_status status = attn_read_numbers(d, 1, NULL, &best.lesson, d->err);
+  if (!status && has_snippets(best.lesson)) status = read_plain(d, &best);
+  if (!status) status = read_left(d, &best);
+  if (!status) return *lesson = best.lesson, ATTN_OK;
+  attn_lesson_free(best.lesson);
+  return status;
+}
+
 attn_status attn_lesson_read(const char *text, size_t bytes, const char *file, attn_lesson **lesson,
                              attn_error *err) {
-  const struct document d = {text, bytes, file, err};
-  struct candidate best = {.lesson = NULL};
   if (lesson) *lesson = NULL;
   if (!lesson || (!text && bytes))
     return attn_fail(err, ATTN_ERR_ARGUMENT, lesson ? "text" : "lesson", "must not be NULL");
-  attn_status status = attn_read_numbers(text, bytes, file, 1, NULL, &best.lesson, err);
-  if (!status && has_snippets(best.lesson)) status = read_plain(&d, &best);
-  if (!status) status = read_left(&d, &best);
-  if (!status) return *lesson = best.lesson, ATTN_OK;
-  attn_lesson_free(best.lesson);
+  const struct attn_document d = {text, bytes, file, err, attn_patterns_new()};
+  if (!d.patterns) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson");
+  attn_status status = read_document(&d, lesson);
+  attn_patterns_free(d.patterns);
   return status;
 }
 

@@ -95,13 +95,13 @@ static void sort_examples(attn_lesson *lesson) {
   }
 }
 
-static attn_status read_into(struct numbers *n, struct attn_lesson_owner *o, const char *text,
-                             size_t bytes, const char *file, int snippets, attn_error *err) {
+static attn_status read_into(struct numbers *n, struct attn_lesson_owner *o,
+                             const struct attn_document *d, int snippets, attn_error *err) {
   attn_lesson *lesson = &o->lesson;
-  const char *name = file ? file : "-";
+  const char *file = d->file, *name = file ? file : "-";
   lesson->file = attn_pool_text(n->scan.pool, name, strlen(name));
-  if (!lesson->file || !n->scan.patterns || !n->search) return no_memory(err);
-  attn_status status = attn_scan_open(&n->scan, text, bytes, &file);
+  if (!lesson->file || !n->search) return no_memory(err);
+  attn_status status = attn_scan_open(&n->scan, d->text, d->bytes, &file);
   lesson->japanese = n->scan.japanese;
   if (!status && snippets) status = attn_add_snippets(&n->scan, lesson);
   if (!status) status = attn_scan_document(&n->scan, file);
@@ -111,20 +111,18 @@ static attn_status read_into(struct numbers *n, struct attn_lesson_owner *o, con
   return status;
 }
 
-attn_status attn_read_numbers(const char *text, size_t bytes, const char *file, int snippets,
+attn_status attn_read_numbers(const struct attn_document *d, int snippets,
                               const struct attn_left *left, attn_lesson **lesson, attn_error *err) {
   struct attn_pool *pool = attn_pool_new();
   struct attn_lesson_owner *o = pool ? attn_pool_take(pool, sizeof *o) : NULL;
-  struct numbers n = {.scan = {.pool = pool, .left = left, .err = err}};
+  struct numbers n = {.scan = {.pool = pool, .patterns = d->patterns, .left = left, .err = err}};
   attn_status status = ATTN_ERR_MEMORY;
   *lesson = NULL;
   if (o) {
     o->memory = pool;
-    n.scan.patterns = attn_patterns_new();
     n.search = attn_pool_new();
-    status = read_into(&n, o, text, bytes, file, snippets, err);
+    status = read_into(&n, o, d, snippets, err);
   }
-  attn_patterns_free(n.scan.patterns);
   attn_pool_free(n.search);
   if (!status) return *lesson = &o->lesson, ATTN_OK;
   attn_pool_free(pool);

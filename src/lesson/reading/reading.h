@@ -61,10 +61,19 @@ int attn_is_known_size(const struct attn_known *known, double size);
 /* The root of a size, with any number of decimals? */
 int attn_is_known_root(const struct attn_known *known, const attn_cell *cell);
 
+/* What attn_lesson_read is called with, and patterns that all readings share. */
+struct attn_document {
+  const char *text;
+  size_t bytes;
+  const char *file;
+  attn_error *err;
+  struct attn_patterns *patterns;
+};
+
 /* numbers.c: a document read by its numbers: scan, priors, search, steps, account. snippets: 1 to
  * follow its Python as programs. left: lines whose numbers are gathered by what they are called;
- * NULL: none. *lesson is owned by the caller; NULL on failure. */
-attn_status attn_read_numbers(const char *text, size_t bytes, const char *file, int snippets,
+ * NULL: none. *lesson is owned by the caller; NULL on failure. err: instead of the document's. */
+attn_status attn_read_numbers(const struct attn_document *d, int snippets,
                               const struct attn_left *left, attn_lesson **lesson, attn_error *err);
 
 #endif
