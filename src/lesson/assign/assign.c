@@ -411,13 +411,26 @@ static int is_clear(const struct searched_document *d, const struct attn_reading
   return explained >= EXPLAINED || explained >= EXPLAINED_SHARE * d->blocks;
 }
 
+/* Single numbers are the same in every setting. */
+static int has_matrices(const struct searched_document *d) {
+  for (int i = 0; i < d->blocks; i++)
+    for (int k = 0; k < d->candidate[i].readings; k++)
+      if (d->candidate[i].grid[k]->rows * d->candidate[i].grid[k]->cols > 1) return 1;
+  return 0;
+}
+
+/* Would no other setting improve the reading in the usual one? */
+static int is_best(const struct searched_document *d, const struct attn_reading *r) {
+  return !d->by_columns && (is_clear(d, r) || !has_matrices(d));
+}
+
 static int try_settings(struct searched_document *d, struct attn_reading *out) {
   for (size_t i = 0; i < sizeof SETTING / sizeof *SETTING; i++) {
     struct attn_pool *pool = attn_pool_new();
     int failed = !pool || try_setting(d, &SETTING[i], pool, out);
     attn_pool_free(pool);
     if (failed) return -1;
-    if (d->budget.exhausted || (i == 0 && !d->by_columns && is_clear(d, out))) return 0;
+    if (d->budget.exhausted || (i == 0 && is_best(d, out))) return 0;
   }
   return 0;
 }
