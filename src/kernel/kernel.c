@@ -93,7 +93,9 @@ int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width, int has_addit
 /* The sink may be far above or below all scores: double holds either. */
 struct attn_softmax_sum attn_softmax_finish(double m, double l, double sink) {
   double top = sink > m ? sink : m;
-  if (top == -(double)INFINITY) return (struct attn_softmax_sum){.log2_sum = top};
+  if (top == -(double)INFINITY) return (struct attn_softmax_sum){.top = top};
   double own = exp2(m - top), other = exp2(sink - top), sum = l * own + other;
-  return (struct attn_softmax_sum){top + log2(sum), own / sum, other / sum};
+  return (struct attn_softmax_sum){top, sum, own / sum, other / sum};
 }
+
+double attn_softmax_log2(struct attn_softmax_sum total) { return total.top + log2(total.sum); }

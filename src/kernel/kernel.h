@@ -107,14 +107,18 @@ struct attn_backward_task {
 };
 
 /* The softmax of a row from its running maximum m and sum l, with its sink: weights 2^(x - m) sum
- * to l; m and sink are in base 2, -inf: no key, no sink. log2_sum is separate because m may be
- * so large that float32 cannot represent m + log2 l. */
+ * to l; m and sink are in base 2, -inf: no key, no sink. */
 struct attn_softmax_sum {
-  double log2_sum; /* the log-sum-exp in base 2; -inf of a row without keys and sink */
+  double top, sum; /* 2^top sum is the sum of the exponentials; top is -inf, and sum 0, of a row
+                      without keys and sink */
   double share;    /* the factor of each weight 2^(x - m); 0 of a row without keys */
   double sink;     /* the weight of the sink */
 };
 struct attn_softmax_sum attn_softmax_finish(double m, double l, double sink);
+
+/* The log-sum-exp in base 2; -inf of a row without keys and sink. In double: top may be so large
+ * that float32 cannot represent the sum. */
+double attn_softmax_log2(struct attn_softmax_sum total);
 
 /* The three steps of a backward. */
 struct attn_backward_kernel {

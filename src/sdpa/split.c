@@ -79,12 +79,12 @@ int attn_split_merge(const struct attn_problem *p, const float *partial, int64_t
   struct merged_splits all = gather_splits(p, partial, count);
   int empty = all.m == -(double)INFINITY;
   const double sink = attn_problem_sink(p, h) * ATTN_LOG2E;
-  double log2_sum = attn_softmax_finish(all.m, all.l, sink).log2_sum;
   double share = attn_softmax_finish(all.m, all.rounded, sink).share;
   for (int64_t e = 0; e < p->value_width; e++)
     attn_store_real(p->o.dtype, attn_tensor_at(&p->o, b, h, i, e),
                     empty ? 0 : column(&all, e) * share);
   if (p->desc.lse)
-    attn_store_real(p->lse.dtype, attn_tensor_at(&p->lse, b, h, i, 0), log2_sum * ATTN_LN2);
+    attn_store_real(p->lse.dtype, attn_tensor_at(&p->lse, b, h, i, 0),
+                    attn_softmax_log2(attn_softmax_finish(all.m, all.l, sink)) * ATTN_LN2);
   return empty;
 }
