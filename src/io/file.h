@@ -12,6 +12,9 @@ struct attn_watch; /* watch.h */
  * ATTN_ERR_FILE or ATTN_ERR_MEMORY. */
 attn_status attn_fail_errno(const char *path, const char *what, attn_error *err);
 
+/* Fails with "path: is not a regular file; choose another path". */
+attn_status attn_fail_not_regular(const char *path, attn_error *err);
+
 /* ---- Reading ------------------------------------------------------------------- */
 
 /* Bytes of a known size: a regular file, or memory. */
