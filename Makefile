@@ -15,8 +15,8 @@ release: ## the command and the libraries, in build/release/ (the default)
 	  { cat build/configure.log; echo "If packages are missing, run: make setup"; exit 1; }
 	@$(BUILD) release
 
-web: ## the checker in WebAssembly, as one HTML page that works offline: build/web/attn-check.html
-	@tools/web.sh
+web: ## the checker, and a model (MODEL=FILE TEXT=...), as pages that work offline: build/web/attn-check.html, attn-model.html
+	@MODEL='$(MODEL)' TEXT='$(TEXT)' tools/web.sh
 
 setup-web: ## installs the packages that make web needs
 	@tools/setup.sh web

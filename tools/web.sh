@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds the checker as one page, build/web/attn-check.html. Installs nothing: exits with 3 if the toolchain is missing or the sources
-# of the libraries cannot be fetched.
+# Builds two pages: the checker, build/web/attn-check.html, and a model, build/web/attn-model.html: of the checkpoint MODEL, if it is
+# set, with TEXT as its first text. Installs nothing: exits with 3 if the toolchain is missing or the sources of the libraries cannot
+# be fetched.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -16,12 +17,19 @@ if [ -n "$missing" ]; then
 fi
 
 mkdir -p build/web
-[ -e build/web/sources/.ready ] || { web/fetch.sh build/web/sources >build/web/fetch.log 2>&1 && touch build/web/sources/.ready; } || {
+exec 9>build/web/.lock
+flock 9 # one build at a time
+[ build/web/sources/.ready -nt web/fetch.sh ] || { web/fetch.sh build/web/sources >build/web/fetch.log 2>&1 && touch build/web/sources/.ready; } || {
   cat build/web/fetch.log >&2
-  echo "web: cannot fetch the sources of PCRE2, utf8proc and jansson" >&2
+  echo "web: cannot fetch the sources of PCRE2, utf8proc, jansson and zlib" >&2
   exit 3
 }
-{ [ -e build/web/CMakeCache.txt ] || cmake -S web -B build/web --toolchain "$PWD/web/wasi.cmake" -DCMAKE_BUILD_TYPE=Release \
-  -DATTN_STRICT=ON -DATTN_WEB_SOURCES="$PWD/build/web/sources"; } >build/web/configure.log 2>&1 || { cat build/web/configure.log; exit 1; }
+content="${MODEL:+$(realpath -e "$MODEL")} ${TEXT:-}"
+[ -e build/web/CMakeCache.txt ] && [ "$(cat build/web/content 2>/dev/null)" = "$content" ] || {
+  cmake -S web -B build/web --toolchain "$PWD/web/wasi.cmake" -DCMAKE_BUILD_TYPE=Release -DATTN_STRICT=ON \
+    -DATTN_WEB_SOURCES="$PWD/build/web/sources" -DATTN_WEB_MODEL="${MODEL:+$(realpath "$MODEL")}" -DATTN_WEB_TEXT="${TEXT:-}" >build/web/configure.log 2>&1 ||
+    { cat build/web/configure.log; exit 1; }
+  echo "$content" >build/web/content
+}
 cmake --build build/web --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-2}" >build/web/build.log 2>&1 || { cat build/web/build.log; exit 1; }
-ls -s -h --block-size=kB build/web/attn-check.html
+ls -s -h --block-size=kB build/web/attn-check.html build/web/attn-model.html

@@ -1,14 +1,10 @@
 #include "document.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "attn/lesson.h"
 #include "attn/picture.h"
-#include "language.h"
-
-enum { EXIT_FINE = 0, EXIT_FOUND = 1, EXIT_TROUBLE = 2, NO_MEMORY = -1 }; /* as the command's */
 
 struct attn_document {
   attn_lesson *lesson;
@@ -16,8 +12,7 @@ struct attn_document {
   attn_error problem;
   char *file, *text;
   size_t bytes;
-  char *output;
-  size_t output_bytes, capacity;
+  struct attn_web_output output;
 };
 
 /* ---- Reading ---- */
@@ -36,43 +31,14 @@ struct attn_document *attn_document_open(char *text, size_t bytes, const char *f
 void attn_document_close(struct attn_document *d) {
   attn_check_free(d->check);
   attn_lesson_free(d->lesson);
-  free(d->output), free(d->text), free(d->file), free(d);
+  free(d->output.text), free(d->text), free(d->file), free(d);
 }
 
 /* ---- Output ---- */
 
-static int add(void *context, const char *text, size_t bytes) {
-  struct attn_document *d = context;
-  if (bytes > d->capacity - d->output_bytes) {
-    const size_t capacity = 2 * d->capacity + bytes;
-    char *grown = capacity > d->capacity ? realloc(d->output, capacity) : NULL;
-    if (!grown) return 1;
-    d->output = grown, d->capacity = capacity;
-  }
-  memcpy(d->output + d->output_bytes, text, bytes);
-  d->output_bytes += bytes;
-  return 0;
-}
+const char *attn_document_output(const struct attn_document *d) { return d->output.text; }
 
-const char *attn_document_output(const struct attn_document *d) { return d->output; }
-
-size_t attn_document_output_bytes(const struct attn_document *d) { return d->output_bytes; }
-
-/* As the command reports it: "attn: lesson.md:3:1: error: ...". */
-static int32_t write_problem(const struct attn_document *d, const attn_error *p, int32_t language,
-                             const attn_sink *sink) {
-  char place[64] = "", buffer[2][ATTN_CLI_MESSAGE_MAX];
-  const char *severity = "error: ", *message = p->message;
-  if (p->line)
-    snprintf(place, sizeof place, ":%lld:%lld", (long long)p->line, (long long)p->column);
-  if (language) severity = attn_cli_japanese_of(severity, buffer[0]);
-  if (language) message = attn_cli_japanese_of(message, buffer[1]);
-  const char *const parts[] = {"attn: ", d->file, place, ": ", severity, message};
-  attn_status status = ATTN_OK;
-  for (size_t n = 0; n < sizeof parts / sizeof *parts && !status; n++)
-    status = attn_text_write_plain(parts[n], strlen(parts[n]), sink, NULL);
-  return status || sink->write(sink->context, "\n", 1) ? NO_MEMORY : EXIT_TROUBLE;
-}
+size_t attn_document_output_bytes(const struct attn_document *d) { return d->output.bytes; }
 
 static attn_status write_output(const struct attn_document *d, int32_t output,
                                 const attn_style *style, const attn_sink *sink, attn_error *err) {
@@ -90,20 +56,21 @@ static attn_status write_output(const struct attn_document *d, int32_t output,
 
 static int32_t exit_status(const struct attn_document *d, int32_t output) {
   if (output == ATTN_DOCUMENT_EXPLAIN || output == ATTN_DOCUMENT_EXPLAIN_PAGE)
-    return d->lesson->examples ? EXIT_FINE : EXIT_TROUBLE;
-  if (d->check->judgement == ATTN_JUDGED_NOT_GIVEN) return EXIT_TROUBLE;
-  return d->check->judgement >= ATTN_JUDGED_CARRIED ? EXIT_FOUND : EXIT_FINE;
+    return d->lesson->examples ? ATTN_WEB_FINE : ATTN_WEB_TROUBLE;
+  if (d->check->judgement == ATTN_JUDGED_NOT_GIVEN) return ATTN_WEB_TROUBLE;
+  return d->check->judgement >= ATTN_JUDGED_CARRIED ? ATTN_WEB_FOUND : ATTN_WEB_FINE;
 }
 
 int32_t attn_document_write(struct attn_document *d, int32_t output, int32_t language,
                             int32_t width) {
-  const attn_sink sink = {d, add};
+  const attn_sink sink = attn_web_sink(&d->output);
   attn_style style = {.struct_size = sizeof style, .width = width};
   attn_error err = d->problem;
   style.language = language ? ATTN_LANGUAGE_JAPANESE : ATTN_LANGUAGE_ENGLISH;
-  d->output_bytes = 0;
+  d->output.bytes = 0;
   if (d->check && !write_output(d, output, &style, &sink, &err)) return exit_status(d, output);
-  if (err.status == ATTN_ERR_MEMORY || err.status == ATTN_ERR_FILE) return NO_MEMORY; /* of add */
-  d->output_bytes = 0;
-  return write_problem(d, &err, language, &sink);
+  if (err.status == ATTN_ERR_MEMORY || err.status == ATTN_ERR_FILE)
+    return ATTN_WEB_NO_MEMORY; /* of add */
+  d->output.bytes = 0;
+  return attn_web_write_error(&d->output, d->file, &err, language);
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ATTN_EXPORT(name) __attribute__((export_name(#name)))
+#include "output.h"
 
 struct attn_document;
 

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Fetches the sources of the libraries that the reader needs, in Debian's versions: apt verifies their signatures.
+# Fetches the sources of the libraries that the pages need, in Debian's versions: apt verifies their signatures.
 #     web/fetch.sh FOLDER
 # They are not part of this repository. Uses lists of its own, so that the system's apt stays as it is.
 set -eu
 
 folder=$1
-packages="pcre2 utf8proc jansson"
+packages="pcre2 utf8proc jansson zlib"
 mkdir -p "$folder/apt/lists/partial"
 cd "$folder"
 . /etc/os-release

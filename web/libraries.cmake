@@ -1,4 +1,4 @@
-# The libraries of the reader, from the sources that web/fetch.sh has fetched.
+# The libraries of the pages, from the sources that web/fetch.sh has fetched.
 function(attn_web_library name folder)
   add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARGN})
   target_include_directories(${name} SYSTEM PUBLIC ${folder})
@@ -31,3 +31,9 @@ attn_web_library(JANSSON ${jansson}/src ${parts})
 target_include_directories(JANSSON PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/jansson)
 target_include_directories(JANSSON SYSTEM PUBLIC ${jansson}/android) # jansson_config.h of a libc without localeconv
 target_compile_definitions(JANSSON PRIVATE HAVE_STDINT_H HAVE_UNISTD_H HAVE_SYS_TYPES_H)
+
+set(zlib ${ATTN_WEB_SOURCES}/zlib)
+set(parts adler32 crc32 deflate trees zutil)
+list(TRANSFORM parts PREPEND ${zlib}/)
+list(TRANSFORM parts APPEND .c)
+attn_web_library(ZLIB ${zlib} ${parts})

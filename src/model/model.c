@@ -87,6 +87,18 @@ static int is_checkpoint(const char *path) {
   return is;
 }
 
+attn_status attn_model_open_memory(const void *data, size_t size, const char *name,
+                                   attn_model **model, attn_error *err) {
+  const struct attn_bytes bytes = {data, -1, size, name};
+  *model = NULL;
+  struct attn_model *m = calloc(1, sizeof *m);
+  if (!m) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a model");
+  attn_status status = read_model(&bytes, m, err);
+  if (status) return attn_model_free(m), status;
+  *model = m;
+  return ATTN_OK;
+}
+
 int32_t attn_model_probe(const char *path) { return attn_is_folder(path) || is_checkpoint(path); }
 
 attn_status attn_model_open(const char *path, attn_model **model, attn_error *err) {

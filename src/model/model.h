@@ -27,6 +27,11 @@ struct attn_model {
   struct attn_sentence_config sentence;
 };
 
+/* As attn_model_open for the bytes of a checkpoint, which are not used after the call. name: for
+ * messages. */
+attn_status attn_model_open_memory(const void *data, size_t size, const char *name,
+                                   attn_model **model, attn_error *err);
+
 /* The packed weights for generation, owned by the model. Thread-safe. */
 attn_status attn_model_packed_weights(const struct attn_model *model, int bf16,
                                       const struct attn_packed_weights **pack, attn_error *err);

@@ -68,11 +68,16 @@ def course(folder, name):
     return folder / "course" / name
 
 
-def checker(folder):
+def web(name):
     built = subprocess.run([SOURCE / "tools/web.sh"], capture_output=True, text=True)
     if built.returncode == 3:
         pytest.skip(built.stderr.strip())
-    return SOURCE / "build/web/attn-check.html"
+    return SOURCE / "build/web" / name
+
+
+def open_model(view):
+    view.set_input_files("#file", {"name": "<x>.safetensors", "mimeType": "", "buffer": b"12345678"})
+    view.wait_for_selector("#report:visible:not(:empty)")
 
 
 # ---- What a reader does first: all parts of a page are visible ----
@@ -107,7 +112,8 @@ PAGES = {
     "contents": (lambda folder: course(folder, "index.html"), None, 20),
     "chapter": (lambda folder: course(folder, "qkv.html"), select_cell, 150),
     "text": (lambda folder: course(folder, "dates.ja.html"), None, 20),
-    "checker": (checker, check_a_lesson, 2500),
+    "checker": (lambda folder: web("attn-check.html"), check_a_lesson, 2500),
+    "live model": (lambda folder: web("attn-model.html"), open_model, 1800),
 }
 
 

@@ -1,6 +1,8 @@
 """make web: the checker in WebAssembly gives the answers of the command, and its page shows them."""
 import base64
 import hashlib
+import json
+import re
 import subprocess
 import time
 
@@ -103,7 +105,8 @@ def computed(web, browser, documents):
     view = context.new_page()
     view.goto(f"file://{web}")
     view.wait_for_selector("[data-state=ready]:visible")
-    view.add_script_tag(path=SOURCE / "web/checker.js")
+    for script in "wasi.js", "check_module.js":
+        view.add_script_tag(path=SOURCE / "web" / script)
     contents = [[str(path), base64.b64encode(path.read_bytes()).decode()] for path in documents]
     results = view.evaluate(COMPUTED, [contents, wanted])
     context.close()
@@ -246,3 +249,115 @@ def test_one_file(web):
     head = content[:content.index("<script")]
     assert "src=" not in head and "href=" not in head and "unsafe-eval'" in head and " 'unsafe-eval'" not in head
     assert "script-src 'wasm-unsafe-eval' 'sha256-" in head
+
+
+# ---- The page of a model ----
+
+SCRIPTS = ["+".join(str(SOURCE / "src" / folder / f"{prefix}_{name}.js") for name in names)
+           for folder, prefix, names in [("report/model_page", "model", ("data", "map", "page")), ("graphics", "page", ("language", "links", "scroll"))]]
+INPUTS = ["12 May 1991", "平成三年五月十二日", "Z?<b>12</b>"]
+
+
+def generated(checkpoint, text):
+    """By the command on the portable kernel, with a position for the end token, as on a page."""
+    return run("generate", checkpoint, text, "--max-new-tokens", 63, env={"ATTN_ISA": "scalar"}).stdout
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    path = tmp_path_factory.mktemp("live") / "<i>dates.safetensors"
+    config = '{"d_model": 16, "num_heads": 2, "ffn_dim": 32, "encoder_layers": 1, "decoder_layers": 1}'
+    run("train", "dates", "--steps", 60, "--batch-size", 16, "--config", config, "--threads", 1, "--quiet", "--test-examples", 1, "-o", path)
+    return path
+
+
+@pytest.fixture
+def live(web, visit, checkpoint, tmp_path):
+    """live(text): the page with the model in it."""
+    def live(text="", **options):
+        path = tmp_path / "live.html"
+        subprocess.run([SOURCE / "web/pack.py", "model", path, web.parent / "attn-model.wasm", *SCRIPTS, "--", checkpoint, text], check=True)
+        view = visit(path, **options)
+        view.wait_for_selector("[data-state=ready]:visible, [data-state=done]:visible")
+        return view
+    return live
+
+
+def attention_of(page):
+    """Entropy and largest weights of each head, and the texts of the page."""
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])
+    heads = [head for one in data["inputs"] for kind in one["kinds"] for head in kind["maps"]]
+    assert len(heads) == 6  # encoder, decoder, cross; two heads each
+    numbers = [number for head in heads for number in (head["entropy"], *(weight for _, _, weight in head["largest"]))]
+    tokens = [(kind["queries"], kind["keys"]) for one in data["inputs"] for kind in one["kinds"]]
+    return numbers, tokens, [(one["source"], [r["text"] for r in one["results"]]) for one in data["inputs"]]
+
+
+def type_text(view, text):
+    return answer(view, lambda: view.fill("#text", text))
+
+
+def test_a_model_answers_as_the_command(live, checkpoint, tmp_path):
+    """What it generates is that of the command on the portable kernel; attention differs by the last bits of libm."""
+    view = live(INPUTS[0])
+    view.wait_for_selector("#report:visible:not(:empty)")
+    view.evaluate("worker.addEventListener('message', ({data}) => { window.kept = data.page })")
+    for text in [*INPUTS[1:], INPUTS[0]]:
+        report = type_text(view, text)
+        page = tmp_path / "page.html"
+        run("show", checkpoint, "--input", text, "--threads", 1, "--html", page, "--lang", "en", env={"ATTN_ISA": "scalar"})
+        assert report + "\n" == generated(checkpoint, text)
+        (numbers, *texts), (expected, *native) = attention_of(view.evaluate("kept")), attention_of(page.read_text())
+        assert texts == native and numbers == pytest.approx(expected, abs=1e-5)
+        page.unlink()
+    inner = frame(view)
+    inner.click("#kinds button:has-text('Encoder')")
+    assert inner.query_selector("#grid button") and inner.get_attribute("#kinds button:has-text('Encoder')", "aria-selected") == "true"
+    assert answer(view, lambda: view.click("label[for=to-ja]")) and view.inner_text("h1") == "学習済みモデルを試す"
+
+
+def test_a_checkpoint_is_dropped_on_the_page(web, visit, checkpoint):
+    view = visit(web.parent / "attn-model.html")
+    view.wait_for_selector("[data-state=empty]:visible")
+    assert drop(view, "x.safetensors", b"12345678").startswith("attn: x.safetensors: error: ")
+    view.fill("#text", INPUTS[0])
+    assert "error" in view.inner_text("#report")
+    content = checkpoint.read_bytes()
+    assert drop(view, "dates.safetensors", content) + "\n" == generated(checkpoint, INPUTS[0])
+    assert drop(view, "cut.safetensors", content[:-1]).startswith("attn: cut.safetensors: error: ")
+
+
+def test_a_model_survives_a_lack_of_memory(live):
+    """After a text that does not fit the checkpoint is opened again."""
+    view = live(INPUTS[0])
+    view.wait_for_selector("#report:visible:not(:empty)")
+    view.evaluate("answer({state: 'failed'})")  # the worker's message; a text of 200 MB takes a minute
+    view.wait_for_selector("[data-state=failed]:visible")
+    assert view.is_hidden("#report") and view.is_hidden("#marked")
+    assert type_text(view, INPUTS[1])
+
+
+def test_texts_of_a_model_are_text(live):
+    view = live("<img src=x onerror='hacked = 1'>")
+    view.wait_for_selector("#report:visible:not(:empty)")
+    inner = frame(view)
+    for one in view, inner:
+        assert one.evaluate("typeof hacked") == "undefined" and not one.query_selector("img, main i")
+    assert view.inner_text("#name") == "<i>dates.safetensors" and view.input_value("#text").startswith("<img")
+
+
+@pytest.mark.parametrize("width, scheme", [(360, "dark"), (1920, "light")])
+def test_the_page_of_a_model_fits(live, width, scheme):
+    view = live(INPUTS[0], width=width, scheme=scheme)
+    view.wait_for_selector("#report:visible:not(:empty)")
+    frame(view)
+    assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_page_of_a_model_is_one_file(live, web, tmp_path, checkpoint):
+    """It has the weights, not the optimizer's state; no address in it leads anywhere."""
+    live()
+    content, empty = (tmp_path / "live.html").read_text(), (web.parent / "attn-model.html").read_text()
+    assert len(empty.encode()) < 1_800_000 and len(content.encode()) - len(empty.encode()) < 0.5 * checkpoint.stat().st_size
+    head = content[:content.index("<script")]
+    assert "src=" not in head and "href=" not in head and "script-src 'wasm-unsafe-eval' 'sha256-" in head
