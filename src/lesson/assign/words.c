@@ -9,6 +9,8 @@ static const double RIGHT_SIDE = 0.4, RIGHT_SIDE_ALONE = 0.7; /* of an equation'
 static const double OWN_NAME = 9, CAPTION = 6, HEADING = 1.5, HEADER = 3, LINE_ABOVE = 2;
 
 #define END "(?![A-Za-z])"
+/* W, W_, W_1^, W^(1)_: what is after it names the weights. */
+#define WEIGHTS "\\bW\\s*(?:[_^]?\\s*(?:\\d|\\(\\d\\))\\s*)?[_^]?\\s*\\(?"
 
 /* A phrase that names a role. A longer match hides the shorter ones inside it. */
 struct word {
@@ -19,13 +21,12 @@ struct word {
 /* Symbols, and English. */
 static const struct word WORDS[] = {
     {ATTN_ROLE_W_Q,
-     "(*UCP)(?i)\\bW\\s*[_^]?\\s*\\(?Q|quer(?:y|ies)[ -](?:weight |projection "
-     ")?(?:matrix|weights)"},
+     "(*UCP)(?i)" WEIGHTS "Q|quer(?:y|ies)[ -](?:weight |projection )?(?:matrix|weights)"},
     {ATTN_ROLE_W_K,
-     "(*UCP)(?i)\\bW\\s*[_^]?\\s*\\(?K|key[ -](?:weight |projection )?(?:matrix|weights)"},
+     "(*UCP)(?i)" WEIGHTS "K|key[ -](?:weight |projection )?(?:matrix|weights)"},
     {ATTN_ROLE_W_V,
-     "(*UCP)(?i)\\bW\\s*[_^]?\\s*\\(?V|value[ -](?:weight |projection )?(?:matrix|weights)"},
-    {ATTN_ROLE_W_O, "(*UCP)(?i)\\bW\\s*[_^]?\\s*\\(?O" END "|output projection|projection matrix"},
+     "(*UCP)(?i)" WEIGHTS "V|value[ -](?:weight |projection )?(?:matrix|weights)"},
+    {ATTN_ROLE_W_O, "(*UCP)(?i)" WEIGHTS "O" END "|output projection|projection matrix"},
     {ATTN_ROLE_SCALED, "(*UCP)(?i)scal(?:ed|ing|e\\b)|√|sqrt|root|divid|/ ?(?:d_?k|\\d)"},
     {ATTN_ROLE_MASKED, "(*UCP)(?i)mask|-∞|\\+ ?M\\b"},
     {ATTN_ROLE_SHIFTED,

@@ -1,4 +1,5 @@
-/* leader.c -- comments: the sign that begins each line of a run of lines is made blank. */
+/* leader.c -- comments: the sign that begins each line of a run of lines, or of a fence, is made
+ * blank. */
 #include <string.h>
 
 #include "text.h"
@@ -6,7 +7,8 @@
 /* Lines that begin with the same sign, and more of them than a list or a heading has in a row. */
 enum { RUN_LINES = 4 };
 
-static const char *const SIGNS[] = {"*", "//", "///", "//!", "#", "--", ";", ";;", ";;;", "'"};
+static const char *const SIGNS[] = {"*", "//", "///", "//!", "#",   "##",
+                                    "#>", "--", ";",   ";;",  ";;;", "'"};
 enum { NO_SIGN = sizeof SIGNS / sizeof *SIGNS };
 
 static size_t skip_blanks(const char *text, size_t at) { return at + strspn(text + at, " \t"); }
@@ -36,13 +38,28 @@ static void blank_signs(char *text, size_t at, size_t end, size_t bytes) {
   for (; at < end; at = next_line(text, at)) memset(text + skip_blanks(text, at), ' ', bytes);
 }
 
+static int is_fence(const char *text, size_t at) {
+  return strncmp(text + at, "```", 3) == 0 || strncmp(text + at, "~~~", 3) == 0;
+}
+
+/* Does a fence begin at `at`, and each of its lines with the sign of the first? Sets where it
+ * ends. */
+static int is_signed_fence(const char *text, size_t at, size_t *end) {
+  if (!is_fence(text, at)) return 0;
+  int lines, sign = sign_of(text, skip_blanks(text, next_line(text, at)));
+  *end = run_end(text, next_line(text, at), sign, &lines);
+  return sign != NO_SIGN && is_fence(text, *end);
+}
+
 void attn_blank_leaders(struct attn_canonical *text) {
   int lines;
   for (size_t at = 0, end; at < text->bytes; at = end) {
+    int fenced = is_signed_fence(text->text, at, &end);
+    if (fenced) at = next_line(text->text, at);
     int sign = sign_of(text->text, skip_blanks(text->text, at));
     end = next_line(text->text, at);
     if (sign == NO_SIGN) continue;
     end = run_end(text->text, at, sign, &lines);
-    if (lines >= RUN_LINES) blank_signs(text->text, at, end, strlen(SIGNS[sign]));
+    if (lines >= RUN_LINES || fenced) blank_signs(text->text, at, end, strlen(SIGNS[sign]));
   }
 }
