@@ -267,8 +267,9 @@ static int first_label_names(const struct attn_table *t) {
 /* "W_Q | 1 | 2" above "a | 0.5 | 0.1": the first row may be a header that names and counts. */
 static int first_row_counts(const struct attn_table *t) {
   if (!is_delimited(t->style) || t->labels < 0 || t->rows < 2 || t->header.items) return 0;
+  int first = t->numbers > 1 && is_integer(attn_table_item(t, 0, t->number[0]), 1);
   for (int n = 0; n < t->numbers; n++)
-    if (!is_integer(attn_table_item(t, 0, t->number[n]), n + 1)) return 0;
+    if (!is_integer(attn_table_item(t, 0, t->number[n]), first + n)) return 0;
   return t->numbers > 1;
 }
 

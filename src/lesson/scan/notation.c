@@ -238,6 +238,10 @@ static const struct notation notations[] = {
     {"(?i)</mtable>", ATTN_MARK_CLOSE, HTML, "<"},
     {"(?i)</mtr>", ATTN_MARK_ROW, HTML, "<"},
     {"(?i)</mtd>", ATTN_MARK_CELL, HTML, "<"},
+    /* a rule below the first row, of headers alone */
+    {"(?i)(?<!</tr>)(?<!</tr>[\\s\\x01])(<tr\\b[^<>]*+>" BLANKS
+     "(?:<th\\b[^<>]*+>[^|<]*+(?:<(?!/?t[dhr]\\b)[^|<]*+)*+</th>" BLANKS "){2,}+</tr>)",
+     "$1" ATTN_MARK_ROW "|---|", HTML, "<"},
     {"(?i)</t[hd]>|</?t(?:head|body|foot)>|</?col(?:group)?\\b[^<>]*+>", "", HTML, "<"},
     {"(?i)<t[hd]\\b[^<>]*colspan=[\"']?2[^<>]*+>", " | |", HTML, "<"},
     {"(?i)<t[hd]\\b[^<>]*colspan=[\"']?3[^<>]*+>", " | | |", HTML, "<"},
