@@ -192,9 +192,11 @@ static int has_only_numbers(const struct attn_table *t) {
   return 1;
 }
 
-/* Is the column called q1, x2: one of several, and so no count of rows? */
+/* Is the column called q1, x2: one of several, and so no count of rows? In front of columns that
+ * count it is the name of the table. */
 static int has_indexed_header(struct attn_grouping *g, const struct attn_table *t, int col) {
   if (t->header.items != t->cols || t->header.item[col].kind != ATTN_ITEM_TEXT) return 0;
+  if (col + 1 < t->cols && t->header.item[col + 1].kind == ATTN_ITEM_CELL) return 0;
   char *text = attn_item_text(g, &t->header, col);
   return text && attn_label_is_indexed(text);
 }
