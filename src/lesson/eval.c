@@ -306,16 +306,17 @@ attn_status attn_eval_columns(const attn_step *step, const attn_matrix *const *o
   return status;
 }
 
-/* p(t) = [sin(w t), cos(w t), ...] with w = 10000^(-2k/d), k from first on, t from 0. */
+/* p(t) = [sin(w t), cos(w t), ...] with w = base^(-2k/d), k from first on, t from 0. */
 attn_status attn_eval_positions(const attn_step *step, const attn_matrix *const *operand,
                                 struct attn_pool *pool, attn_matrix *out, attn_error *err) {
   int32_t rows = step->exact.rows, cols = step->exact.cols;
+  double base = step->base ? step->base : 10000;
   (void)operand;
   attn_status status = make(pool, rows, cols, out, err);
   if (status) return status;
   for (int32_t t = 0; t < rows; t++)
     for (int32_t c = 0; c < cols; c++) {
-      double k = step->scalar + floor(c / 2.0), w = pow(10000, -2 * k / cols);
+      double k = step->scalar + floor(c / 2.0), w = pow(base, -2 * k / cols);
       set(out, t, c, c % 2 ? cos(w * t) : sin(w * t));
     }
   return ATTN_OK;

@@ -73,7 +73,7 @@ static void put_rule(const struct hint *h) {
   attn_out_message(h->out, MESSAGE_STOP, NULL);
   attn_out_line(h->out, 2);
   if (s->op == ATTN_OP_DIVIDE && s->scaled_by) put_scaling(h);
-  if (s->op == ATTN_OP_POSITIONS)
+  if (s->op == ATTN_OP_POSITIONS && !s->base && s->exact.cols <= 4)
     attn_out_message(h->out, MESSAGE_NEW_POSITIONS, ATTN_POSITIONS_TEXT(s->exact.cols), NULL);
   if (rule >= 0) attn_out_message(h->out, rule, NULL);
   attn_out_line(h->out, 2);

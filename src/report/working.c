@@ -305,11 +305,15 @@ void attn_write_append(const struct attn_worked_cell *w) {
   put_address(w, n, w->row, col);
 }
 
+int32_t attn_position_base(const attn_step *s) { return s->base ? s->base : 10000; }
+
+double attn_position_frequency(const attn_step *s, int32_t pair) {
+  return pow(attn_position_base(s), -2 * (s->scalar + pair) / s->exact.cols);
+}
+
 void attn_write_positions(const struct attn_worked_cell *w) {
-  double k = w->step->scalar + floor(w->col / 2.0);
-  double frequency = pow(10000, -2 * k / w->step->exact.cols);
   attn_out_flow(w->out, w->col % 2 ? "cos(" : "sin(");
-  attn_out_number(w->out, frequency);
+  attn_out_number(w->out, attn_position_frequency(w->step, w->col / 2));
   attn_out_flow(w->out, "×");
   attn_out_number(w->out, w->row);
   attn_out_flow(w->out, ")");

@@ -31,6 +31,10 @@ typedef void (*attn_cell_visit)(void *context, int32_t operand, int32_t row, int
 void attn_operand_cells(const attn_example *e, const attn_step *s, int32_t row, int32_t col,
                         attn_cell_visit visit, void *context);
 
+/* The base of a step of positions, and the frequency of a pair of sine and cosine. */
+int32_t attn_position_base(const attn_step *s);
+double attn_position_frequency(const attn_step *s, int32_t pair);
+
 /* What is subtracted before softmax if e^x is too large to show; else 0. axis as in attn_step;
  * line: the row or column. */
 double attn_softmax_shift(const attn_matrix *m, int32_t axis, int32_t line);

@@ -183,9 +183,9 @@ static const char *const messages[MESSAGE_COUNT][2] = {
                                 "正弦波・余弦波のパターンでトークンの位置を表します。アテンションだ"
                                 "けでは順序がわからないためです。"},
     [MESSAGE_POSITIONS_FROM] =
-        {"Position t, pair k: sin(w_k t) and cos(w_k t) with w_k = 1 / 10000^(2k/{0}), "
+        {"Position t, pair k: sin(w_k t) and cos(w_k t) with w_k = 1 / {2}^(2k/{0}), "
          "k counted from {1}.",
-         "位置 t、組 k の値は sin(w_k t) と cos(w_k t) です。w_k = 1 / 10000^(2k/{0})、"
+         "位置 t、組 k の値は sin(w_k t) と cos(w_k t) です。w_k = 1 / {2}^(2k/{0})、"
          "k は {1} から数えます。"},
     [MESSAGE_FREQUENCY] = {"w_{0} = {1}: repeats every {2} positions",
                            "w_{0} = {1}：周期は約 {2} トークンです"},

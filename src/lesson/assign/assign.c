@@ -450,6 +450,7 @@ static int set_document(struct searched_document *d, const struct attn_priors *p
   int section = 0;
   int padding = attn_mentions_padding(d->scan);
   double temperature = attn_stated_temperature(d->scan, d->scan->text);
+  int position_base = attn_stated_position_base(d->scan);
   for (int i = 0; i < n; i++) {
     struct attn_candidate *c = &d->candidate[i];
     c->block = i;
@@ -460,6 +461,7 @@ static int set_document(struct searched_document *d, const struct attn_priors *p
     c->hints.causal = causal;
     c->hints.padding = padding;
     c->hints.temperature = temperature;
+    c->hints.position_base = position_base;
     if (attn_read_hints(d->scan, &d->scan->block[i], c)) return -1;
   }
   return 0;

@@ -182,7 +182,7 @@ static size_t chain_key(const struct attn_draft *x, uint64_t *key) {
     const struct attn_use *u = &x->use[i];
     int constant = u->constant.rows > 0;
     key[n++] = (uint64_t)u->op | (uint64_t)u->axis << 8 | (uint64_t)u->operands << 16 |
-               (uint64_t)constant << 24;
+               (uint64_t)constant << 24 | (uint64_t)u->base << 32;
     memcpy(&key[n++], &u->scalar, sizeof u->scalar);
     if (constant) {
       key[n++] = (uint64_t)(uintptr_t)u->constant.at; /* one for each content */
@@ -260,7 +260,8 @@ static attn_status evaluate(struct attn_relations *r, const struct attn_chain *x
   const struct attn_interval_matrix *operand[ATTN_HEADS_MAX];
   char none[] = "";
   attn_step step = {.name = u->name, .op = u->op, .axis = u->axis, .operands = u->operands};
-  step.scalar = u->scalar, step.scaled_by = u->scaled_by, step.symbol = none;
+  step.scalar = u->scalar, step.scaled_by = u->scaled_by, step.base = u->base;
+  step.symbol = none;
   step.exact = u->constant;
   if (u->op == ATTN_OP_GIVEN) {
     result[n] = (struct attn_interval_matrix){u->constant, u->constant};

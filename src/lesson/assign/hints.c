@@ -1,4 +1,5 @@
 /* hints.c -- the few words that the search itself depends on. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "role_search.h"
@@ -25,6 +26,10 @@ static const char BIAS[] = "(*UCP)(?i)\\bbias|\\balibi\\b|バイアス";
 static const char TEMPERATURE[] =
     "(*UCP)(?i)(?:temperature?|temperatura|temperatur|温度|τ)\\W{0,4}(?:\\w{1,3}\\W{1,3})?([0-9]++"
     "(?:\\.[0-9]++)?)";
+/* "base 100", "100^(2i/d)" */
+static const char POSITION_BASE[] =
+    "(*UCP)(?i)(?:\\bbas[ei]s?|底|基数|θ|theta)\\W{0,4}(?:\\w{1,3}\\W{1,3})?([0-9]{2,7}+)(?![.,]?[0-9])"
+    "|(?<![0-9.,])([0-9]{2,7}+)\\s?(?:\\^|\\*\\*)\\s?[({]{0,2}\\s?-?\\s?(?:[ijk2]\\b|2\\s?[*·]?[ijk])";
 static const char HEAD[] = "(?i)head|ヘッド";
 static const char EXAMPLE[] = "(?i)example|problem|例\\s*\\d|問\\s*\\d|part|sentence|その";
 
@@ -58,6 +63,19 @@ double attn_stated_temperature(struct attn_scan *scan, const char *text) {
   int found =
       attn_scan_number(scan, text + m.group[1].begin, m.group[1].end - m.group[1].begin, &cell);
   return found && cell.value > 0 ? cell.value : 1;
+}
+
+int attn_stated_position_base(struct attn_scan *scan) {
+  struct attn_match m;
+  size_t bytes = strlen(scan->text);
+  int usual = 0;
+  for (size_t at = 0; attn_find(scan->patterns, POSITION_BASE, scan->text, bytes, at, &m);
+       at = m.group[0].end) {
+    int g = m.group[1].end > m.group[1].begin ? 1 : 2, base = atoi(scan->text + m.group[g].begin);
+    if (base != ATTN_POSITION_BASE) return base;
+    usual = base;
+  }
+  return usual;
 }
 
 int attn_mentions_padding(struct attn_scan *scan) {

@@ -73,13 +73,14 @@ struct attn_node {
   const struct attn_node *shadow_of; /* of such a node: the one that is on the page; or NULL */
 };
 
-enum { ATTN_HEADS_MAX = 16, ATTN_USES_MAX = 5 };
+enum { ATTN_HEADS_MAX = 16, ATTN_USES_MAX = 5, ATTN_POSITION_BASE = 10000 };
 
 /* One operation of a relation. */
 struct attn_use {
   uint8_t name; /* attn_step_name of the step that it would be */
   uint8_t op, axis, operands;
   int scaled_by; /* DIVIDE: n if scalar is its square root */
+  int base;      /* POSITIONS */
   double scalar;
   int8_t
       operand[ATTN_HEADS_MAX]; /* >= 0: of the relation's operands; -1 - n: the result of use n */
@@ -154,6 +155,7 @@ struct attn_hints {
   const struct attn_grid *mask; /* the last table of a mask before the block, in the layout of
                                    scores; NULL: none */
   const struct attn_grid *bias; /* the last block that is called a bias, or nothing; NULL: none */
+  int position_base;            /* stated of sines and cosines; 0: none */
   double temperature;           /* stated: softmax is taken of the scores divided by it; or 1 */
 };
 

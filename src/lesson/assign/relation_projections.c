@@ -72,17 +72,26 @@ static int may_be_positions(const struct attn_grid *g) {
   return g->decimals > 1 && g->rows > 1 && g->cols % 2 == 0;
 }
 
-/* Sines and cosines, of frequencies that are counted from 0 or from 1. */
-void attn_list_positions(struct attn_listing *l) {
-  if (!may_be_positions(l->grid)) return;
+/* Of frequencies that are counted from 0 or from 1. */
+static void list_waves(struct attn_listing *l, int base, double cost) {
   for (int first = 0; first < 2; first++) {
-    struct attn_draft x = attn_draft_over(l, NULL, NULL, ATTN_CAUSE_NONE, first);
+    struct attn_draft x = attn_draft_over(l, NULL, NULL, ATTN_CAUSE_NONE, cost + first);
     x.relation.operands = 0;
     attn_draft_use(&x, ATTN_OP_POSITIONS, ATTN_STEP_POSITIONS, 0, 0, 0);
-    x.use[0].operands = 0, x.use[0].scalar = first;
+    x.use[0].operands = 0, x.use[0].scalar = first, x.use[0].base = base;
     x.use[0].constant = (attn_matrix){l->grid->rows, l->grid->cols, NULL};
     attn_list(l, &x);
   }
+}
+
+/* Sines and cosines: of the usual base, of the one that is stated, or if none is, of a power of 10.
+ */
+void attn_list_positions(struct attn_listing *l) {
+  int stated = l->hints->position_base;
+  if (!may_be_positions(l->grid)) return;
+  list_waves(l, 0, 0);
+  if (stated && stated != ATTN_POSITION_BASE) list_waves(l, stated, 1);
+  for (int base = 10; !stated && base < ATTN_POSITION_BASE; base *= 10) list_waves(l, base, 3);
 }
 
 /* A table of more positions than there are inputs: its first rows. */

@@ -207,6 +207,8 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
   if (is_own_mask(scan, r)) return accuse_mask(scan, r, cause);
   switch (r->cause) {
     case ATTN_CAUSE_NONE:
+      if (r->use[0].base && r->use[0].base != attn_stated_position_base(scan))
+        return ATTN_UNCERTAIN;
       if (forgets_stated_mask(scan, head, p)) return *cause = ATTN_CAUSE_MASK_IGNORED, ATTN_ACCUSED;
       if (!forgets_stated_scale(scan, head, p)) return ATTN_EXCUSED;
       return *cause = ATTN_CAUSE_MISSING_SCALE, ATTN_ACCUSED;

@@ -25,6 +25,7 @@ static int compute(struct attn_builder *b, attn_step like, int shown) {
   step->axis = like.axis;
   step->scalar = like.scalar;
   step->scaled_by = like.scaled_by;
+  step->base = like.base;
   step->operands = like.operands;
   memcpy(step->operand, like.operand, sizeof step->operand);
   step->exact = like.exact;
@@ -78,7 +79,8 @@ struct attn_turned attn_apply(struct attn_builder *b, const struct attn_use *use
                               int name, const struct attn_turned *in, int shown) {
   int want = attn_is_turned(b, name);
   attn_step s = {.name = name, .head = head, .op = use->op, .axis = use->axis};
-  s.scalar = use->scalar, s.scaled_by = use->scaled_by, s.operands = use->operands;
+  s.scalar = use->scalar, s.scaled_by = use->scaled_by, s.base = use->base;
+  s.operands = use->operands;
   if (use->op == ATTN_OP_POSITIONS) s.exact = use->constant;
   if (is_product(use->op))
     return (struct attn_turned){product(b, s, in[0], in[1], want, shown), want};

@@ -36,6 +36,7 @@ static void put_parameters(struct attn_json *json, const attn_step *s) {
   if (parameters & ATTN_WITH_AXIS) attn_json_integer(json, "axis", s->axis);
   if (parameters & ATTN_WITH_SCALAR) attn_json_number(json, "scalar", s->scalar);
   if (s->op == ATTN_OP_DIVIDE && s->scaled_by) attn_json_integer(json, "root_of", s->scaled_by);
+  if (s->base) attn_json_integer(json, "base", s->base);
 }
 
 static void put_step(struct attn_json *json, const attn_step *s) {

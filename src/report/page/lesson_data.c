@@ -6,6 +6,7 @@
 #include "lesson_page.h"
 #include "operation_text.h"
 #include "text_layout.h"
+#include "working.h"
 
 enum { NAME_BYTES = 1024, CELLS_MAX = 30000, PRODUCTS_MAX = 1000000 };
 
@@ -139,6 +140,7 @@ static void put_step(struct attn_json *json, const attn_lesson *lesson, int32_t 
   put_value(json, s->scalar);
   attn_json_close(json, ']');
   attn_json_integer(json, "root", s->scaled_by);
+  if (s->op == ATTN_OP_POSITIONS) attn_json_integer(json, "base", attn_position_base(s));
   attn_json_integer(json, "rows", s->exact.rows);
   attn_json_integer(json, "cols", s->exact.cols);
   put_axes(json, e, s);

@@ -43,7 +43,7 @@ function documentFormula(e, s) {
   const names = s.from.map(one => documentName(operandOf(one)))
   if (s.op === 'given') return ''
   if (s.op === 'mask') return 'masked: minus infinity hides'
-  if (s.op === 'positions') return `positions, k counted from ${s.scalar}: sin and cos`
+  if (s.op === 'positions') return `positions of base ${s.base}, k counted from ${s.scalar}: sin and cos`
   if (s.op === 'append') return `${documentName(s)} = [${names.join(' | ')}]`
   if (s.op === 'additive') return `${documentName(s)} = ${names[4]}^T tanh(${names[2]} ${names[0]} + ${names[3]} ${names[1]})`
   const {root, scalar} = s.forgotten ?? s, by = root ? `sqrt(${root})` : givenText(scalar)

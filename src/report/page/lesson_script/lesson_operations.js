@@ -1,6 +1,7 @@
 // The operations of lessons: the only place of this page that knows them. Values are computed as in
 // src/lesson/eval.c: in double precision, terms in the same order. A matrix is {rows, cols, at}, row by row.
-// A step has op, from (its operands), axis (1: along rows), scalar, root (of which the scalar is the square root).
+// A step has op, from (its operands), axis (1: along rows), scalar, root (of which the scalar is the square root),
+// base (of positions).
 
 function matrix(rows, cols, value = () => 0) {
   const m = {rows, cols, at: new Float64Array(rows * cols)}
@@ -73,7 +74,7 @@ function append(parts) {
   })
 }
 
-const frequency = (s, pair) => Math.pow(10000, -2 * (s.scalar + pair) / s.cols)
+const frequency = (s, pair) => Math.pow(s.base, -2 * (s.scalar + pair) / s.cols)
 const wave = (s, t, c) => (c % 2 ? Math.cos : Math.sin)(frequency(s, Math.floor(c / 2)) * t)
 
 // ---- Workings: the right side of "scores[0,1] = ...". w: {e, s, row, col, terms, language} ----

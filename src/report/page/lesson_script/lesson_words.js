@@ -137,7 +137,7 @@ function explainJoined(t, s) {
 
 function explainPositions(t, s) {
   once(t, 'WHAT_POSITIONS')
-  put(t, tell(t, 'POSITIONS_FROM', s.cols, fixed(s.scalar, 0)))
+  put(t, tell(t, 'POSITIONS_FROM', s.cols, fixed(s.scalar, 0), s.base))
   for (let pair = 0; pair < (s.cols + 1) >> 1 && pair < LINES; pair++) {
     const w = frequency(s, pair)
     put(t, tell(t, 'FREQUENCY', fixed(s.scalar + pair, 0), number(w), number(2 * Math.PI / w, 2)))
