@@ -66,9 +66,22 @@ static char *header_text(struct attn_grouping *g, const struct attn_table *t, in
   return attn_item_text(g, &t->header, col);
 }
 
+/* The only label in front of the rows of a matrix: of the first, the one in the middle or the last.
+ * NULL: there are several, or none. */
+static char *only_label(const struct attn_table *t) {
+  char *only = NULL;
+  for (int r = 0; r < t->rows; r++) {
+    if (!*t->row[r].label.text) continue;
+    if (only) return NULL;
+    only = t->row[r].label.text;
+  }
+  return only;
+}
+
 static void add_value_column(struct attn_grouping *g, const struct attn_table *t, int col,
                              int columns, int ordinal) {
-  char *header = header_text(g, t, col), *label = t->row[0].label.text;
+  char *header = header_text(g, t, col), *only = only_label(t);
+  char *label = only ? only : t->row[0].label.text;
   int vectors = attn_table_count(t, col, ATTN_ITEM_VALUE);
   if (!header) return;
   if (!same_lengths(g, t, col)) {
@@ -82,7 +95,7 @@ static void add_value_column(struct attn_grouping *g, const struct attn_table *t
     int goes_on = t->rows > 1 && !*t->row[1].label.text; /* only the first one has a name */
     int letters = t->rows > 1 && attn_label_follows(label, t->row[1].label.text);
     int is_named =
-        vectors == 1 || (columns == 1 && ((t->row[0].label.stem && !letters) || goes_on));
+        vectors == 1 || (columns == 1 && ((t->row[0].label.stem && !letters) || goes_on || only));
     add_vectors(g, t, col, 0, t->rows,
                 *header    ? header
                 : is_named ? label

@@ -319,6 +319,11 @@ struct chain {
   attn_cell first[SIDES_MAX]; /* the first number of each */
 };
 
+/* "divided by √2 = (1, 0)": the number is part of the vector's name, and no side. */
+static int is_named_vector(const struct chain *c, const struct side *side) {
+  return c->sides == 1 && c->side[0].cols == 1 && side->cols > 1;
+}
+
 /* The sides from r->at on; r->at is then after the last one. */
 static void read_chain(struct worked_reader *r, struct chain *c) {
   for (c->sides = c->differs = 0; c->sides < SIDES_MAX;) {
@@ -326,7 +331,7 @@ static void read_chain(struct worked_reader *r, struct chain *c) {
     size_t before = r->at;
     int literals = r->literals, operators = r->operators;
     r->depth = 0;
-    if (!read_sum(r, side) || goes_on(r) || r->literals == literals) {
+    if (!read_sum(r, side) || goes_on(r) || r->literals == literals || is_named_vector(c, side)) {
       if (c->sides) r->at = before, r->literals = literals, r->operators = operators;
       return;
     }
