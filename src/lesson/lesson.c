@@ -106,19 +106,21 @@ static attn_status read_gathered(const struct attn_document *d, const struct att
   return status;
 }
 
-/* Numbers that are not read are gathered, those of the lines that were left or all, and lines with
- * several taken in both ways: the reading that explains most is right. */
+/* Where numbers are not read, vectors that recur are matrices; or numbers are gathered, those of the
+ * lines that were left or all, and lines with several taken in both ways: the reading that explains
+ * most is right. */
 static attn_status read_left(const struct attn_document *d, struct candidate *best) {
-  enum { LINES = 256, WAYS = 4 };
+  enum { LINES = 256, WAYS = 5 };
   int line[LINES];
   struct attn_left left = lines_left(best->lesson, line, LINES);
-  const int lines = left.lines, ways = lines ? WAYS : WAYS / 2;
+  const int lines = left.lines, ways = lines ? WAYS : 1 + WAYS / 2;
   attn_status status = ATTN_OK;
   if (d->bytes > GATHERED_BYTES) return ATTN_OK;
   for (int n = 0; n < ways && !status && !is_read(best->lesson); n++) {
     struct candidate other = {.lesson = NULL};
-    left.lines = n < WAYS / 2 ? lines : 0;
-    left.whole_lines = n % 2;
+    left.recurring = n == 0;
+    left.lines = n <= WAYS / 2 ? lines : 0;
+    left.whole_lines = n && n % 2 == 0;
     status = read_gathered(d, &left, best, &other);
     if (!status && other.lesson) status = choose(best, &other, d->err);
   }

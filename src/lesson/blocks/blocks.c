@@ -2,6 +2,7 @@
 #include "facts.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cell.h"
@@ -366,6 +367,17 @@ static void read_lines(struct attn_grouping *g) {
   }
 }
 
+static int in_order(const void *a, const void *b) {
+  const attn_cell *x = (*(struct attn_block *const *)a)->reading[0].cells;
+  const attn_cell *y = (*(struct attn_block *const *)b)->reading[0].cells;
+  uint64_t i = attn_cell_place(x), j = attn_cell_place(y);
+  return attn_compare_places(&i, &j);
+}
+
+void attn_blocks_sort(struct attn_grouping *g) {
+  qsort(g->block, (size_t)g->blocks, sizeof *g->block, in_order);
+}
+
 static int set_result(struct attn_grouping *g) {
   struct attn_scan *scan = g->scan;
   scan->block = attn_pool_take(scan->pool, (size_t)g->blocks * sizeof *scan->block);
@@ -381,13 +393,15 @@ attn_status attn_scan_blocks(struct attn_scan *scan, struct attn_scan_lines *lin
   struct attn_grouping g = {.scan = scan, .lines = lines, .heading = ""};
   int last = lines->lines ? lines->line[lines->lines - 1].line : 0;
   struct attn_facts facts = {.section = -1, .outer = -1};
-  if (scan->left) g.facts = &facts;
+  int recurs = scan->left && scan->left->recurring;
+  if (scan->left && !recurs) g.facts = &facts;
   read_lines(&g);
   if (g.status == ATTN_OK) attn_run_flush(&g);
   if (g.status == ATTN_OK) attn_drawn_end(&g, last);
   if (g.status == ATTN_OK) attn_shown_rows_merge(&g);
   if (g.status == ATTN_OK) attn_stacks_merge(&g);
   if (g.status == ATTN_OK) attn_parts_merge(&g);
+  if (g.status == ATTN_OK && recurs) attn_recurring_merge(&g);
   if (g.status == ATTN_OK && g.facts) attn_facts_merge(&g);
   if (g.status == ATTN_OK) attn_stray_finish(&g);
   if (attn_patterns_failed(scan->patterns)) attn_group_no_memory(&g);

@@ -156,6 +156,9 @@ void attn_block_add_shapes(struct attn_block *b, int most);
 /* The block is finished: checks its numbers, makes it the last one. Returns 0: an error. */
 int attn_block_end(struct attn_grouping *g, struct attn_block *b, int last_line);
 
+/* Sorts blocks by the places of their first numbers. */
+void attn_blocks_sort(struct attn_grouping *g);
+
 /* The row of a line: 0: it is prose. */
 int attn_row_read(struct attn_grouping *g, const struct attn_scan_line *line, struct attn_row *row);
 
@@ -226,6 +229,9 @@ int attn_ordinal_in(struct attn_grouping *g, const char *text);
 
 /* stacks.c: lists that are rows of one matrix. */
 void attn_stacks_merge(struct attn_grouping *g);
+
+/* recurring.c: vectors that recur with the same words -> matrices. */
+void attn_recurring_merge(struct attn_grouping *g);
 
 /* parts.c: parts of one matrix -> the matrix. */
 void attn_parts_merge(struct attn_grouping *g);

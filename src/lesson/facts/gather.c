@@ -106,13 +106,6 @@ static void drop_block(struct attn_grouping *g, const struct attn_block *b,
       attn_stray_cell(g, b->name, &grid->cells[n], 1);
 }
 
-static int in_order(const void *a, const void *b) {
-  const attn_cell *x = (*(struct attn_block *const *)a)->reading[0].cells;
-  const attn_cell *y = (*(struct attn_block *const *)b)->reading[0].cells;
-  uint64_t i = attn_cell_place(x), j = attn_cell_place(y);
-  return attn_compare_places(&i, &j);
-}
-
 static void replace_blocks(struct attn_grouping *g, int from) {
   struct places p = {.count = 0};
   int kept = 0;
@@ -125,7 +118,7 @@ static void replace_blocks(struct attn_grouping *g, int from) {
       g->block[kept++] = g->block[n];
   }
   g->blocks = kept;
-  qsort(g->block, (size_t)g->blocks, sizeof *g->block, in_order);
+  attn_blocks_sort(g);
   for (int n = 0; n < g->facts->facts; n++) {
     const struct attn_fact *f = &g->facts->fact[n];
     if (f->value >= 0 && has_place(&p, f->cell)) g->lines->value[f->value].used = 1;

@@ -21,6 +21,7 @@
  *   shown_rows.c         results that are shown row by row -> matrices
  *   stacks.c             lists that are rows of one matrix
  *   parts.c              parts of one matrix -> the matrix
+ *   recurring.c          vectors that recur with the same words -> matrices
  *   facts/               numbers that are left, by the words and indices they are called by
  *   mention.c, stray.c   the numbers that are in no block
  *   worked.c             arithmetic in a line: do its sides agree?
@@ -97,8 +98,9 @@ struct attn_scan_heading {
   char *text;
 };
 
-/* Lines whose numbers a first reading of the document has left. */
+/* How to read what a first reading of the document has left. */
 struct attn_left {
+  int recurring; /* 1: vectors that recur with the same words are matrices; nothing is gathered */
   int lines; /* 0: all */
   int *line;
   int whole_lines; /* 1: all numbers of a line have the same keys */

@@ -1,0 +1,253 @@
+/* recurring.c -- vectors that recur with the same words: query, key and value of each token, what is
+ * computed of each key in turn. Each of them is a row of a matrix. */
+#include <string.h>
+
+#include "blocks.h"
+#include "cell.h"
+
+enum { WORDS = 6, VECTORS_MAX = 600, PERIOD_MAX = 8 };
+
+/* ---- the words of a name ---- */
+
+/* The last words of a name, the last one first. A number is a word, too. */
+struct recurring_words {
+  int count;
+  struct attn_part word[WORDS];
+};
+
+static int is_digit(char c) { return c >= '0' && c <= '9'; }
+static int is_letter(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (unsigned char)c > 127;
+}
+
+static void read_words(const char *name, struct recurring_words *out) {
+  size_t end = strlen(name);
+  for (out->count = 0; end > 0 && out->count < WORDS;) {
+    int number = is_digit(name[end - 1]);
+    size_t begin = end;
+    while (begin > 0 && (number ? is_digit(name[begin - 1]) : is_letter(name[begin - 1]))) begin--;
+    if (begin < end) out->word[out->count++] = (struct attn_part){begin, end};
+    end = begin < end ? begin : end - 1;
+  }
+}
+
+static int same_word(const char *a, struct attn_part x, const char *b, struct attn_part y) {
+  if (is_digit(a[x.begin]) || is_digit(b[y.begin])) return is_digit(a[x.begin]) && is_digit(b[y.begin]);
+  return x.end - x.begin == y.end - y.begin && memcmp(a + x.begin, b + y.begin, x.end - x.begin) == 0;
+}
+
+/* In how many words two names differ, numbers apart; WORDS: in their length, or in all. *first: the
+ * first of these words of a. */
+static int differing_words(const char *a, const char *b, struct attn_part *first) {
+  struct recurring_words x, y;
+  int differ = 0;
+  read_words(a, &x);
+  read_words(b, &y);
+  if (x.count != y.count) return WORDS;
+  for (int n = 0; n < x.count; n++) {
+    if (same_word(a, x.word[n], b, y.word[n])) continue;
+    differ++;
+    if (first) *first = x.word[n];
+  }
+  return differ == x.count ? WORDS : differ;
+}
+
+/* ---- vectors in the order of the document ---- */
+
+struct recurring_vector {
+  int block, row, cols;
+  const char *name; /* NULL: not a vector, but a matrix */
+  const attn_cell *cell;
+  int recurs;
+};
+
+struct recurring {
+  struct attn_grouping *g;
+  int vectors;
+  struct recurring_vector *vector;
+};
+
+/* Rows of different things, each with its name? */
+static int is_list_of_vectors(const struct attn_block *b) {
+  if (b->source != ATTN_BLOCK_VECTORS || b->labels != b->reading[0].rows) return 0;
+  for (int n = 0; n < b->labels; n++)
+    if (!*b->label[n] || (n > 0 && differing_words(b->label[n - 1], b->label[n], NULL) == 0)) return 0;
+  return 1;
+}
+
+static void add_vector(struct recurring *r, int block, int row, const char *name) {
+  const attn_printing *p = &r->g->block[block]->reading[0];
+  if (r->vectors == VECTORS_MAX) return;
+  r->vector[r->vectors++] = (struct recurring_vector){
+      .block = block,
+      .row = row,
+      .cols = p->cols == 1 ? p->rows : p->cols,
+      .name = name && *name ? name : NULL,
+      .cell = p->cells + (size_t)row * (size_t)p->cols};
+}
+
+static void find_vectors(struct recurring *r) {
+  for (int n = 0; n < r->g->blocks; n++) {
+    const struct attn_block *b = r->g->block[n];
+    const attn_printing *p = &b->reading[0];
+    int is_column = b->source == ATTN_BLOCK_GRID && p->cols == 1 && p->rows > 1;
+    if (p->rows > 1 && !is_column && is_list_of_vectors(b))
+      for (int row = 0; row < p->rows; row++) add_vector(r, n, row, b->label[row]);
+    else if (p->rows == 1 || is_column)
+      add_vector(r, n, 0, *b->name || !b->labels ? b->name : b->label[0]);
+    else
+      add_vector(r, n, 0, NULL);
+  }
+}
+
+/* ---- what recurs ---- */
+
+/* most: words that may differ. */
+static int is_again(const struct recurring *r, int a, int b, int most) {
+  const struct recurring_vector *x = &r->vector[a], *y = &r->vector[b];
+  return x->name && y->name && x->cols == y->cols && differing_words(x->name, y->name, NULL) <= most;
+}
+
+/* How many times the `period` vectors from n on occur in a row. */
+static int count_turns(const struct recurring *r, int n, int period, int most) {
+  int turns = 1;
+  for (; n + (turns + 1) * period <= r->vectors; turns++)
+    for (int k = 0; k < period; k++)
+      if (!is_again(r, n + k, n + turns * period + k, most)) return turns;
+  return turns;
+}
+
+/* The period that most vectors from n on have; 0: none. */
+static int find_period(const struct recurring *r, int n, int *turns) {
+  int best = 0;
+  *turns = 1;
+  for (int most = 0; most < 2 && !best; most++)
+    for (int period = 2; period <= PERIOD_MAX; period++) {
+      int count = count_turns(r, n, period, most);
+      if (count > 1 && count * period > best * *turns) best = period, *turns = count;
+    }
+  return best;
+}
+
+/* ---- matrices of what recurs ---- */
+
+/* The word in which the names of a turn differ from those of another: a token. "": a number. */
+static const char *token_of(struct recurring *r, int n, int period, int turn) {
+  struct attn_part word = {0, 0};
+  for (int k = 0; k < period; k++) {
+    const char *name = r->vector[n + turn * period + k].name;
+    const char *other = r->vector[n + (turn ? 0 : period) + k].name;
+    if (differing_words(name, other, &word) != 1) continue;
+    const char *text = attn_group_text(r->g, name, word);
+    return text ? text : "";
+  }
+  return "";
+}
+
+static void stack_vectors(struct recurring *r, int n, int k, int period, int turns) {
+  struct attn_grouping *g = r->g;
+  struct attn_block *all = attn_pool_take(g->scan->pool, sizeof *all);
+  const struct recurring_vector *first = &r->vector[n + k];
+  if (!all || attn_pool_grow(g->scan->pool, (void **)&g->block, (size_t)g->blocks, sizeof *g->block)) {
+    attn_group_no_memory(g);
+    return;
+  }
+  *all = *g->block[first->block];
+  all->source = ATTN_BLOCK_VECTORS;
+  all->name = attn_pool_text(g->scan->pool, first->name, strlen(first->name));
+  all->label = NULL, all->labels = 0, all->readings = 1, all->ordinal = all->siblings = 0;
+  all->line = first->cell->line;
+  all->reading[0] = (attn_printing){.line = first->cell->line, .column = first->cell->column};
+  if (!all->name) attn_group_no_memory(g);
+  for (int turn = 0; turn < turns && g->status == ATTN_OK; turn++) {
+    const struct recurring_vector *v = &r->vector[n + turn * period + k];
+    attn_block_copy_row(g, all, v->cell, v->cols, token_of(r, n, period, turn));
+    all->end = v->cell->line;
+  }
+  g->block[g->blocks++] = all;
+}
+
+/* ---- numbers that recur with them: e_1 = 0.4 after each of the vectors of key 1 ---- */
+
+/* Is the stray between the first vector of a turn and that of the next? */
+static int is_in_turn(const struct recurring *r, const struct attn_stray *s, int first, int next) {
+  uint64_t at = attn_cell_place(&s->cell);
+  return s->is_result && at > attn_cell_place(r->vector[first].cell) &&
+         (next >= r->vectors || at < attn_cell_place(r->vector[next].cell));
+}
+
+static struct attn_stray *stray_again(const struct recurring *r, const char *name, int first, int next) {
+  for (int n = 0; n < r->g->strays; n++) {
+    struct attn_stray *s = &r->g->stray[n];
+    if (is_in_turn(r, s, first, next) && differing_words(name, s->name, NULL) == 0) return s;
+  }
+  return NULL;
+}
+
+static void drop_stray(struct attn_grouping *g, struct attn_stray *s) {
+  size_t after = (size_t)(g->stray + g->strays - (s + 1));
+  memmove(s, s + 1, after * sizeof *s);
+  g->strays--;
+}
+
+static void stack_numbers(struct recurring *r, char *name, int n, int period, int turns) {
+  struct attn_grouping *g = r->g;
+  for (int turn = 0; turn < turns; turn++)
+    if (!stray_again(r, name, n + turn * period, n + (turn + 1) * period)) return;
+  struct attn_stray *s = stray_again(r, name, n, n + period);
+  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_SCALARS, s->cell.line, name);
+  if (b) b->captions = 0, b->heading = g->block[r->vector[n].block]->heading;
+  for (int turn = 0; b && turn < turns && g->status == ATTN_OK; turn++) {
+    s = stray_again(r, name, n + turn * period, n + (turn + 1) * period);
+    attn_cell *cell = turn ? NULL : attn_block_add_row(g, b, 1, "");
+    if (cell) *cell = s->cell;
+    if (turn) attn_block_widen(g, b, &s->cell, "");
+    b->end = s->cell.line;
+    drop_stray(g, s);
+  }
+  if (b) attn_block_add_reading(b, turns, 1, b->reading[0].cells);
+  if (b) attn_block_end(g, b, b->end);
+}
+
+static void stack_all_numbers(struct recurring *r, int n, int period, int turns) {
+  char *name[PERIOD_MAX];
+  int names = 0;
+  for (int i = 0; i < r->g->strays && names < PERIOD_MAX; i++)
+    if (is_in_turn(r, &r->g->stray[i], n, n + period)) name[names++] = r->g->stray[i].name;
+  for (int i = 0; i < names && r->g->status == ATTN_OK; i++) stack_numbers(r, name[i], n, period, turns);
+}
+
+/* ---- all ---- */
+
+/* Blocks whose vectors recur are replaced; other rows of them are not read. */
+static void drop_blocks(struct recurring *r, int blocks) {
+  struct attn_grouping *g = r->g;
+  int kept = 0;
+  for (int n = 0, v = 0; n < g->blocks && g->status == ATTN_OK; n++) {
+    int recurs = 0, first = v;
+    for (; n < blocks && v < r->vectors && r->vector[v].block == n; v++) recurs |= r->vector[v].recurs;
+    for (int i = first; recurs && i < v; i++)
+      for (int c = 0; !r->vector[i].recurs && c < r->vector[i].cols; c++)
+        attn_stray_cell(g, (char *)r->vector[i].name, &r->vector[i].cell[c], 1);
+    if (!recurs) g->block[kept++] = g->block[n];
+  }
+  g->blocks = kept;
+}
+
+void attn_recurring_merge(struct attn_grouping *g) {
+  struct recurring r = {.g = g};
+  int blocks = g->blocks, period, turns;
+  r.vector = attn_pool_take(g->scan->pool, VECTORS_MAX * sizeof *r.vector);
+  if (!r.vector) attn_group_no_memory(g);
+  if (g->status == ATTN_OK) find_vectors(&r);
+  for (int n = 0; n < r.vectors && g->status == ATTN_OK; n += period ? period * turns : 1) {
+    period = find_period(&r, n, &turns);
+    for (int k = 0; k < period && g->status == ATTN_OK; k++) stack_vectors(&r, n, k, period, turns);
+    for (int k = 0; k < period * turns; k++) r.vector[n + k].recurs = 1;
+    if (period && g->status == ATTN_OK) stack_all_numbers(&r, n, period, turns);
+  }
+  g->scan->gathered = g->blocks - blocks;
+  if (g->status != ATTN_OK || !g->scan->gathered) return;
+  drop_blocks(&r, blocks);
+  attn_blocks_sort(g);
+}
