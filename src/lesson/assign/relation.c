@@ -30,6 +30,7 @@ static const struct {
     [ATTN_ROLE_V] = {2, DERIVED},
     [ATTN_ROLE_W_A_Q] = {2.5, DERIVED},
     [ATTN_ROLE_U_A_K] = {2.5, DERIVED},
+    [ATTN_ROLE_TANH_INPUT] = {2.6, DERIVED},
     [ATTN_ROLE_TANH] = {2.7, DERIVED},
     [ATTN_ROLE_SCORES] = {3, DERIVED},
     [ATTN_ROLE_SCALED] = {4, DERIVED},
@@ -62,6 +63,7 @@ double attn_role_order(int role) { return role >= 0 && role < ATTN_ROLES ? roles
   (BIT(Q) | BIT(K) | BIT(V) | BIT(W_Q) | BIT(W_K) | \
    SOURCES) /* a divisor may be the root of their widths */
 #define LOGITS (BIT(SCORES) | BIT(SCALED) | BIT(MASKED))
+#define TANH_TERMS (BIT(W_A_Q) | BIT(U_A_K))
 #define OF_PROJECTION                                                                             \
   {                                                                                               \
     attn_list_projections, SOURCES | BIT(POSITION_TABLE) | PROJECTIONS, PROJECTIONS, PROJECTIONS, \
@@ -84,8 +86,9 @@ static const struct way {
     [ATTN_ROLE_W_A_Q] = {attn_list_rules, BIT(Q) | BIT(W_A), BIT(W_A), BIT(W_A), BIT(Q), 0},
     [ATTN_ROLE_U_A_K] = {attn_list_rules, BIT(K) | BIT(U_A) | POSITIONED_X, BIT(U_A), BIT(U_A),
                          BIT(K) | POSITIONED_X, 0},
-    [ATTN_ROLE_TANH] = {attn_list_rules, BIT(W_A_Q) | BIT(U_A_K), BIT(W_A_Q) | BIT(U_A_K), 0,
-                        BIT(W_A_Q) | BIT(U_A_K), 0},
+    [ATTN_ROLE_TANH_INPUT] = {attn_list_rules, TANH_TERMS, TANH_TERMS, 0, TANH_TERMS, 0},
+    [ATTN_ROLE_TANH] = {attn_list_rules, TANH_TERMS | BIT(TANH_INPUT), TANH_TERMS | BIT(TANH_INPUT), 0,
+                        TANH_TERMS | BIT(TANH_INPUT), 0},
     [ATTN_ROLE_SCORES] = {attn_list_rules,
                           BIT(Q) | BIT(K) | BIT(V) | BIT(W_A) | BIT(U_A) | BIT(V_A) | BIT(TANH) |
                               SOURCES | BIT(W_Q) | BIT(W_K),

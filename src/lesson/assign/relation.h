@@ -28,7 +28,8 @@ enum attn_role {
   ATTN_ROLE_V,
   ATTN_ROLE_W_A_Q,
   ATTN_ROLE_U_A_K,
-  ATTN_ROLE_TANH, /* of additive scores: W q, U k, tanh of the sum */
+  ATTN_ROLE_TANH_INPUT,
+  ATTN_ROLE_TANH, /* of additive scores: W q, U k, their sum, its tanh */
   ATTN_ROLE_SCORES,
   ATTN_ROLE_SCALED,
   ATTN_ROLE_MASKED,

@@ -98,6 +98,8 @@ static const struct rule rules[] = {
     {ATTN_ROLE_U_A_K, OF2(K, U_A), 1, {USE(MATMUL, K, 0, 1)}, 0, 1, ROWS, 0, 0},
     {ATTN_ROLE_U_A_K, OF2(SOURCE, U_A), 1, {USE(MATMUL_NT, K, 0, 1)}, 0, 2, ROWS, WITHOUT(K)},
     {ATTN_ROLE_U_A_K, OF2(SOURCE, U_A), 1, {USE(MATMUL, K, 0, 1)}, 0, 3, ROWS, WITHOUT(K)},
+    {ATTN_ROLE_TANH_INPUT, OF2(W_A_Q, U_A_K), 1, {USE(ADD, OTHER, 0, 1)}, 0, 0, ROWS, 0, 0},
+    {ATTN_ROLE_TANH, OF1(TANH_INPUT), 1, {USE(TANH, OTHER, 0)}, 0, 0, 0, 0, 0},
     {ATTN_ROLE_TANH, OF2(W_A_Q, U_A_K), 2, {USE(ADD, OTHER, 0, 1), USE(TANH, SCORES, FIRST)}, 0, 0, 0, 0, 0},
     /* softmax in steps */
     {ATTN_ROLE_SHIFTED, OF1(LOGITS), 1, {USE(SHIFT, OTHER, 0)}, 0, 2, 0, 0, 0},

@@ -79,20 +79,31 @@ static int is_single(struct attn_grouping *g, const struct attn_block *b) {
   return 1;
 }
 
+/* Where upright vectors are rows of a matrix, those that are alone may be, too. */
+static void turn_lone_columns(struct attn_grouping *g) {
+  for (int n = 0; n < g->blocks; n++) {
+    struct attn_block *b = g->block[n];
+    attn_printing *p = &b->reading[0];
+    if (is_column(b, p->rows) && p->rows > 1) attn_block_add_reading(b, 1, p->rows, p->cells);
+  }
+}
+
 static void merge_parts(struct attn_grouping *g) {
-  int kept = 0;
+  int kept = 0, turned = 0;
   for (int n = 0; n < g->blocks && g->status == ATTN_OK; n++) {
     struct attn_block *b = g->block[n], *last = kept ? g->block[kept - 1] : NULL;
     if (!is_single(g, b)) {
       if (b->source == ATTN_BLOCK_SCALARS && b->reading[0].rows == 1)
         attn_block_add_shapes(b, b->reading[0].cols);
+      int upright = is_column(b, b->reading[0].rows);
       if (last && turn_columns(g, last, b) && is_next_row(g, last, b))
-        append(g, last, b);
+        append(g, last, b), turned |= upright;
       else
         g->block[kept++] = b;
     }
   }
   g->blocks = kept;
+  if (turned) turn_lone_columns(g);
 }
 
 /* ---- vectors of one line that share a name ---- */
