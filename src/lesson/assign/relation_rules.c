@@ -72,6 +72,9 @@ static const struct rule rules[] = {
      0, 1u << ATTN_ROLE_Q | 1u << ATTN_ROLE_K},
     /* general */
     {ATTN_ROLE_SCORES, OF3(Q, K, W_A), 1, {USE(GENERAL, SCORES, 0, 1, 2)}, 0, 1, 0, 0, 0},
+    {ATTN_ROLE_SCORES, OF2(W_A_Q, K), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 1, ROWS, WITHOUT(U_A)},
+    {ATTN_ROLE_SCORES, OF2(W_A_Q, SOURCE), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 2, ROWS,
+     0, 1u << ATTN_ROLE_K | 1u << ATTN_ROLE_U_A},
     {ATTN_ROLE_SCORES, OF3(Q, K, W_A), 2, {USE(TRANSPOSE, W_A, 2), USE(GENERAL, SCORES, 0, 1, FIRST)},
      CAUSE(TRANSPOSED_WEIGHTS), 7, 0, 0, 0},
     /* additive: W and U for upright vectors, or for rows */
@@ -94,6 +97,8 @@ static const struct rule rules[] = {
      SECOND_IS_ROW, 0, 0},
     {ATTN_ROLE_W_A_Q, OF2(Q, W_A), 1, {USE(MATMUL_NT, Q, 0, 1)}, 0, 0, ROWS, 0, 0},
     {ATTN_ROLE_W_A_Q, OF2(Q, W_A), 1, {USE(MATMUL, Q, 0, 1)}, 0, 1, ROWS, 0, 0},
+    {ATTN_ROLE_W_A_Q, OF2(QUERY_SOURCE, W_A), 1, {USE(MATMUL_NT, Q, 0, 1)}, 0, 2, ROWS, WITHOUT(Q)},
+    {ATTN_ROLE_W_A_Q, OF2(QUERY_SOURCE, W_A), 1, {USE(MATMUL, Q, 0, 1)}, 0, 2, ROWS, WITHOUT(Q)},
     {ATTN_ROLE_U_A_K, OF2(K, U_A), 1, {USE(MATMUL_NT, K, 0, 1)}, 0, 0, ROWS, 0, 0},
     {ATTN_ROLE_U_A_K, OF2(K, U_A), 1, {USE(MATMUL, K, 0, 1)}, 0, 1, ROWS, 0, 0},
     {ATTN_ROLE_U_A_K, OF2(SOURCE, U_A), 1, {USE(MATMUL_NT, K, 0, 1)}, 0, 2, ROWS, WITHOUT(K)},

@@ -58,7 +58,7 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_W_A, "(*UCP)(?i)\\bW(?:_?[as])?" END},
     {ATTN_ROLE_U_A, "(*UCP)(?i)\\bU(?:_?[ah])?" END "|\\bW_?h" END},
     {ATTN_ROLE_V_A, "(*UCP)(?i)\\bv" END},
-    {ATTN_ROLE_W_A_Q, "(*UCP)(?i)\\bW(?:_?[as1])? ?[qs](?:_?\\d)?" END},
+    {ATTN_ROLE_W_A_Q, "(*UCP)(?i)\\bW(?:_?[as1])? ?[qs](?:_?\\d)?" END "|\\b[qhs](?:_?\\w)?(?:\\^?T| ) ?W(?:_?a)?" END},
     {ATTN_ROLE_U_A_K, "(*UCP)(?i)\\b(?:U(?:_?a)?|W_?[h2]) ?[kh](?:_?\\d)?" END},
     {ATTN_ROLE_TANH_INPUT, "(*UCP)(?i)\\bW(?:_?[as1])? ?[qs](?:_?\\d)? ?\\+ ?(?:U(?:_?a)?|W_?[h2]) ?[kh](?:_?\\d)?" END},
     {ATTN_ROLE_TANH, "(*UCP)(?i)tanh|\\bt_?\\d"},
