@@ -1,11 +1,12 @@
 /* recurring.c -- vectors that recur with the same words: query, key and value of each token, what is
  * computed of each key in turn. Each of them is a row of a matrix. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "blocks.h"
 #include "cell.h"
 
-enum { WORDS = 6, VECTORS_MAX = 600, PERIOD_MAX = 8 };
+enum { WORDS = 6, INDEX_DIGITS = 2, VECTORS_MAX = 600, PERIOD_MAX = 8 };
 
 /* ---- the words of a name ---- */
 
@@ -31,21 +32,31 @@ static void read_words(const char *name, struct recurring_words *out) {
   }
 }
 
-static int same_word(const char *a, struct attn_part x, const char *b, struct attn_part y) {
-  if (is_digit(a[x.begin]) || is_digit(b[y.begin])) return is_digit(a[x.begin]) && is_digit(b[y.begin]);
-  return x.end - x.begin == y.end - y.begin && memcmp(a + x.begin, b + y.begin, x.end - x.begin) == 0;
+/* Of an index; -1: the number is a value, as 0.25. */
+static long index_of(const char *name, struct attn_part word) {
+  int is_part = (word.begin > 0 && name[word.begin - 1] == '.') || name[word.end] == '.';
+  return is_part || word.end - word.begin > INDEX_DIGITS ? -1 : strtol(name + word.begin, NULL, 10);
 }
 
-/* In how many words two names differ, numbers apart; WORDS: in their length, or in all. *first: the
- * first of these words of a. */
-static int differing_words(const char *a, const char *b, struct attn_part *first) {
+/* Equal, or two indices that are `step` apart, or two values. */
+static int same_word(const char *a, struct attn_part x, const char *b, struct attn_part y, int step) {
+  size_t bytes = x.end - x.begin;
+  if (bytes == y.end - y.begin && memcmp(a + x.begin, b + y.begin, bytes) == 0) return 1;
+  if (!is_digit(a[x.begin]) || !is_digit(b[y.begin])) return 0;
+  long i = index_of(a, x), j = index_of(b, y);
+  return i < 0 || j < 0 ? i < 0 && j < 0 : j - i == step;
+}
+
+/* In how many words two names differ; WORDS: in their length, or in all. step: the indices of b are
+ * those of a, or so many more. *first: the first of these words of a. */
+static int differing_words(const char *a, const char *b, int step, struct attn_part *first) {
   struct recurring_words x, y;
   int differ = 0;
   read_words(a, &x);
   read_words(b, &y);
   if (x.count != y.count) return WORDS;
   for (int n = 0; n < x.count; n++) {
-    if (same_word(a, x.word[n], b, y.word[n])) continue;
+    if (same_word(a, x.word[n], b, y.word[n], step)) continue;
     differ++;
     if (first) *first = x.word[n];
   }
@@ -71,7 +82,7 @@ struct recurring {
 static int is_list_of_vectors(const struct attn_block *b) {
   if (b->source != ATTN_BLOCK_VECTORS || b->labels != b->reading[0].rows) return 0;
   for (int n = 0; n < b->labels; n++)
-    if (!*b->label[n] || (n > 0 && differing_words(b->label[n - 1], b->label[n], NULL) == 0)) return 0;
+    if (!*b->label[n] || (n > 0 && differing_words(b->label[n - 1], b->label[n], 1, NULL) == 0)) return 0;
   return 1;
 }
 
@@ -102,18 +113,32 @@ static void find_vectors(struct recurring *r) {
 
 /* ---- what recurs ---- */
 
-/* most: words that may differ. */
-static int is_again(const struct recurring *r, int a, int b, int most) {
+/* A word of a name that is a token's; text NULL: not seen yet. */
+struct recurring_token {
+  const char *text;
+  struct attn_part word;
+};
+
+/* Vector b is vector a, `step` turns later. token: of the turn of b; NULL: names do not differ. */
+static int is_again(const struct recurring *r, int a, int b, int step, struct recurring_token *token) {
   const struct recurring_vector *x = &r->vector[a], *y = &r->vector[b];
-  return x->name && y->name && x->cols == y->cols && differing_words(x->name, y->name, NULL) <= most;
+  struct recurring_token own = {.text = y->name};
+  if (!x->name || !y->name || x->cols != y->cols) return 0;
+  int differ = differing_words(y->name, x->name, -step, &own.word);
+  if (!differ || !token || differ > 1) return !differ;
+  if (!token->text) *token = own;
+  return same_word(token->text, token->word, own.text, own.word, 0);
 }
 
-/* How many times the `period` vectors from n on occur in a row. */
-static int count_turns(const struct recurring *r, int n, int period, int most) {
+/* How many times the `period` vectors from n on occur in a row. tokens: 1 if their names may differ
+ * in one word, the same for all of a turn. */
+static int count_turns(const struct recurring *r, int n, int period, int tokens) {
   int turns = 1;
-  for (; n + (turns + 1) * period <= r->vectors; turns++)
+  for (; n + (turns + 1) * period <= r->vectors; turns++) {
+    struct recurring_token token = {.text = NULL};
     for (int k = 0; k < period; k++)
-      if (!is_again(r, n + k, n + turns * period + k, most)) return turns;
+      if (!is_again(r, n + k, n + turns * period + k, turns, tokens ? &token : NULL)) return turns;
+  }
   return turns;
 }
 
@@ -121,9 +146,9 @@ static int count_turns(const struct recurring *r, int n, int period, int most) {
 static int find_period(const struct recurring *r, int n, int *turns) {
   int best = 0;
   *turns = 1;
-  for (int most = 0; most < 2 && !best; most++)
+  for (int tokens = 0; tokens < 2 && !best; tokens++)
     for (int period = 2; period <= PERIOD_MAX; period++) {
-      int count = count_turns(r, n, period, most);
+      int count = count_turns(r, n, period, tokens);
       if (count > 1 && count * period > best * *turns) best = period, *turns = count;
     }
   return best;
@@ -137,11 +162,21 @@ static const char *token_of(struct recurring *r, int n, int period, int turn) {
   for (int k = 0; k < period; k++) {
     const char *name = r->vector[n + turn * period + k].name;
     const char *other = r->vector[n + (turn ? 0 : period) + k].name;
-    if (differing_words(name, other, &word) != 1) continue;
+    if (differing_words(name, other, turn ? -turn : 1, &word) != 1) continue;
     const char *text = attn_group_text(r->g, name, word);
     return text ? text : "";
   }
   return "";
+}
+
+/* "U_a h1" is h of all keys. */
+static char *name_of_all(struct recurring *r, const char *name) {
+  struct attn_part p = attn_part_chop(name, (struct attn_part){0, strlen(name)}, " =:");
+  size_t end = p.end;
+  while (p.end > 0 && is_digit(name[p.end - 1])) p.end--;
+  if (p.end < end && p.end > 0 && index_of(name, (struct attn_part){p.end, end}) >= 0)
+    return attn_group_text(r->g, name, attn_part_chop(name, p, "_"));
+  return attn_group_text(r->g, name, (struct attn_part){0, strlen(name)});
 }
 
 static void stack_vectors(struct recurring *r, int n, int k, int period, int turns) {
@@ -154,12 +189,11 @@ static void stack_vectors(struct recurring *r, int n, int k, int period, int tur
   }
   *all = *g->block[first->block];
   all->source = ATTN_BLOCK_VECTORS;
-  all->name = attn_pool_text(g->scan->pool, first->name, strlen(first->name));
+  all->name = name_of_all(r, first->name);
   all->label = NULL, all->labels = 0, all->readings = 1, all->ordinal = all->siblings = 0;
   all->line = first->cell->line;
   all->reading[0] = (attn_printing){.line = first->cell->line, .column = first->cell->column};
-  if (!all->name) attn_group_no_memory(g);
-  for (int turn = 0; turn < turns && g->status == ATTN_OK; turn++) {
+  for (int turn = 0; all->name && turn < turns && g->status == ATTN_OK; turn++) {
     const struct recurring_vector *v = &r->vector[n + turn * period + k];
     attn_block_copy_row(g, all, v->cell, v->cols, token_of(r, n, period, turn));
     all->end = v->cell->line;
@@ -176,10 +210,14 @@ static int is_in_turn(const struct recurring *r, const struct attn_stray *s, int
          (next >= r->vectors || at < attn_cell_place(r->vector[next].cell));
 }
 
-static struct attn_stray *stray_again(const struct recurring *r, const char *name, int first, int next) {
-  for (int n = 0; n < r->g->strays; n++) {
-    struct attn_stray *s = &r->g->stray[n];
-    if (is_in_turn(r, s, first, next) && differing_words(name, s->name, NULL) == 0) return s;
+/* The number of a turn that is called so in the first one. NULL: there is none. */
+static struct attn_stray *stray_of_turn(const struct recurring *r, const char *name, int n, int period,
+                                        int turn) {
+  int first = n + turn * period;
+  for (int i = 0; i < r->g->strays; i++) {
+    struct attn_stray *s = &r->g->stray[i];
+    if (is_in_turn(r, s, first, first + period) && differing_words(name, s->name, turn, NULL) == 0)
+      return s;
   }
   return NULL;
 }
@@ -193,12 +231,12 @@ static void drop_stray(struct attn_grouping *g, struct attn_stray *s) {
 static void stack_numbers(struct recurring *r, char *name, int n, int period, int turns) {
   struct attn_grouping *g = r->g;
   for (int turn = 0; turn < turns; turn++)
-    if (!stray_again(r, name, n + turn * period, n + (turn + 1) * period)) return;
-  struct attn_stray *s = stray_again(r, name, n, n + period);
-  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_SCALARS, s->cell.line, name);
+    if (!stray_of_turn(r, name, n, period, turn)) return;
+  struct attn_stray *s = stray_of_turn(r, name, n, period, 0);
+  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_SCALARS, s->cell.line, name_of_all(r, name));
   if (b) b->captions = 0, b->heading = g->block[r->vector[n].block]->heading;
   for (int turn = 0; b && turn < turns && g->status == ATTN_OK; turn++) {
-    s = stray_again(r, name, n + turn * period, n + (turn + 1) * period);
+    s = stray_of_turn(r, name, n, period, turn);
     attn_cell *cell = turn ? NULL : attn_block_add_row(g, b, 1, "");
     if (cell) *cell = s->cell;
     if (turn) attn_block_widen(g, b, &s->cell, "");

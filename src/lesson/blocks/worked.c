@@ -321,7 +321,7 @@ struct chain {
 
 /* "divided by √2 = (1, 0)": the number is part of the vector's name, and no side. */
 static int is_named_vector(const struct chain *c, const struct side *side) {
-  return c->sides == 1 && c->side[0].cols == 1 && side->cols > 1;
+  return c->sides == 1 && c->literals == 1 && side->cols > 1;
 }
 
 /* The sides from r->at on; r->at is then after the last one. */
