@@ -52,7 +52,7 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_POSITION_TABLE, "(*UCP)(?i)\\bPE?\\b|positional"},
     {ATTN_ROLE_Y, "(*UCP)(?i)\\bY\\b|decoder(?: states?)?|target"},
     {ATTN_ROLE_X, "(*UCP)(?i)\\bX\\b|input|embedd|x_?\\d|tokens?\\b|encoder(?: states?)?|states?"},
-    {ATTN_ROLE_Q, "(*UCP)(?i)quer(?:y|ies)|\\bq" END "|decoder states?"},
+    {ATTN_ROLE_Q, "(*UCP)(?i)quer(?:y|ies)|\\bq" END "|decoder states?|\\b(?-i:s)(?:_?t)?" END},
     {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?" END "|\\bk" END "|encoder states?"},
     {ATTN_ROLE_V, "(*UCP)(?i)\\bvalues?" END "|\\bv" END},
     {ATTN_ROLE_W_A, "(*UCP)(?i)\\bW(?:_?[as])?" END},

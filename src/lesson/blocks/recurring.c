@@ -6,7 +6,7 @@
 #include "blocks.h"
 #include "cell.h"
 
-enum { WORDS = 6, INDEX_DIGITS = 2, VECTORS_MAX = 600, PERIOD_MAX = 8 };
+enum { WORDS = 6, INDEX_DIGITS = 2, VECTORS_MAX = 600, PERIOD_MAX = 12 };
 
 /* ---- the words of a name ---- */
 

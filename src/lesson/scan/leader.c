@@ -47,8 +47,9 @@ static int is_fence(const char *text, size_t at) {
 static int is_signed_fence(const char *text, size_t at, size_t *end) {
   if (!is_fence(text, at)) return 0;
   int lines, sign = sign_of(text, skip_blanks(text, next_line(text, at)));
+  if (sign == NO_SIGN) return 0;
   *end = run_end(text, next_line(text, at), sign, &lines);
-  return sign != NO_SIGN && is_fence(text, *end);
+  return is_fence(text, *end);
 }
 
 void attn_blank_leaders(struct attn_canonical *text) {
