@@ -119,6 +119,7 @@ static int fits_shape(const struct attn_state *s, int head, int role, const stru
       return is_projection_shape(s, head, role, g);
     case ATTN_ROLE_V:
       k = known(s, head, ATTN_ROLE_K);
+      if (!k && !known(s, head, ATTN_ROLE_Y)) k = known(s, head, ATTN_ROLE_X);
       return !k || k->grid->rows == g->rows;
     case ATTN_ROLE_POSITION_TABLE:
       k = known(s, head, ATTN_ROLE_POSITIONED);
