@@ -92,14 +92,17 @@ static attn_status read_again(const struct attn_document *d, int snippets,
   return status ? attn_fail(d->err, status, NULL, "no memory for the lesson") : ATTN_OK;
 }
 
-/* With numbers gathered by what they are called; lesson NULL: that explains no more of them. */
+/* With numbers gathered by what they are called; lesson NULL: that explains no more of them. That
+ * vectors which recur are matrices is supposed; it is dropped unless each of them is read. */
 static attn_status read_gathered(const struct attn_document *d, const struct attn_left *left,
                                  struct candidate *best, struct candidate *c) {
   attn_status status = read_again(d, 1, left, &c->lesson);
   if (status || !c->lesson) return status;
   status = judge(c, d->err);
   if (!status) status = judge(best, d->err);
-  if (!status && !c->misread && c->lesson->examples && c->explained > best->explained)
+  int is_supposed = left->recurring && unexplained(c->lesson) > 0;
+  if (!status && !c->misread && !is_supposed && c->lesson->examples &&
+      c->explained > best->explained)
     return ATTN_OK;
   attn_lesson_free(c->lesson);
   c->lesson = NULL;
