@@ -10,6 +10,7 @@ struct candidate {
   int is_judged;
   int64_t explained; /* numbers, less those that are wrong */
   int64_t value;     /* the same, less those that are not read */
+  int64_t errors;    /* numbers that are wrong or doubtful */
   int misread;       /* most of a step is wrong, and nothing explains it: it was read wrongly */
 };
 
@@ -31,10 +32,11 @@ static attn_status judge(struct candidate *c, attn_error *err) {
   attn_status status = attn_lesson_check(c->lesson, &check, err);
   if (status) return status;
   c->is_judged = 1;
-  c->explained = 0;
+  c->explained = c->errors = 0;
   for (int32_t i = 0; i < check->examples; i++)
     for (int32_t n = 0; n < check->example[i].verdicts; n++) {
       const attn_step_verdict *v = &check->example[i].verdict[n];
+      c->errors += errors(v);
       c->explained += v->cells - 2 * errors(v);
       c->misread |= v->cause == ATTN_CAUSE_UNKNOWN && 2 * v->findings > v->cells;
     }
@@ -109,23 +111,35 @@ static attn_status read_gathered(const struct attn_document *d, const struct att
   return status;
 }
 
-/* Where numbers are not read, vectors that recur are matrices; or numbers are gathered, those of the
- * lines that were left or all, and lines with several taken in both ways: the reading that explains
- * most is right. */
+/* The document in one more way; best: the better of both. */
+static attn_status try_way(const struct attn_document *d, const struct attn_left *left,
+                           struct candidate *best) {
+  struct candidate other = {.lesson = NULL};
+  attn_status status = read_gathered(d, left, best, &other);
+  return status || !other.lesson ? status : choose(best, &other, d->err);
+}
+
+/* Where numbers are not read or not right, vectors that recur may be matrices. */
+static attn_status read_recurring(const struct attn_document *d, struct candidate *best) {
+  const struct attn_left left = {.recurring = 1};
+  attn_status status = judge(best, d->err);
+  if (status || best->lesson->incomplete) return status;
+  return is_read(best->lesson) && !best->errors ? ATTN_OK : try_way(d, &left, best);
+}
+
+/* Numbers that are not read are gathered, those of the lines that were left or all, and lines with
+ * several taken in both ways: the reading that explains most is right. */
 static attn_status read_left(const struct attn_document *d, struct candidate *best) {
-  enum { LINES = 256, WAYS = 5 };
+  enum { LINES = 256, WAYS = 4 };
   int line[LINES];
-  struct attn_left left = lines_left(best->lesson, line, LINES);
-  const int lines = left.lines, ways = lines ? WAYS : 1 + WAYS / 2;
-  attn_status status = ATTN_OK;
   if (d->bytes > GATHERED_BYTES) return ATTN_OK;
+  attn_status status = read_recurring(d, best);
+  struct attn_left left = lines_left(best->lesson, line, LINES);
+  const int lines = left.lines, ways = lines ? WAYS : WAYS / 2;
   for (int n = 0; n < ways && !status && !is_read(best->lesson); n++) {
-    struct candidate other = {.lesson = NULL};
-    left.recurring = n == 0;
-    left.lines = n <= WAYS / 2 ? lines : 0;
-    left.whole_lines = n && n % 2 == 0;
-    status = read_gathered(d, &left, best, &other);
-    if (!status && other.lesson) status = choose(best, &other, d->err);
+    left.lines = n < WAYS / 2 ? lines : 0;
+    left.whole_lines = n % 2;
+    status = try_way(d, &left, best);
   }
   return status;
 }

@@ -31,6 +31,7 @@ static const char *status_word(int32_t judgement) {
 static int32_t name_of(const attn_step *s) {
   if (s->name >= ATTN_STEP_Q && s->name <= ATTN_STEP_PROJECTED) return s->name;
   if (s->op == ATTN_OP_APPEND && s->head < 0 && s->name == ATTN_STEP_OTHER) return ATTN_STEP_CONCAT;
+  if (s->op == ATTN_OP_ADD && s->name == ATTN_STEP_OTHER) return ATTN_STEP_SCORES;
   return attn_operation_text(s->op)->reported_as;
 }
 

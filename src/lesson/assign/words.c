@@ -27,7 +27,7 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_W_V,
      "(*UCP)(?i)" WEIGHTS "V|value[ -](?:weight |projection )?(?:matrix|weights)"},
     {ATTN_ROLE_W_O, "(*UCP)(?i)" WEIGHTS "O" END "|output projection|projection matrix"},
-    {ATTN_ROLE_SCALED, "(*UCP)(?i)scal(?:ed|ing|e\\b)|√|sqrt|root|divid|/ ?(?:d_?k|\\d)"},
+    {ATTN_ROLE_SCALED, "(*UCP)(?i)scal(?:ed|ing|e\\b)|√|sqrt|root|divid|(?<!\\.\\d)(?<!\\.\\d\\d)/ ?(?:d_?k|\\d)"},
     {ATTN_ROLE_MASKED, "(*UCP)(?i)mask|-∞|\\+ ?M\\b"},
     {ATTN_ROLE_SHIFTED,
      "(*UCP)(?i)shifted|subtract\\w*|\\b(?:minus|less) (?:the |its |their )?(?:\\w+ "

@@ -198,11 +198,33 @@ static int head_of(const struct attn_builder *b, const struct attn_placement *p)
   return s->heads > 1 && !attn_role_is_shared(p->role) ? p->head : -1;
 }
 
+static const struct attn_placement *placement_of(const struct attn_builder *b,
+                                                 const struct attn_node *node) {
+  for (int n = 0; n < b->reading->placements; n++)
+    if (b->reading->placement[n]->node == node) return b->reading->placement[n];
+  return NULL;
+}
+
+static const double NAMED = 6, OWN_NAME = 8; /* bits: its own name, or a caption */
+
+/* Does it follow from scores, or from what comes after them, that are given, and are not called so?
+ */
+static int follows_from_guess(const struct attn_builder *b, const struct attn_relation *r) {
+  for (int n = 0; n < r->operands; n++) {
+    const struct attn_placement *p = placement_of(b, r->operand[n]);
+    if (!p || attn_role_order(p->role) <= attn_role_order(ATTN_ROLE_V)) continue;
+    if (p->relation ? follows_from_guess(b, p->relation) : b->priors[p->block].bits[p->role] < OWN_NAME)
+      return 1;
+  }
+  return 0;
+}
+
 /* A slip that is accused becomes the right relation, so that its cells are judged wrong. */
 static const struct attn_relation *judged_relation(struct attn_builder *b,
                                                    const struct attn_placement *p, int *cause) {
   const struct attn_roles *head = &b->reading->example[p->example]->head[p->head];
   enum attn_accusation a = attn_accuse(b->scan, b->priors, head, p, cause);
+  if (a == ATTN_ACCUSED && follows_from_guess(b, p->relation)) a = ATTN_UNCERTAIN;
   if (a == ATTN_UNCERTAIN) b->ex->uncertain = 1;
   if (a != ATTN_ACCUSED) *cause = ATTN_CAUSE_NONE;
   if (a != ATTN_ACCUSED) return p->relation;
@@ -218,7 +240,8 @@ static int is_guess(const struct attn_builder *b, const struct attn_placement *p
   const struct attn_block *block = &b->scan->block[p->block];
   int in_sentence =
       block->source == ATTN_BLOCK_INLINE || attn_occurs(b->scan->patterns, SENTENCE, block->name);
-  return p->node->share < 0.4 && (in_sentence || b->priors[p->block].bits[p->role] < 6);
+  if (p->node->share == 0 && follows_from_guess(b, p->relation)) return 1;
+  return p->node->share < 0.4 && (in_sentence || b->priors[p->block].bits[p->role] < NAMED);
 }
 
 /* A bias, dropout, a residual: what is not followed, and what is computed from it. */
@@ -234,13 +257,6 @@ static void note_unfollowed(struct attn_builder *b, const struct attn_placement 
                               !attn_occurs(b->scan->patterns, UNFOLLOWED, nearest)))
     return;
   if (!b->ex->unfollowed || name < b->ex->unfollowed) b->ex->unfollowed = name;
-}
-
-static const struct attn_placement *placement_of(const struct attn_builder *b,
-                                                 const struct attn_node *node) {
-  for (int n = 0; n < b->reading->placements; n++)
-    if (b->reading->placement[n]->node == node) return b->reading->placement[n];
-  return NULL;
 }
 
 /* Computed from the numbers that should be where the document has others, and these are no slip? */
@@ -384,8 +400,6 @@ static void add_block(struct attn_builder *b, const struct attn_placement *p) {
 }
 
 /* ---- Examples ---- */
-
-static const double NAMED = 6; /* bits: its own name, or a caption */
 
 /* Scores that are K Q^T, which is not stated and not confirmed by later steps. */
 static int is_turned_silently(const struct attn_builder *b, const attn_example *ex) {
