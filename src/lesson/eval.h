@@ -7,7 +7,8 @@
 
 /* Computes step->op from operand[0 .. step->operands-1] into *out (memory from pool).
  * The operands need not be the example's own: the judge passes printed, perturbed or
- * swapped ones. POSITIONS takes rows and cols from step->exact, COLUMNS cols. GIVEN is a copy of exact.
+ * swapped ones. POSITIONS takes rows and cols from step->exact, COLUMNS cols. GIVEN is a copy of
+ * exact.
  *
  * Returns ATTN_ERR_SHAPE where the operands do not chain, ATTN_ERR_MEMORY. */
 attn_status attn_eval_step(const attn_step *step, const attn_matrix *const *operand,

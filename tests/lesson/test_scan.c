@@ -138,6 +138,36 @@ static void test_html_cells(void **state) {
   check("<table><tr><td>1<td>2<tr><td>3<td>4</table>", "2x2: 1 2; 3 4\n");
 }
 
+static void test_a_row_of_header_cells_is_a_header(void **state) {
+  (void)state;
+  check(
+      "<table><tr><th>X</th><th>2</th><th>7</th></tr><tr><th>a</th><td>1</td><td>3</td></tr>"
+      "<tr><th>b</th><td>4</td><td>5</td></tr></table>",
+      "2x2: 1 3; 4 5\n");
+  check(
+      "<table><tr><th>a</th><td>1</td><td>3</td></tr><tr><th>b</th><td>4</td><td>5</td></tr></"
+      "table>",
+      "2x2: 1 3; 4 5\n");
+}
+
+static void test_a_fence_of_comments(void **state) {
+  (void)state;
+  check("Q\n```\n##      a b\n## le   0 2\n## chat 0 1\n```\n", "2x2: 0 2; 0 1\n");
+  check("```\n#> 1 2\n#> 3 4\n```\n", "2x2: 1 2; 3 4\n");
+}
+
+static void test_equations_side_by_side(void **state) {
+  (void)state;
+  check("1.00/4.00 = 0.25   3.00/4.00 = 0.75\n", "1.00/4.00 1x2: 0.25 0.75\n");
+  check("X = 1 2   \n    3 4\n", "X 2x2: 1 2; 3 4\n");
+}
+
+static void test_a_name_in_front_of_any_row(void **state) {
+  (void)state;
+  check("    [ 1 2 ]\n    [ 3 4 ]\nX = [ 5 6 ]\n", "X 3x2: 1 2; 3 4; 5 6\n");
+  check("    [ 1 2 ]\nX = [ 3 4 ]\n    [ 5 6 ]\n", "X 3x2: 1 2; 3 4; 5 6\n");
+}
+
 static void test_html_in_other_texts(void **state) {
   (void)state;
   check("W<sub>Q</sub> = [[1, 0], [0, 1]]", "WQ = 2x2: 1 0; 0 1\n");
@@ -521,6 +551,10 @@ int main(void) {
       cmocka_unit_test(test_fractions_keep_their_terms),
       cmocka_unit_test(test_a_session_has_prompts),
       cmocka_unit_test(test_html_cells),
+      cmocka_unit_test(test_a_row_of_header_cells_is_a_header),
+      cmocka_unit_test(test_a_fence_of_comments),
+      cmocka_unit_test(test_equations_side_by_side),
+      cmocka_unit_test(test_a_name_in_front_of_any_row),
       cmocka_unit_test(test_html_in_other_texts),
       cmocka_unit_test(test_wiki_tables),
       cmocka_unit_test(test_asciidoc_tables),

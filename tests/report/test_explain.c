@@ -368,6 +368,11 @@ static void test_positions(void **state) {
   has("positions[1,0] = sin(0.01×1) = 0.0100\n");
   has("Matrix: Z = X + P (4×4)\n");
   has("Added element by element.\n");
+  f.step[1].base = 100;
+  explain(0, 120);
+  has("w_k = 1 / 100^(2k/4), k counted from 1.\n");
+  has("w_1 = 0.1: repeats every");
+  f.step[1].base = 0;
   f.step[2].op = ATTN_OP_APPEND;
   explain(1, 120);
   has("各行を横に連結");

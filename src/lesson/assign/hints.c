@@ -28,8 +28,10 @@ static const char TEMPERATURE[] =
     "(?:\\.[0-9]++)?)";
 /* "base 100", "100^(2i/d)" */
 static const char POSITION_BASE[] =
-    "(*UCP)(?i)(?:\\bbas[ei]s?|底|基数|θ|theta)\\W{0,4}(?:\\w{1,3}\\W{1,3})?([0-9]{2,7}+)(?![.,]?[0-9])"
-    "|(?<![0-9.,])([0-9]{2,7}+)\\s?(?:\\^|\\*\\*)\\s?[({]{0,2}\\s?-?\\s?(?:[ijk2]\\b|2\\s?[*·]?[ijk])";
+    "(*UCP)(?i)(?:\\bbas[ei]s?|底|基数|θ|theta)\\W{0,4}(?:\\w{1,3}\\W{1,3})?([0-9]{2,7}+)(?![.,]?["
+    "0-9])"
+    "|(?<![0-9.,])([0-9]{2,7}+)\\s?(?:\\^|\\*\\*)\\s?[({]{0,2}\\s?-?\\s?(?:[ijk2]\\b|2\\s?[*·]?["
+    "ijk])";
 static const char HEAD[] = "(?i)head|ヘッド";
 static const char EXAMPLE[] = "(?i)example|problem|例\\s*\\d|問\\s*\\d|part|sentence|その";
 

@@ -1,5 +1,5 @@
-/* recurring.c -- vectors that recur with the same words: query, key and value of each token, what is
- * computed of each key in turn. Each of them is a row of a matrix. */
+/* recurring.c -- vectors that recur with the same words: query, key and value of each token, what
+ * is computed of each key in turn. Each of them is a row of a matrix. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +39,8 @@ static long index_of(const char *name, struct attn_part word) {
 }
 
 /* Equal, or two indices that are `step` apart, or two values. */
-static int same_word(const char *a, struct attn_part x, const char *b, struct attn_part y, int step) {
+static int same_word(const char *a, struct attn_part x, const char *b, struct attn_part y,
+                     int step) {
   size_t bytes = x.end - x.begin;
   if (bytes == y.end - y.begin && memcmp(a + x.begin, b + y.begin, bytes) == 0) return 1;
   if (!is_digit(a[x.begin]) || !is_digit(b[y.begin])) return 0;
@@ -82,19 +83,20 @@ struct recurring {
 static int is_list_of_vectors(const struct attn_block *b) {
   if (b->source != ATTN_BLOCK_VECTORS || b->labels != b->reading[0].rows) return 0;
   for (int n = 0; n < b->labels; n++)
-    if (!*b->label[n] || (n > 0 && differing_words(b->label[n - 1], b->label[n], 1, NULL) == 0)) return 0;
+    if (!*b->label[n] || (n > 0 && differing_words(b->label[n - 1], b->label[n], 1, NULL) == 0))
+      return 0;
   return 1;
 }
 
 static void add_vector(struct recurring *r, int block, int row, const char *name) {
   const attn_printing *p = &r->g->block[block]->reading[0];
   if (r->vectors == VECTORS_MAX) return;
-  r->vector[r->vectors++] = (struct recurring_vector){
-      .block = block,
-      .row = row,
-      .cols = p->cols == 1 ? p->rows : p->cols,
-      .name = name && *name ? name : NULL,
-      .cell = p->cells + (size_t)row * (size_t)p->cols};
+  r->vector[r->vectors++] =
+      (struct recurring_vector){.block = block,
+                                .row = row,
+                                .cols = p->cols == 1 ? p->rows : p->cols,
+                                .name = name && *name ? name : NULL,
+                                .cell = p->cells + (size_t)row * (size_t)p->cols};
 }
 
 static void find_vectors(struct recurring *r) {
@@ -120,7 +122,8 @@ struct recurring_token {
 };
 
 /* Vector b is vector a, `step` turns later. token: of the turn of b; NULL: names do not differ. */
-static int is_again(const struct recurring *r, int a, int b, int step, struct recurring_token *token) {
+static int is_again(const struct recurring *r, int a, int b, int step,
+                    struct recurring_token *token) {
   const struct recurring_vector *x = &r->vector[a], *y = &r->vector[b];
   struct recurring_token own = {.text = y->name};
   if (!x->name || !y->name || x->cols != y->cols) return 0;
@@ -183,7 +186,8 @@ static void stack_vectors(struct recurring *r, int n, int k, int period, int tur
   struct attn_grouping *g = r->g;
   struct attn_block *all = attn_pool_take(g->scan->pool, sizeof *all);
   const struct recurring_vector *first = &r->vector[n + k];
-  if (!all || attn_pool_grow(g->scan->pool, (void **)&g->block, (size_t)g->blocks, sizeof *g->block)) {
+  if (!all ||
+      attn_pool_grow(g->scan->pool, (void **)&g->block, (size_t)g->blocks, sizeof *g->block)) {
     attn_group_no_memory(g);
     return;
   }
@@ -211,8 +215,8 @@ static int is_in_turn(const struct recurring *r, const struct attn_stray *s, int
 }
 
 /* The number of a turn that is called so in the first one. NULL: there is none. */
-static struct attn_stray *stray_of_turn(const struct recurring *r, const char *name, int n, int period,
-                                        int turn) {
+static struct attn_stray *stray_of_turn(const struct recurring *r, const char *name, int n,
+                                        int period, int turn) {
   int first = n + turn * period;
   for (int i = 0; i < r->g->strays; i++) {
     struct attn_stray *s = &r->g->stray[i];
@@ -233,7 +237,8 @@ static void stack_numbers(struct recurring *r, char *name, int n, int period, in
   for (int turn = 0; turn < turns; turn++)
     if (!stray_of_turn(r, name, n, period, turn)) return;
   struct attn_stray *s = stray_of_turn(r, name, n, period, 0);
-  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_SCALARS, s->cell.line, name_of_all(r, name));
+  struct attn_block *b =
+      attn_block_begin(g, ATTN_BLOCK_SCALARS, s->cell.line, name_of_all(r, name));
   if (b) b->captions = 0, b->heading = g->block[r->vector[n].block]->heading;
   for (int turn = 0; b && turn < turns && g->status == ATTN_OK; turn++) {
     s = stray_of_turn(r, name, n, period, turn);
@@ -252,7 +257,8 @@ static void stack_all_numbers(struct recurring *r, int n, int period, int turns)
   int names = 0;
   for (int i = 0; i < r->g->strays && names < PERIOD_MAX; i++)
     if (is_in_turn(r, &r->g->stray[i], n, n + period)) name[names++] = r->g->stray[i].name;
-  for (int i = 0; i < names && r->g->status == ATTN_OK; i++) stack_numbers(r, name[i], n, period, turns);
+  for (int i = 0; i < names && r->g->status == ATTN_OK; i++)
+    stack_numbers(r, name[i], n, period, turns);
 }
 
 /* ---- all ---- */
@@ -263,7 +269,8 @@ static void drop_blocks(struct recurring *r, int blocks) {
   int kept = 0;
   for (int n = 0, v = 0; n < g->blocks && g->status == ATTN_OK; n++) {
     int recurs = 0, first = v;
-    for (; n < blocks && v < r->vectors && r->vector[v].block == n; v++) recurs |= r->vector[v].recurs;
+    for (; n < blocks && v < r->vectors && r->vector[v].block == n; v++)
+      recurs |= r->vector[v].recurs;
     for (int i = first; recurs && i < v; i++)
       for (int c = 0; !r->vector[i].recurs && c < r->vector[i].cols; c++)
         attn_stray_cell(g, (char *)r->vector[i].name, &r->vector[i].cell[c], 1);

@@ -402,8 +402,8 @@ static int step_of_row(struct attn_grouping *g, const struct attn_row *row) {
   return row->label.stem ? -1 : attn_step_of_text(g, row->label.text);
 }
 
-/* Are rows of a list called steps, and two of them another one each, or printed as such? Is each row
- * of a table? */
+/* Are rows of a list called steps, and two of them another one each, or printed as such? Is each
+ * row of a table? */
 static int are_steps(struct attn_grouping *g, const struct attn_table *t) {
   uint32_t seen = 0;
   int first = -1, differ = 0, known = 0;

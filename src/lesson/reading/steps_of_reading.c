@@ -213,7 +213,8 @@ static int follows_from_guess(const struct attn_builder *b, const struct attn_re
   for (int n = 0; n < r->operands; n++) {
     const struct attn_placement *p = placement_of(b, r->operand[n]);
     if (!p || attn_role_order(p->role) <= attn_role_order(ATTN_ROLE_V)) continue;
-    if (p->relation ? follows_from_guess(b, p->relation) : b->priors[p->block].bits[p->role] < OWN_NAME)
+    if (p->relation ? follows_from_guess(b, p->relation)
+                    : b->priors[p->block].bits[p->role] < OWN_NAME)
       return 1;
   }
   return 0;

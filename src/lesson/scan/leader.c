@@ -7,7 +7,7 @@
 /* Lines that begin with the same sign, and more of them than a list or a heading has in a row. */
 enum { RUN_LINES = 4 };
 
-static const char *const SIGNS[] = {"*", "//", "///", "//!", "#",   "##",
+static const char *const SIGNS[] = {"*",  "//", "///", "//!", "#",   "##",
                                     "#>", "--", ";",   ";;",  ";;;", "'"};
 enum { NO_SIGN = sizeof SIGNS / sizeof *SIGNS };
 
