@@ -185,7 +185,8 @@ static int block_is_placed(const struct account *a, const attn_printing *p) {
     numbers++;
     placed += is_placed(a, &p->cells[n]);
   }
-  return 2 * placed >= numbers;
+  int supposed = a->scan->left && a->scan->left->recurring; /* to be one matrix */
+  return supposed ? placed == numbers : 2 * placed >= numbers;
 }
 
 /* Does a row of numbers that a step shows equal this one? */
