@@ -267,12 +267,16 @@ static void test_known_sentences(void **state) {
   check("猫 は 眠った", "the cat slept");
 }
 
+static void make(uint64_t seed, uint64_t n, int validation, pair_t *pair) {
+  attn_task_make(attn_task_find("translation"), seed, n, validation, pair);
+}
+
 static void test_matches_the_reference_translator(void **state) {
   (void)state;
   for (int n = 0; n < 200000; n++) {
     pair_t pair;
     struct reader r;
-    attn_task_translation(1, (uint64_t)n, n % 5 == 0, &pair);
+    make(1, (uint64_t)n, n % 5 == 0, &pair);
     translate(&r, pair.source);
     assert_string_equal(pair.target, r.english);
     assert_int_equal(pair.aligned_tokens, r.written);
@@ -292,7 +296,7 @@ static void test_alignment_covers_every_word(void **state) {
     pair_t pair;
     struct reader r;
     int used[64] = {0};
-    attn_task_translation(2, (uint64_t)n, n % 5 == 0, &pair);
+    make(2, (uint64_t)n, n % 5 == 0, &pair);
     read_words(&r, pair.source);
     for (int word = 0; word < pair.aligned_tokens; word++)
       if (pair.alignment[word] >= 0) used[pair.alignment[word]] = 1;
@@ -316,7 +320,7 @@ static void test_tenses(void **state) {
   (void)state;
   for (int n = 0; n < 50000; n++) {
     pair_t pair;
-    attn_task_translation(3, (uint64_t)n, n % 5 == 0, &pair);
+    make(3, (uint64_t)n, n % 5 == 0, &pair);
     int is_past = ends(pair.source, "た") || ends(pair.source, "だ");
     if (has_word(pair.target, "yesterday") || has_word(pair.target, "this morning"))
       assert_true(is_past);
@@ -333,7 +337,7 @@ static void test_rejected_sentences(void **state) {
       "an big",  "an book", "a mice",  "a children", "the the", "one",         "every yesterday"};
   for (int n = 0; n < 50000; n++) {
     pair_t pair;
-    attn_task_translation(4, (uint64_t)n, n % 5 == 0, &pair);
+    make(4, (uint64_t)n, n % 5 == 0, &pair);
     for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++)
       if (has_word(pair.target, wrong[w])) fail_msg("%s: %s", pair.source, pair.target);
   }
@@ -363,7 +367,7 @@ static void test_reviewed_sentences(void **state) {
   };
   for (size_t n = 0; n < sizeof read / sizeof *read; n++) {
     pair_t pair;
-    attn_task_translation(1, read[n].n, read[n].held_out, &pair);
+    make(1, read[n].n, read[n].held_out, &pair);
     assert_string_equal(pair.source, read[n].source);
     assert_string_equal(pair.target, read[n].target);
   }
