@@ -8,6 +8,7 @@
 #define KEY_TILE 2
 #define COLUMN_TILE 2
 #define VECTOR_TILE 4
+#define PIPELINE_KEYS 4
 #define SDPA attn_sdpa_bf16_model
 #define BACKWARD attn_backward_bf16_model
 void attn_sdpa_bf16_model(struct attn_sdpa_task *task);
