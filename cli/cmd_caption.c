@@ -234,9 +234,8 @@ static attn_status caption_example(struct caption_run *r, int64_t n, struct capt
                                    attn_error *err) {
   char source[256], prefix[256];
   if (!(v->name = malloc(sizeof source))) return attn_cli_no_memory(err);
-  attn_status status =
-      attn_task_example(r->info.task, (uint64_t)r->o->seed, (uint64_t)n, 1, source, prefix, v->name,
-                        err);
+  attn_status status = attn_task_example(r->info.task, (uint64_t)r->o->seed, (uint64_t)n, 1, source,
+                                         prefix, v->name, err);
   return status ? status : write_caption(r, v, err);
 }
 
@@ -283,9 +282,8 @@ static void print_json(const struct caption_run *r, const struct caption_view *v
 static void print_occlusions(const struct caption_view *v) {
   for (int64_t n = 0; n < v->occluded_count; n++) {
     const struct occluded_word *w = &v->occluded[n];
-    attn_cli_print_message(stdout, "  %s: %s if its place is covered, %s if another one is",
-                           v->words[n], w->occluded, w->control);
-    putchar('\n');
+    attn_cli_print_line("  %s: %s if its place is covered, %s if another one is", v->words[n],
+                        w->occluded, w->control);
   }
 }
 

@@ -86,8 +86,7 @@ static int print_tensors(const char *path, int json) {
     attn_cli_print_error("info", "%s has no tensor \"%s\"; attn info --tensors %s lists them", file,
                          name, file);
   else if (!list.count && !json)
-    attn_cli_print_text(path, stdout), attn_cli_print_message(stdout, ": no tensors"),
-        putchar('\n');
+    attn_cli_print_text(path, stdout), attn_cli_print_line(": no tensors");
   attn_array_list_free(&list);
   free(file);
   return failed ? EXIT_TROUBLE : EXIT_OK;
@@ -149,36 +148,30 @@ static void print_instruction_set(const attn_machine *m) {
   const int threads = (int)m->threads;
   print_label("uses");
   if (m->isa_invalid)
-    attn_cli_print_message(
-        stdout, "%s (ATTN_ISA is not available on this CPU: calls will fail), %d threads", isa,
-        threads);
+    attn_cli_print_line("%s (ATTN_ISA is not available on this CPU: calls will fail), %d threads",
+                        isa, threads);
   else if (m->isa != m->isa_best)
-    attn_cli_print_message(stdout, "%s (selected by ATTN_ISA), %d threads", isa, threads);
+    attn_cli_print_line("%s (selected by ATTN_ISA), %d threads", isa, threads);
   else
-    attn_cli_print_message(stdout, "%s, the best of this CPU and this build, %d threads", isa,
-                           threads);
-  putchar('\n');
+    attn_cli_print_line("%s, the best of this CPU and this build, %d threads", isa, threads);
 }
 
 static void print_measured(double gflops, double gbytes, double bf16) {
   if (gflops > 0) {
     print_label("measured");
-    attn_cli_print_message(stdout,
-                           "%.1f GFLOP/s of float32 multiply-adds, %.1f GB/s read, one thread",
-                           gflops, gbytes);
-    putchar('\n');
+    attn_cli_print_line("%.1f GFLOP/s of float32 multiply-adds, %.1f GB/s read, one thread", gflops,
+                        gbytes);
   }
   if (bf16 > 0) {
     print_label("");
-    attn_cli_print_message(stdout, "%.1f GFLOP/s of bf16 dot products", bf16), putchar('\n');
+    attn_cli_print_line("%.1f GFLOP/s of bf16 dot products", bf16);
   }
 }
 
 static void print_machine(const attn_machine *m, double gflops, double gbytes, double bf16) {
   print_label("attn");
-  attn_cli_print_message(stdout, "%s (header %d.%d.%d)", attn_version_string(), ATTN_VERSION_MAJOR,
-                         ATTN_VERSION_MINOR, ATTN_VERSION_PATCH);
-  putchar('\n');
+  attn_cli_print_line("%s (header %d.%d.%d)", attn_version_string(), ATTN_VERSION_MAJOR,
+                      ATTN_VERSION_MINOR, ATTN_VERSION_PATCH);
   print_label("cpu"), attn_cli_print_text(m->cpu, stdout), putchar('\n');
   print_label("features"), puts(m->features);
   print_instruction_set(m);
@@ -187,7 +180,7 @@ static void print_machine(const attn_machine *m, double gflops, double gbytes, d
   print_environment("ATTN_FASHION_MNIST");
   for (int n = 0; attn_kernel_describe(n); n++) {
     print_label(n ? "" : "kernels");
-    attn_cli_print_message(stdout, "%s", attn_kernel_describe(n)), putchar('\n');
+    attn_cli_print_line("%s", attn_kernel_describe(n));
   }
   print_measured(gflops, gbytes, bf16);
 }

@@ -195,11 +195,10 @@ static void print_row(const char *name, int64_t part, int64_t of, const char *of
   printf("  "), attn_cli_print_cell(name, -ROW_NAME);
   find_interval(part, of, &low, &high);
   if (of)
-    attn_cli_print_message(stdout, "%.2f %% (95 %%: %.2f to %.2f) of %lld %s",
-                           100 * (double)part / (double)of, low, high, (long long)of, of_what);
+    attn_cli_print_line("%.2f %% (95 %%: %.2f to %.2f) of %lld %s", 100 * (double)part / (double)of,
+                        low, high, (long long)of, of_what);
   else
-    attn_cli_print_message(stdout, "- of 0 %s", of_what);
-  putchar('\n');
+    attn_cli_print_line("- of 0 %s", of_what);
 }
 
 /* Whether the task has pictures. */
@@ -296,12 +295,11 @@ static void print_end(const struct train_options *o, const attn_train_state *end
 static void print_test(const attn_evaluation *e) {
   double low, high;
   find_interval(e->exact_matches, e->examples, &low, &high);
-  attn_cli_print_message(stdout,
-                         "test: %lld of %lld other examples match exactly: %.2f %% (95 %%: %.2f to "
-                         "%.2f)",
-                         (long long)e->exact_matches, (long long)e->examples,
-                         100 * (double)e->exact_matches / (double)e->examples, low, high);
-  putchar('\n');
+  attn_cli_print_line(
+      "test: %lld of %lld other examples match exactly: %.2f %% (95 %%: %.2f "
+      "to %.2f)",
+      (long long)e->exact_matches, (long long)e->examples,
+      100 * (double)e->exact_matches / (double)e->examples, low, high);
 }
 
 static void print_result(const struct train_options *o, const attn_train_state *end,
@@ -310,13 +308,11 @@ static void print_result(const struct train_options *o, const attn_train_state *
   if (e->examples) print_test(e);
   if (has_pictures(e)) return print_pictures(e);
   if (!e->aligned_tokens) return;
-  attn_cli_print_message(
-      stdout,
+  attn_cli_print_line(
       "cross-attention is highest at the right source token for %.1f %% of %lld tokens (uniform "
       "weights: %.1f %%)",
       100 * (double)e->alignment_matches / (double)e->aligned_tokens, (long long)e->aligned_tokens,
       100 * e->alignment_chance);
-  putchar('\n');
 }
 
 static int train(struct train_options *o) {
@@ -351,7 +347,7 @@ static int list_tasks(void) {
   char source[256], prefix[256], target[256];
   for (int32_t n = 0; attn_task_describe(n, &task); n++) {
     printf("%-*s", LIST_NAME, task.name);
-    attn_cli_print_message(stdout, "%s", task.summary), putchar('\n');
+    attn_cli_print_line("%s", task.summary);
     for (uint64_t k = 0; k < 2; k++) {
       if (attn_task_example(task.name, 1, k, 0, source, prefix, target, NULL)) continue;
       printf("%*s", LIST_NAME + 2, ""), print_source(&task, source);

@@ -49,6 +49,14 @@ void attn_cli_print_message(FILE *to, const char *format, ...) {
   va_end(arguments);
 }
 
+void attn_cli_print_line(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  print_translated(stdout, format, arguments);
+  va_end(arguments);
+  putchar('\n');
+}
+
 void attn_cli_print_cell(const char *text, int width) {
   char buffer[ATTN_CLI_MESSAGE_MAX];
   const char *shown = attn_cli_translate(text, buffer);

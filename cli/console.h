@@ -25,6 +25,9 @@ void attn_cli_print_shape(const int64_t *shape, int rank);
 void attn_cli_print_message(FILE *to, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The same to standard output, and ends the line. */
+void attn_cli_print_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Writes the translation of a text to standard output, in |width| columns of the terminal: at their
  * right end, or at their left end if width is negative. A longer text is not cut. */
 void attn_cli_print_cell(const char *text, int width);

@@ -91,8 +91,8 @@ static int run_command(int argc, char **argv) {
 
 /* --lang may precede the command. Returns the number of its arguments, or -1 after a message. */
 static int parse_language(int argc, char **argv) {
-  const struct attn_cli_option lang = {
-      "--lang", ATTN_CLI_CHOICE(&attn_cli_lang, attn_cli_languages), NULL};
+  const struct attn_cli_option lang = {"--lang",
+                                       ATTN_CLI_CHOICE(&attn_cli_lang, attn_cli_languages), NULL};
   int n = 1, operands;
   while (n < argc && (!strcmp(argv[n], "--lang") || !strncmp(argv[n], "--lang=", 7)))
     n += argv[n][6] ? 1 : 2;

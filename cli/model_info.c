@@ -30,50 +30,43 @@ static void print_layers(const attn_model_info *f) {
   if (!f->image_size && strcmp(f->alignment, "scaled"))
     attn_cli_print_message(stdout, ", alignment %s", f->alignment);
   putchar('\n'), print_label("sizes");
-  attn_cli_print_message(stdout, "d_model %lld, ffn_dim %lld, max_positions %lld tokens",
-                         (long long)f->d_model, (long long)f->ffn_dim, (long long)f->max_positions);
-  putchar('\n');
+  attn_cli_print_line("d_model %lld, ffn_dim %lld, max_positions %lld tokens",
+                      (long long)f->d_model, (long long)f->ffn_dim, (long long)f->max_positions);
 }
 
 static void print_vision(const attn_model_info *f) {
   print_label("images");
-  attn_cli_print_message(stdout, "%d x %d pixels, grid %d x %d; decoder %s, alignment %s",
-                         (int)f->image_size, (int)f->image_size, (int)f->grid_size,
-                         (int)f->grid_size, f->decoder_type, f->alignment);
-  putchar('\n');
+  attn_cli_print_line("%d x %d pixels, grid %d x %d; decoder %s, alignment %s", (int)f->image_size,
+                      (int)f->image_size, (int)f->grid_size, (int)f->grid_size, f->decoder_type,
+                      f->alignment);
 }
 
 static void print_vocabulary(const attn_model_info *f) {
   print_label("vocabulary");
-  attn_cli_print_message(stdout, "%lld tokens, tokenizer %s", (long long)f->vocab_size,
-                         f->tokenizer);
-  putchar('\n'), print_label("parameters");
-  attn_cli_print_message(stdout, "%lld, %.1f MiB as float32", (long long)f->parameter_count,
-                         (double)f->parameter_count * 4 / (1 << 20));
-  putchar('\n');
+  attn_cli_print_line("%lld tokens, tokenizer %s", (long long)f->vocab_size, f->tokenizer);
+  print_label("parameters");
+  attn_cli_print_line("%lld, %.1f MiB as float32", (long long)f->parameter_count,
+                      (double)f->parameter_count * 4 / (1 << 20));
 }
 
 static void print_validation(const attn_model_info *f) {
   print_label("validation");
   if (!f->validation_step) {
-    attn_cli_print_message(stdout, "none yet"), putchar('\n');
+    attn_cli_print_line("none yet");
     return;
   }
   if (!isnan(f->validation_exact_match))
     attn_cli_print_message(stdout, "exact match %.2f %%, ", 100 * f->validation_exact_match);
-  attn_cli_print_message(stdout, "loss %.4f nats per token: recorded during training",
-                         f->validation_loss);
-  putchar('\n'), print_label("");
-  attn_cli_print_message(stdout,
-                         "at step %lld, with greedy decoding of at most %lld held-out examples",
-                         (long long)f->validation_step, (long long)f->validation_max_examples);
-  putchar('\n');
+  attn_cli_print_line("loss %.4f nats per token: recorded during training", f->validation_loss);
+  print_label("");
+  attn_cli_print_line("at step %lld, with greedy decoding of at most %lld held-out examples",
+                      (long long)f->validation_step, (long long)f->validation_max_examples);
 }
 
 static void print_training(const attn_model_info *f) {
   print_label("training");
   if (!f->has_training) {
-    attn_cli_print_message(stdout, "not recorded in the file"), putchar('\n');
+    attn_cli_print_line("not recorded in the file");
     return;
   }
   attn_cli_print_message(stdout, "%lld steps in %s on the %s ", (long long)f->step, f->precision,
@@ -147,7 +140,7 @@ static void print_commands(const char *path, const attn_model_info *f) {
 
 static void print_text(const char *path, const attn_model_info *f) {
   attn_cli_print_text(path, stdout);
-  attn_cli_print_message(stdout, ": %s", f->kind), putchar('\n');
+  attn_cli_print_line(": %s", f->kind);
   print_layers(f);
   if (f->image_size) print_vision(f);
   print_vocabulary(f);

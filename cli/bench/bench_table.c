@@ -16,9 +16,6 @@ static int width_of(const struct bench_run *run, int n) {
   return length < 6 ? 6 : length;
 }
 
-/* Writes a message and ends the line. */
-#define PRINT_LINE(...) (attn_cli_print_message(stdout, __VA_ARGS__), (void)putchar('\n'))
-
 void attn_cli_bench_print_header(const struct bench_run *run) {
   const char *isa = attn_isa_name(run->machine.isa), *version = attn_version_string();
   if (run->threads == 1)
@@ -104,7 +101,7 @@ void attn_cli_bench_print_row(const struct bench_run *run, const struct bench_re
   printf("%-4s %-*s", attn_cli_bench_dtype_text(r->c.dtype), SHAPE,
          attn_cli_bench_shape_text(&r->c.shape, shape));
   if (!r->ours.count) {
-    printf(" - "), PRINT_LINE("%s", *r->skipped ? r->skipped : "not measured");
+    printf(" - "), attn_cli_print_line("%s", *r->skipped ? r->skipped : "not measured");
     return;
   }
   if (isfinite(r->share)) snprintf(limit, sizeof limit, "%.0f %%", 100 * r->share);
@@ -141,7 +138,7 @@ static void print_limits(const struct bench_run *run) {
   static const char *const what[BENCH_LIMITS] = {"GFLOP/s of float32 multiply-adds", "GB/s read",
                                                  "GFLOP/s of bf16 dot products"};
   for (int n = 0; n < BENCH_LIMITS; n++)
-    if (run->best[n] > 0) PRINT_LINE("limit: %.1f %s", run->best[n], what[n]);
+    if (run->best[n] > 0) attn_cli_print_line("limit: %.1f %s", run->best[n], what[n]);
 }
 
 void attn_cli_bench_print_end(const struct bench_run *run) {
@@ -158,6 +155,6 @@ void attn_cli_bench_print_end(const struct bench_run *run) {
   for (int n = 0; n < BENCH_PEERS; n++)
     if (run->peer[n].version[0]) print_reasons(run, n);
   print_limits(run);
-  PRINT_LINE("%d of %lld cases measured, %d below the goal, %d below a peer", measured,
-             (long long)run->total, below_goal, below_peer);
+  attn_cli_print_line("%d of %lld cases measured, %d below the goal, %d below a peer", measured,
+                      (long long)run->total, below_goal, below_peer);
 }

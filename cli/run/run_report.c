@@ -37,29 +37,27 @@ static void print_label(const char *name) { attn_cli_print_cell(name, -LABEL); }
 static void print_rows(const struct attn_run_job *j) {
   const attn_sdpa_report *r = &j->report;
   if (r->rows < r->rows_total)
-    attn_cli_print_message(stdout,
-                           "%lld of %lld rows (a random sample, seed %lld) against float64: %lld "
-                           "of %lld values outside the error bound",
-                           (long long)r->rows, (long long)r->rows_total, (long long)j->options.seed,
-                           (long long)r->outside, (long long)r->elements);
+    attn_cli_print_line(
+        "%lld of %lld rows (a random sample, seed %lld) against float64: %lld "
+        "of %lld values outside the error bound",
+        (long long)r->rows, (long long)r->rows_total, (long long)j->options.seed,
+        (long long)r->outside, (long long)r->elements);
   else
-    attn_cli_print_message(
-        stdout, "%lld of %lld rows against float64: %lld of %lld values outside the error bound",
+    attn_cli_print_line(
+        "%lld of %lld rows against float64: %lld of %lld values outside the error bound",
         (long long)r->rows, (long long)r->rows_total, (long long)r->outside,
         (long long)r->elements);
 }
 
 static void print_verification(const struct attn_run_job *j) {
   const attn_sdpa_report *r = &j->report;
-  print_label("verified"), print_rows(j), putchar('\n');
+  print_label("verified"), print_rows(j);
   print_label("");
-  attn_cli_print_message(
-      stdout,
+  attn_cli_print_line(
       "worst at [%lld, %lld, %lld, %lld]: %.9g, exact %.9g, error %.2g, bound %.2g; rms error %.2g",
       (long long)r->worst_index[0], (long long)r->worst_index[1], (long long)r->worst_index[2],
       (long long)r->worst_index[3], r->worst_got, r->worst_exact,
       fabs(r->worst_got - r->worst_exact), r->worst_bound, r->rms_error);
-  putchar('\n');
 }
 
 /* The reason has parts with "; " between them. */
@@ -81,27 +79,24 @@ static void print_plan(const struct attn_run_job *j) {
   putchar('\n'), print_kernel(&j->plan);
   if (!j->options.plan) return;
   print_label("plan");
-  attn_cli_print_message(stdout,
-                         "blocks of %lld queries by %lld keys, %lld tasks on %d threads, %zu bytes "
-                         "of workspace, %.4g operations",
-                         (long long)j->plan.row_block, (long long)j->plan.key_block,
-                         (long long)j->plan.tasks, (int)j->plan.workers, j->plan.workspace_bytes,
-                         j->plan.flops);
-  putchar('\n');
+  attn_cli_print_line(
+      "blocks of %lld queries by %lld keys, %lld tasks on %d threads, %zu bytes "
+      "of workspace, %.4g operations",
+      (long long)j->plan.row_block, (long long)j->plan.key_block, (long long)j->plan.tasks,
+      (int)j->plan.workers, j->plan.workspace_bytes, j->plan.flops);
 }
 
 static void print_time(const struct attn_run_job *j) {
   print_label("time");
   if (peak_of(j) > 0)
-    attn_cli_print_message(
-        stdout, "%.3g s, %.1f GFLOP/s on %d threads: %.0f %% of %d x %.1f, the measured peak",
-        j->seconds, gflops_of(j), (int)j->plan.workers, 100 * gflops_of(j) / peak_of(j),
-        (int)j->plan.workers, j->peak);
+    attn_cli_print_line(
+        "%.3g s, %.1f GFLOP/s on %d threads: %.0f %% of %d x %.1f, the measured peak", j->seconds,
+        gflops_of(j), (int)j->plan.workers, 100 * gflops_of(j) / peak_of(j), (int)j->plan.workers,
+        j->peak);
   else
-    attn_cli_print_message(stdout, "%.3g s, %.1f GFLOP/s", j->seconds, gflops_of(j));
-  putchar('\n'), print_label("memory");
-  attn_cli_print_message(stdout, "%.0f MiB at the peak of the process", peak_memory_mib());
-  putchar('\n');
+    attn_cli_print_line("%.3g s, %.1f GFLOP/s", j->seconds, gflops_of(j));
+  print_label("memory");
+  attn_cli_print_line("%.0f MiB at the peak of the process", peak_memory_mib());
 }
 
 static void print_written(const char *path) {

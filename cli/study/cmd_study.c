@@ -75,7 +75,7 @@ struct study_options {
 static int list_studies(void) {
   for (int n = 0; n < attn_cli_study_count(); n++) {
     printf("%-12s ", attn_cli_studies[n].name);
-    attn_cli_print_message(stdout, "%s", attn_cli_studies[n].claim), putchar('\n');
+    attn_cli_print_line("%s", attn_cli_studies[n].claim);
   }
   return EXIT_OK;
 }

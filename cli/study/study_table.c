@@ -97,19 +97,18 @@ static void print_row(const struct study_table *t, int row) {
 }
 
 static void print_table(const struct study_table *t) {
-  putchar('\n'), attn_cli_print_message(stdout, "%s", t->title), putchar('\n');
+  putchar('\n'), attn_cli_print_line("%s", t->title);
   print_column_names(t);
   for (int row = 0; row < t->rows; row++) print_row(t, row);
 }
 
 void attn_cli_study_print_text(const struct study_run *run) {
   printf("%s: ", run->study->name);
-  attn_cli_print_message(stdout, "%s", run->study->claim), putchar('\n');
+  attn_cli_print_line("%s", run->study->claim);
   attn_cli_print_wrapped(run->study->method, 0, 0, stdout);
   if (run->seeds > 1) {
-    attn_cli_print_message(stdout, "Means of %lld seeds with 95 %% intervals (Student's t).",
-                           (long long)run->seeds);
-    putchar('\n');
+    attn_cli_print_line("Means of %lld seeds with 95 %% intervals (Student's t).",
+                        (long long)run->seeds);
   }
   for (int n = 0; n < run->tables; n++) print_table(&run->table[n]);
 }

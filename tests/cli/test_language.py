@@ -71,7 +71,7 @@ def calls(names):
 
 # Functions that take a format, and its argument.
 FORMATS = {"attn_fail": 3, "attn_fail_at": 4, "attn_fail_offset": 3, "attn_cli_print_error": 1, "attn_cli_print_usage_error": 1,
-           "attn_cli_print_message": 1, "attn_cli_fail": 2, "attn_scan_fail": 2, "attn_scan_add_misprint": 2, "attn_python_fail": 2, "PRINT_LINE": 0}
+           "attn_cli_print_message": 1, "attn_cli_fail": 2, "attn_scan_fail": 2, "attn_scan_add_misprint": 2, "attn_python_fail": 2, "attn_cli_print_line": 0}
 # Functions that take a phrase, its argument, and the message that has it.
 PHRASES = [("src/io/npy.c", "broken", 1, "npy header: {}; rewrite the file with numpy.save"), ("src/io/idx.c", "invalid", 1, "x: idx: {}"),
            ("src/io/safetensors.c", "wrong", 2, 'safetensors header: tensor "x": {}; write the file again'),
