@@ -42,25 +42,16 @@ static int is_fence(const char *text, size_t at) {
   return strncmp(text + at, "```", 3) == 0 || strncmp(text + at, "~~~", 3) == 0;
 }
 
-/* Does a fence begin at `at`, and each of its lines with the sign of the first? Sets where it
- * ends. */
-static int is_signed_fence(const char *text, size_t at, size_t *end) {
-  if (!is_fence(text, at)) return 0;
-  int lines, sign = sign_of(text, skip_blanks(text, next_line(text, at)));
-  if (sign == NO_SIGN) return 0;
-  *end = run_end(text, next_line(text, at), sign, &lines);
-  return is_fence(text, *end);
-}
-
 void attn_blank_leaders(struct attn_canonical *text) {
   int lines;
   for (size_t at = 0, end; at < text->bytes; at = end) {
-    int fenced = is_signed_fence(text->text, at, &end);
+    const int fenced = is_fence(text->text, at);
     if (fenced) at = next_line(text->text, at);
     int sign = sign_of(text->text, skip_blanks(text->text, at));
-    end = next_line(text->text, at);
+    end = fenced ? at : next_line(text->text, at);
     if (sign == NO_SIGN) continue;
     end = run_end(text->text, at, sign, &lines);
-    if (lines >= RUN_LINES || fenced) blank_signs(text->text, at, end, strlen(SIGNS[sign]));
+    if (lines >= RUN_LINES || (fenced && is_fence(text->text, end)))
+      blank_signs(text->text, at, end, strlen(SIGNS[sign]));
   }
 }
