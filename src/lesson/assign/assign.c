@@ -445,12 +445,10 @@ static int set_document(struct searched_document *d, const struct attn_priors *p
   d->evidence = attn_pool_take(pool, (size_t)n * sizeof *d->evidence);
   d->most = attn_pool_take(pool, ((size_t)n + 1) * sizeof *d->most);
   if (!d->candidate || !d->grid || !d->evidence || !d->most) return -1;
-  int causal = attn_mentions_causal(d->scan, d->scan->text);
+  struct attn_hints hints = {.text = NULL};
+  attn_document_hints(d->scan, &hints);
   d->by_columns = attn_mentions_columns(d->scan);
   int section = 0;
-  int padding = attn_mentions_padding(d->scan);
-  double temperature = attn_stated_temperature(d->scan, d->scan->text);
-  int position_base = attn_stated_position_base(d->scan);
   for (int i = 0; i < n; i++) {
     struct attn_candidate *c = &d->candidate[i];
     c->block = i;
@@ -458,10 +456,7 @@ static int set_document(struct searched_document *d, const struct attn_priors *p
     c->readings = d->scan->block[i].readings;
     c->priors = &priors[i];
     c->all_priors = priors;
-    c->hints.causal = causal;
-    c->hints.padding = padding;
-    c->hints.temperature = temperature;
-    c->hints.position_base = position_base;
+    c->hints = hints;
     if (attn_read_hints(d->scan, &d->scan->block[i], c)) return -1;
   }
   return 0;

@@ -58,7 +58,7 @@ int attn_mentions_columns(struct attn_scan *scan) {
          !attn_occurs(scan->patterns, BY_ROWS, scan->text);
 }
 
-double attn_stated_temperature(struct attn_scan *scan, const char *text) {
+static double stated_temperature(struct attn_scan *scan, const char *text) {
   struct attn_match m;
   attn_cell cell;
   if (!attn_find(scan->patterns, TEMPERATURE, text, strlen(text), 0, &m)) return 1;
@@ -83,6 +83,13 @@ int attn_stated_position_base(struct attn_scan *scan) {
 int attn_mentions_padding(struct attn_scan *scan) {
   return attn_occurs(scan->patterns, PADDING, scan->text) &&
          !attn_mentions_causal(scan, scan->text);
+}
+
+void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints) {
+  hints->causal = attn_mentions_causal(scan, scan->text);
+  hints->padding = attn_mentions_padding(scan);
+  hints->temperature = stated_temperature(scan, scan->text);
+  hints->position_base = attn_stated_position_base(scan);
 }
 
 static int is_first_byte(char c) { return ((unsigned char)c & 0xc0) != 0x80; }

@@ -44,7 +44,8 @@ int attn_mentions_causal_above(struct attn_scan *scan, int line); /* in the line
 int attn_denies_mask(struct attn_scan *scan, const char *text);
 int attn_mentions_columns(struct attn_scan *scan);      /* softmax is taken down the columns */
 int attn_is_mask_table(const struct attn_candidate *c); /* a table of 1 and 0 called a mask */
-double attn_stated_temperature(struct attn_scan *scan, const char *text); /* 1: none */
+/* What the whole document states. */
+void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints);
 int attn_stated_position_base(struct attn_scan *scan); /* one that is not usual first; 0: none */
 int attn_is_section(struct attn_scan *scan, const struct attn_block *block);
 int attn_mentions_padding(struct attn_scan *scan); /* and no causal mask */

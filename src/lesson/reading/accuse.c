@@ -262,10 +262,7 @@ const struct attn_relation *attn_right_relation(struct attn_scan *scan, struct a
   double share = -1;
   if (is_own_mask(scan, p->relation)) return with_meant_mask(scan, p->relation);
   if (attn_read_hints(scan, &scan->block[p->block], &c)) return NULL;
-  c.hints.causal = attn_mentions_causal(scan, scan->text);
-  c.hints.padding = attn_mentions_padding(scan);
-  c.hints.temperature = attn_stated_temperature(scan, scan->text);
-  c.hints.position_base = attn_stated_position_base(scan);
+  attn_document_hints(scan, &c.hints);
   c.hints.transposed_weights = reading->transposed_weights;
   int count = attn_relations_list(r, s, p->head, p->role, p->node->grid, &c.hints, &list);
   for (int n = 0; n < count; n++) {
