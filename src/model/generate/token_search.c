@@ -151,7 +151,7 @@ struct token_search {
 
 struct search_batch {
   struct token_search *search;
-  struct attn_token_batch_slice source;
+  struct attn_token_batch_slice source; /* of the encoder */
   struct attn_beam_state *states;
   int64_t first, count;
   int64_t *slots; /* of a step's rows */
@@ -209,6 +209,17 @@ static attn_status open_states(struct search_batch *b, attn_error *err) {
   return ATTN_OK;
 }
 
+/* A decoder's source is its prompt. */
+static attn_status encode_sources(struct search_batch *b, attn_error *err) {
+  const struct token_search *s = b->search;
+  b->tape.host.threads = 1;
+  if (!has_encoder(b)) return ATTN_OK;
+  attn_status status = attn_token_batch_slice_new(&b->source, s->source, b->first, b->count, err);
+  return status ? status
+                : attn_transformer_encode_alone(s->network, s->config.pack, &b->tape,
+                                                &b->source.text, &b->memory, err);
+}
+
 static attn_status open_batch(struct search_batch *b, attn_error *err) {
   const struct token_search *s = b->search;
   int64_t rows = b->count * s->config.num_beams, longest = 1, prompts = 0;
@@ -216,12 +227,8 @@ static attn_status open_batch(struct search_batch *b, attn_error *err) {
   b->slots = calloc((size_t)rows, sizeof *b->slots);
   b->tokens = calloc((size_t)rows, sizeof *b->tokens);
   if (!b->states || !b->slots || !b->tokens) return out_of_memory(err);
-  attn_status status = attn_token_batch_slice_new(&b->source, s->source, b->first, b->count, err);
-  if (!status) status = open_states(b, err);
-  b->tape.host.threads = 1;
-  if (!status && has_encoder(b))
-    status = attn_transformer_encode_alone(s->network, s->config.pack, &b->tape, &b->source.text,
-                                           &b->memory, err);
+  attn_status status = open_states(b, err);
+  if (!status) status = encode_sources(b, err);
   if (status) return status;
   for (int64_t n = 0; n < b->count; n++) {
     const int64_t length = prompt_length(b, n), all = length + b->states[n].max_new_tokens - 1;
