@@ -80,7 +80,7 @@ static struct attn_left lines_left(const attn_lesson *lesson, int *line, int mos
   return left;
 }
 
-enum { GATHERED_BYTES = 1 << 17 }; /* of a document at most: it is read up to five times */
+enum { GATHERED_BYTES = 1 << 17 }; /* of a document at most: it is read up to seven times */
 
 static int is_read(const attn_lesson *lesson) {
   return lesson->incomplete || (lesson->unreads == 0 && has_results(lesson));
