@@ -118,12 +118,13 @@ typedef struct attn_step {
   int32_t uncertain;   /* 1: its role is a guess: its values are never judged wrong */
   char *symbol;   /* its name in the document: "W^Q", "Scaled E", "scaled_weights"; never NULL */
   attn_matrix exact; /* the exact values: those of a GIVEN, else computed from them in double */
-  int32_t base;   /* POSITIONS: the frequencies are powers of 1 / base; 0: 10000 */
+  int32_t base;   /* POSITIONS: the frequencies are powers of 1 / base; 0: ATTN_POSITION_BASE */
   int32_t gradient_of; /* of attn_lesson_gradients: 1 + the index of the step whose gradient, or part of
                           whose gradient, it is; ATTN_GRADIENT_PART on the way to one; 0 else */
 } attn_step;
 
 #define ATTN_GRADIENT_PART (-1)
+#define ATTN_POSITION_BASE 10000 /* of sines and cosines [Vaswani17] */
 
 typedef enum attn_orientation {
   ATTN_QUERIES_IN_ROWS = 0,    /* scores[i][j]: query i, key j; softmax along rows */

@@ -310,7 +310,7 @@ attn_status attn_eval_columns(const attn_step *step, const attn_matrix *const *o
 attn_status attn_eval_positions(const attn_step *step, const attn_matrix *const *operand,
                                 struct attn_pool *pool, attn_matrix *out, attn_error *err) {
   int32_t rows = step->exact.rows, cols = step->exact.cols;
-  double base = step->base ? step->base : 10000;
+  double base = step->base ? step->base : ATTN_POSITION_BASE;
   (void)operand;
   attn_status status = make(pool, rows, cols, out, err);
   if (status) return status;

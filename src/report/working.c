@@ -305,7 +305,7 @@ void attn_write_append(const struct attn_worked_cell *w) {
   put_address(w, n, w->row, col);
 }
 
-int32_t attn_position_base(const attn_step *s) { return s->base ? s->base : 10000; }
+int32_t attn_position_base(const attn_step *s) { return s->base ? s->base : ATTN_POSITION_BASE; }
 
 double attn_position_frequency(const attn_step *s, int32_t pair) {
   return pow(attn_position_base(s), -2 * (s->scalar + pair) / s->exact.cols);

@@ -74,7 +74,7 @@ struct attn_node {
   const struct attn_node *shadow_of; /* of such a node: the one that is on the page; or NULL */
 };
 
-enum { ATTN_HEADS_MAX = 16, ATTN_USES_MAX = 5, ATTN_POSITION_BASE = 10000 };
+enum { ATTN_HEADS_MAX = 16, ATTN_USES_MAX = 5 };
 
 /* One operation of a relation. */
 struct attn_use {

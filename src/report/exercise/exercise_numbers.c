@@ -200,7 +200,7 @@ static void draw_head(const struct attn_exercise *s, const struct level *l,
 static void place(struct attn_exercise *s) {
   for (int32_t n = 0; n < s->keys.count * s->model; n++) {
     int32_t t = n / s->model, j = n % s->model;
-    double angle = t / pow(10000, (double)(j / 2 * 2) / s->model);
+    double angle = t / pow(ATTN_POSITION_BASE, (double)(j / 2 * 2) / s->model);
     s->positions[n] = j % 2 ? cos(angle) : sin(angle);
     s->placed[n] = s->x[n] + s->positions[n];
   }
