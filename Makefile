@@ -32,7 +32,7 @@ setup-packages:
 	@tools/setup.sh test
 
 setup-test: setup-packages ## installs the packages of the tests as well, and a Python environment in build/venv
-	@tools/setup.sh browser || echo "setup: no chromium: pages are not tested in a browser" >&2
+	@tools/setup.sh browser || echo "setup: no chromium-headless-shell: pages are not tested in a browser" >&2
 	@tools/setup.sh axe || echo "setup: no axe-core: the accessibility of pages is not tested" >&2
 	@tools/setup.sh web || echo "setup: no toolchain for WebAssembly: the checker's page is neither built nor tested" >&2
 	@test -e $(VENV)/.ready -a $(VENV)/.ready -nt tests/requirements.txt -a $(VENV)/.ready -nt tests/requirements-models.txt || \

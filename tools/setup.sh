@@ -23,7 +23,7 @@ fi
 packages="gcc libc6-dev make cmake pkg-config libjansson-dev libutf8proc-dev libpng-dev zlib1g-dev libpcre2-dev"
 [ "$what" = test ] && packages="$packages clang libclang-rt-14-dev libcmocka-dev libmpfr-dev
   ninja-build binutils python3 python3-venv man-db gettext"
-[ "$what" = browser ] && packages="chromium" # of the tests of pages
+[ "$what" = browser ] && packages="chromium-headless-shell" # of the tests of pages: half the CPU time of chromium
 [ "$what" = web ] && packages="clang lld wasi-libc libclang-rt-14-dev-wasm32 cmake make python3" # 8 MB with clang and cmake there
 
 missing=

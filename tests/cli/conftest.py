@@ -87,7 +87,8 @@ def preload(tmp_path):
 @pytest.fixture(scope="session")
 def browser():
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
-    path = shutil.which("chromium") or pytest.skip("chromium is not installed: apt-get install chromium")
+    path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    path or pytest.skip("chromium is not installed: apt-get install chromium-headless-shell")
     with api.sync_playwright() as p:
         yield p.chromium.launch(executable_path=path, args=["--no-sandbox"])
 
