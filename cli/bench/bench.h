@@ -155,6 +155,10 @@ struct bench_problem {
   double operations, bytes; /* of a call: computed, and the least traffic */
 };
 
+/* Whether calls of so many threads are timed by CPU time: those of one, unless CPU time is limited
+ * (ulimit -t), where Linux counts it in milliseconds. */
+int attn_cli_bench_counts_cpu(int32_t threads);
+
 /* Makes tensors of random values. attn_cli_bench_close frees them, also after a failure. */
 attn_status attn_cli_bench_open(const struct bench_case *c, const struct bench_library *library,
                                 struct bench_problem *p, attn_error *err);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "bench.h"
 
@@ -314,10 +315,15 @@ static attn_status make_path(struct bench_problem *p, attn_error *err) {
   }
 }
 
+int attn_cli_bench_counts_cpu(int32_t threads) {
+  struct rlimit limit;
+  return threads == 1 && !getrlimit(RLIMIT_CPU, &limit) && limit.rlim_cur == RLIM_INFINITY;
+}
+
 attn_status attn_cli_bench_open(const struct bench_case *c, const struct bench_library *library,
                                 struct bench_problem *p, attn_error *err) {
   *p = (struct bench_problem){.c = c, .library = library, .desc = ATTN_SDPA_INIT};
-  p->by_clock = c->threads != 1;
+  p->by_clock = !attn_cli_bench_counts_cpu(c->threads);
   if (c->model) {
     attn_cli_bench_training_count(p);
     return attn_cli_bench_training_open(p, err);

@@ -18,9 +18,12 @@ static int width_of(const struct bench_run *run, int n) {
 
 void attn_cli_bench_print_header(const struct bench_run *run) {
   const char *isa = attn_isa_name(run->machine.isa), *version = attn_version_string();
-  if (run->threads == 1)
+  if (attn_cli_bench_counts_cpu(run->threads))
     attn_cli_print_message(stdout, "%s, %s, 1 thread (CPU time); libattn %s", run->machine.cpu, isa,
                            version);
+  else if (run->threads == 1)
+    attn_cli_print_message(stdout, "%s, %s, 1 thread (by the clock); libattn %s", run->machine.cpu,
+                           isa, version);
   else
     attn_cli_print_message(stdout, "%s, %s, %d threads; libattn %s", run->machine.cpu, isa,
                            (int)run->threads, version);

@@ -53,6 +53,13 @@ def test_goals_are_those_of_the_listed_shapes_and_a_shortfall_is_marked():
     assert all(case["goal"] is None for case in bench("--peers", "none", "--work", "forward", "--shapes", "1x2x64x32")["cases"])
 
 
+def test_a_limit_of_cpu_time_hides_no_rate():
+    """Under a limit Linux counts a process's CPU time in steps of 4 ms, longer than a sample."""
+    command = f'ulimit -t 60; exec "{ATTN}" bench {" ".join(QUICK)} --peers none --work short,generate --json'
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert all(case["rates"] for case in json.loads(done.stdout)["cases"])
+
+
 def test_shapes_and_types_select():
     cases = bench("--peers", "none", "--work", "forward,backward", "--dtype", "bf16", "--shapes", "1x2x64x32,2x4/2x16x48x8")["cases"]
     assert {case["dtype"] for case in cases} == {"bf16"}
