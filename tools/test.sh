@@ -88,7 +88,7 @@ case ${1:-all} in
     part "tests of the C code (AddressSanitizer, UndefinedBehaviorSanitizer)" suite debug -L c
     part "tests (ThreadSanitizer)" suite tsan -L threads
     part "fuzzers" fuzzers
-    part "mutations (a sample)" "$ATTN_PYTHON" tools/mutate.py --sample 40 --passed
+    part "mutations (a sample)" "$ATTN_PYTHON" tools/mutate.py --sample 20 --passed
     ;;
   long)
     exec tools/long.sh "${@:2}"
