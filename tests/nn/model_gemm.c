@@ -3,6 +3,7 @@
 #define FUSED 1
 #include "vec_generic.h"
 #define ROWS 12
+#define STREAMS 0
 #define GEMM model_gemm_avx512
 #define GEMM_NAME "avx512 (software model)"
 #define GEMM_ISA ATTN_ISA_AVX512

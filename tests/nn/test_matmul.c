@@ -150,8 +150,13 @@ static void check_tile(const struct attn_gemm_kernel *g, int rows, int64_t colum
   float a[ATTN_GEMM_MAX_ROWS * PITCH], panel[DEPTH * ATTN_GEMM_MAX_COLUMNS] = {0},
                                                      c[ATTN_GEMM_MAX_ROWS * ATTN_GEMM_MAX_COLUMNS],
                                                      was[sizeof c / sizeof *c];
-  const struct attn_gemm_rows from = {(const char *)a, PITCH * sizeof *a, sizeof *a, run,
-                                      GAP * sizeof *a};
+  const struct attn_gemm_rows from = {.a = (const char *)a,
+                                      .row = PITCH * sizeof *a,
+                                      .step = sizeof *a,
+                                      .run = run,
+                                      .jump = GAP * sizeof *a,
+                                      .ahead = columns & 1 ? (const char *)c : NULL,
+                                      .ahead_step = 12};
   int exact = strcmp(g->name, "scalar") != 0;
   for (size_t n = 0; n < sizeof a / sizeof *a; n++) a[n] = uniform();
   for (int k = 0; k < DEPTH; k++)
@@ -199,8 +204,9 @@ static void a_tile_of_bf16_is_within_the_error_bound(void **state) {
       pairs[e] = attn_to_bf16(uniform()), expanded[e] = attn_from_bf16(pairs[e]);
     for (int e = 0; e < DEPTH * g->columns; e++) panel[e] = attn_to_bf16(uniform());
     const struct attn_gemm_rows from =
-        g->has_bf16 ? (struct attn_gemm_rows){(const char *)pairs, DEPTH * 2, 4, 0, 0}
-                    : (struct attn_gemm_rows){(const char *)expanded, DEPTH * 4, 4, 0, 0};
+        g->has_bf16
+            ? (struct attn_gemm_rows){.a = (const char *)pairs, .row = DEPTH * 2, .step = 4}
+            : (struct attn_gemm_rows){.a = (const char *)expanded, .row = DEPTH * 4, .step = 4};
     g->bf16_tile(g->rows, DEPTH, &from, panel, c, g->columns, g->columns, 0);
     for (int r = 0; r < g->rows; r++)
       for (int j = 0; j < g->columns; j++) {

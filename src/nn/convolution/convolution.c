@@ -62,8 +62,10 @@ static void run_phase(const struct filter_run *f, const struct filter_phase *p, 
                       float *to) {
   const int64_t channels = f->source.channels, width = f->source.width + 2,
                 run = p->taps_x * channels, depth = p->taps_y * run, word = sizeof *to;
-  struct attn_gemm_rows a = {NULL, p->from_step * channels * word, word, run,
-                             (width * channels - run) * word};
+  struct attn_gemm_rows a = {.row = p->from_step * channels * word,
+                             .step = word,
+                             .run = run,
+                             .jump = (width * channels - run) * word};
   for (int64_t r = 0; r < p->rows; r++) {
     int64_t from = (p->from_y + r * p->from_step) * width + p->from_x;
     float *c = to + ((p->y + r * p->step) * f->result.width + p->x) * f->result.channels;
@@ -188,8 +190,10 @@ static void add_positions(const struct weight_run *p, int64_t from, int64_t to, 
   const int64_t channels = p->x.channels, width = p->x.width + 2, run = p->y.width,
                 stride = p->c->stride, word = sizeof *x;
   const int64_t each_tap = TAPS * channels, out = p->y.channels;
-  struct attn_gemm_rows a = {NULL, word, stride * channels * word, run,
-                             stride * (width - run) * channels * word};
+  struct attn_gemm_rows a = {.row = word,
+                             .step = stride * channels * word,
+                             .run = run,
+                             .jump = stride * (width - run) * channels * word};
   for (int64_t end; from < to; from = end) {
     const int64_t tap = from / each_tap;
     end = min((tap + 1) * each_tap, to);

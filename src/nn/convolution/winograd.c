@@ -228,7 +228,8 @@ static void run_strip(void *argument, int64_t index, int32_t worker) {
   float *v = p->memory + worker * p->each, *m = v + ELEMENTS * v_step;
   load_inputs(p, first, count, 0, p->in, v);
   for (int64_t k = 0; k < ELEMENTS; k++) {
-    const struct attn_gemm_rows a = {(const char *)(v + k * v_step), p->in * word, word, 0, 0};
+    const struct attn_gemm_rows a = {
+        .a = (const char *)(v + k * v_step), .row = p->in * word, .step = word};
     attn_panels_multiply(p->kernel, a, count, p->in, p->panels + k * u, m + k * m_step, p->out,
                          p->out, 0);
   }
@@ -297,7 +298,8 @@ static void run_channels(void *argument, int64_t index, int32_t worker) {
                   all = element_step(count, attn_panels_columns(p->kernel, p->out));
     load_inputs(p, first, count, from, channels, v), load_gradients(p, first, count, panels);
     for (int64_t k = 0; k < ELEMENTS; k++) {
-      const struct attn_gemm_rows a = {(const char *)(v + k * v_step), word, channels * word, 0, 0};
+      const struct attn_gemm_rows a = {
+          .a = (const char *)(v + k * v_step), .row = word, .step = channels * word};
       attn_panels_multiply(p->kernel, a, channels, count, panels + k * all,
                            p->du + (k * p->in + from) * p->out, p->out, p->out, 1);
     }

@@ -14,11 +14,14 @@ enum { ATTN_GEMM_DEPTH = 256, ATTN_GEMM_MAX_ROWS = 12, ATTN_GEMM_MAX_COLUMNS = 3
 
 /* Rows of A as a micro-kernel reads them: element (r, k) is at a + r * row + k * step bytes, and
  * `jump` bytes more for each `run` elements before it, where run is not 0: the rows of an image. An
- * element is a float32 or, for bf16 instructions, a pair of bf16 (k, k + 1). */
+ * element is a float32 or, for bf16 instructions, a pair of bf16 (k, k + 1). A kernel that streams
+ * prefetches from `ahead` at each step, ahead_step bytes further. */
 struct attn_gemm_rows {
   const char *a;
   int64_t row, step;
   int64_t run, jump; /* run: 0, or divides the depth */
+  const char *ahead; /* NULL: nothing */
+  int64_t ahead_step;
 };
 
 /* c (rows, columns) = or, with add, += A (rows, depth) times panel (depth, kernel's columns).
@@ -33,10 +36,12 @@ struct attn_gemm_kernel {
   int32_t isa;
   int has_bf16;      /* has bf16 instructions; else A of a bf16 product is converted to float32 */
   int rows, columns; /* of a tile */
+  int streams;       /* packed weights are read in order: a panel stays in L1 for many rows, which
+                        prefetch */
   attn_gemm_tile *float_tile, *bf16_tile;
-  /* Transposes 32-bit words: to (count, columns) = from (columns, count), whose rows are `step`
-   * words apart; from may be unaligned. */
-  void (*transpose)(uint32_t *to, const void *from, int64_t step, int64_t count);
+  /* Transposes 32-bit words: to (count, columns) = from (columns, count), whose rows are to_step
+   * and `step` words apart; from may be unaligned. */
+  void (*transpose)(uint32_t *to, int64_t to_step, const void *from, int64_t step, int64_t count);
 };
 
 extern const struct attn_gemm_kernel attn_gemm_scalar;

@@ -11,9 +11,15 @@
 #include "gemm.h"
 #include "threads.h"
 
-/* Columns of a packed block of B: with ATTN_GEMM_DEPTH, 256 KiB, which stay in L2. Products with
- * fewer multiplications than PARALLEL_MIN run on one thread. */
-enum { BLOCK_COLUMNS = 256, PARALLEL_MIN = 1 << 18 };
+/* Columns of a packed block of B: with ATTN_GEMM_DEPTH, 256 KiB, which stay in L2. Rows of a block
+ * of A: 48 KiB. Products with fewer multiplications than PARALLEL_MIN run on one thread. */
+enum {
+  BLOCK_COLUMNS = 256,
+  BLOCK_ROWS = 48,
+  MIN_TILE_ROWS = 4,
+  WORK_WORDS = BLOCK_ROWS * ATTN_GEMM_DEPTH,
+  PARALLEL_MIN = 1 << 18
+};
 
 static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -80,7 +86,7 @@ static void pack_transposed(const struct attn_gemm_kernel *g, uint32_t *to,
   for (; at.column < end; at.column += g->columns, to += words * g->columns) {
     at.columns = min(end - at.column, g->columns);
     if (whole && at.columns == g->columns)
-      g->transpose(to, element_at(b, at.inner, at.column), b->step / each, words);
+      g->transpose(to, g->columns, element_at(b, at.inner, at.column), b->step / each, words);
     else
       pack_partial(g->columns, to, b, at);
   }
@@ -94,48 +100,100 @@ static void pack_panels(const struct attn_gemm_kernel *g, uint32_t *to,
     pack_rows(g->columns, to, b, at);
 }
 
-/* ---- Rows of A: read in place, or packed: word k of row r is work[k * rows + r] ---- */
+/* ---- Rows of A: read in place, or packed ---- */
 
-/* A is transposed. */
-static void pack_float_rows(uint32_t *work, const struct attn_gemm_operand *a, int64_t row,
-                            int64_t rows, struct block_range at) {
-  for (int64_t k = 0; k < at.depth; k++)
-    memcpy(work + k * rows, element_at(a, row, at.inner + k), (size_t)rows * sizeof *work);
+/* A is transposed: word k of row r is to[r * ATTN_GEMM_DEPTH + k]. */
+static void pack_float_rows(const struct attn_gemm_kernel *g, uint32_t *to,
+                            const struct attn_gemm_operand *a, int64_t row, int64_t rows,
+                            struct block_range at) {
+  int64_t k = 0;
+  for (; k + g->columns <= at.depth; k += g->columns)
+    g->transpose(to + k, ATTN_GEMM_DEPTH, element_at(a, row, at.inner + k), a->step, rows);
+  for (; k < at.depth; k++)
+    for (int64_t r = 0; r < rows; r++)
+      to[r * ATTN_GEMM_DEPTH + k] = *(const uint32_t *)element_at(a, row + r, at.inner + k);
 }
 
-/* Pairs of bf16; or float32 for kernels without bf16, an odd depth padded with 0. */
-static void pack_bf16_rows(const struct attn_gemm_kernel *g, uint32_t *work,
+/* Word k of row r is to[k * rows + r]: pairs of bf16; or float32 for kernels without bf16, an odd
+ * depth padded with 0. */
+static void pack_bf16_rows(const struct attn_gemm_kernel *g, uint32_t *to,
                            const struct attn_gemm_operand *a, int64_t row, int64_t rows,
                            struct block_range at) {
   const int64_t across = a->transposed ? 1 : a->step;
-  for (int64_t k = 0; k < at.depth; k += 2, work += g->has_bf16 ? rows : 2 * rows) {
+  for (int64_t k = 0; k < at.depth; k += 2, to += g->has_bf16 ? rows : 2 * rows) {
     const uint16_t *low = element_at(a, row, at.inner + k), *high = low;
     const uint32_t kept = k + 1 < at.depth ? 0xFFFF : 0;
     if (kept) high = element_at(a, row, at.inner + k + 1);
     for (int64_t r = 0; r < rows; r++)
       if (g->has_bf16)
-        work[r] = pair(low[r * across], high[r * across] & kept);
+        to[r] = pair(low[r * across], high[r * across] & kept);
       else
-        work[r] = pair(0, low[r * across]), work[rows + r] = pair(0, high[r * across] & kept);
+        to[r] = pair(0, low[r * across]), to[rows + r] = pair(0, high[r * across] & kept);
   }
 }
 
-static struct attn_gemm_rows rows_of(const struct attn_gemm_kernel *g, uint32_t *work,
-                                     const struct attn_gemm_operand *a, int64_t row, int64_t rows,
-                                     struct block_range at) {
-  const int64_t word = sizeof *work;
-  if (!a->transposed && a->type == ATTN_F32)
-    return (struct attn_gemm_rows){element_at(a, row, at.inner), a->step * word, word, 0, 0};
-  if (!a->transposed && g->has_bf16 && at.depth % 2 == 0)
-    return (struct attn_gemm_rows){element_at(a, row, at.inner), a->step * word / 2, word, 0, 0};
-  if (a->type == ATTN_F32)
-    pack_float_rows(work, a, row, rows, at);
-  else
-    pack_bf16_rows(g, work, a, row, rows, at);
-  return (struct attn_gemm_rows){(const char *)work, word, rows * word, 0, 0};
+static int is_in_place(const struct attn_gemm_kernel *g, const struct attn_gemm_operand *a,
+                       int64_t depth) {
+  return !a->transposed && (a->type == ATTN_F32 || (g->has_bf16 && depth % 2 == 0));
+}
+
+/* A block's rows of C in tiles of nearly equal height: 13 rows are 7 and 6, not 12 and 1. */
+struct row_block {
+  int64_t count, first[BLOCK_ROWS / MIN_TILE_ROWS + 1];
+  struct attn_gemm_rows from[BLOCK_ROWS / MIN_TILE_ROWS];
+};
+
+static void cut_rows(struct row_block *block, const struct attn_gemm_kernel *g, int64_t row,
+                     int64_t end, int64_t most) {
+  int64_t left = (end - row + g->rows - 1) / g->rows;
+  block->first[block->count = 0] = row;
+  for (; left > 0 && block->count < most; left--)
+    block->first[++block->count] = row += (end - row + left - 1) / left;
+}
+
+/* Rows of A from `from` on, the next `row` bytes after the one before. */
+static void set_rows(struct row_block *block, const void *from, int64_t row, int64_t step) {
+  const char *at = from;
+  for (int64_t n = 0; n < block->count; n++)
+    block->from[n] = (struct attn_gemm_rows){
+        .a = at + (block->first[n] - block->first[0]) * row, .row = row, .step = step};
+}
+
+static void pack_bf16_tiles(const struct attn_gemm_kernel *g, uint32_t *work,
+                            const struct attn_gemm_operand *a, struct row_block *block,
+                            struct block_range at) {
+  for (int64_t n = 0; n < block->count; n++) {
+    const int64_t rows = block->first[n + 1] - block->first[n], word = sizeof *work;
+    pack_bf16_rows(g, work, a, block->first[n], rows, at);
+    block->from[n] =
+        (struct attn_gemm_rows){.a = (const char *)work, .row = word, .step = rows * word};
+    work += rows * ATTN_GEMM_DEPTH;
+  }
+}
+
+/* work: for the block's rows, of ATTN_GEMM_DEPTH words each. */
+static void load_rows(const struct attn_gemm_kernel *g, uint32_t *work,
+                      const struct attn_gemm_operand *a, struct row_block *block,
+                      struct block_range at) {
+  const int64_t row = block->first[0], word = sizeof *work;
+  if (is_in_place(g, a, at.depth)) {
+    set_rows(block, element_at(a, row, at.inner), a->step * (a->type == ATTN_BF16 ? 2 : 4), word);
+  } else if (a->type == ATTN_F32) {
+    pack_float_rows(g, work, a, row, block->first[block->count] - row, at);
+    set_rows(block, work, ATTN_GEMM_DEPTH * word, word);
+  } else {
+    pack_bf16_tiles(g, work, a, block, at);
+  }
 }
 
 /* ---- Some columns of C, plus the products of one block of the inner dimension ---- */
+
+/* Some columns of B, the panels `words` apart. ahead: prefetch the panel in memory after them. */
+struct packed_panels {
+  const uint32_t *at;
+  int64_t words;
+  int ahead;
+};
 
 struct output_tiles {
   float *c;
@@ -143,21 +201,40 @@ struct output_tiles {
   int add;
 };
 
-/* The tiles are of nearly equal height: 13 rows are 7 and 6, not 12 and 1. */
+/* The n-th tile prefetches its part of the panel after b's. */
+static void set_ahead(const struct attn_gemm_kernel *g, struct row_block *block, int64_t n,
+                      struct packed_panels b, int64_t depth) {
+  const int64_t line = g->columns * (int64_t)sizeof *b.at;
+  struct attn_gemm_rows *from = &block->from[n];
+  from->ahead_step = (line + block->count - 1) / block->count;
+  from->ahead = (const char *)b.at + depth * line + n * depth * from->ahead_step;
+}
+
+static void multiply_tiles(const struct attn_gemm_kernel *g, attn_gemm_tile *tile,
+                           struct row_block *block, struct packed_panels b, struct block_range at,
+                           struct output_tiles to) {
+  for (int64_t n = 0; n < block->count; n++) {
+    const int rows = (int)(block->first[n + 1] - block->first[n]);
+    const uint32_t *panel = b.at;
+    float *c = to.c + block->first[n] * to.step + at.column;
+    if (b.ahead) set_ahead(g, block, n, b, at.depth);
+    for (int64_t j = 0; j < at.columns; j += g->columns, panel += b.words)
+      tile(rows, at.depth, &block->from[n], panel, c + j, to.step, min(at.columns - j, g->columns),
+           to.add || at.inner);
+  }
+}
+
+/* work: for `most` tiles. */
 static void multiply_block(const struct attn_gemm_kernel *g, const struct attn_gemm_operand *a,
-                           int64_t row, int64_t rows, const uint32_t *panels, int64_t panel_words,
-                           struct block_range at, struct output_tiles to) {
-  uint32_t work[ATTN_GEMM_DEPTH * ATTN_GEMM_MAX_ROWS];
+                           int64_t row, int64_t rows, uint32_t *work, int64_t most,
+                           struct packed_panels b, struct block_range at, struct output_tiles to) {
   attn_gemm_tile *tile = a->type == ATTN_BF16 ? g->bf16_tile : g->float_tile;
-  int64_t end = row + rows;
-  for (int64_t left = (rows + g->rows - 1) / g->rows; left > 0; left--) {
-    int64_t count = (end - row + left - 1) / left;
-    struct attn_gemm_rows from = rows_of(g, work, a, row, count, at);
-    float *c = to.c + row * to.step + at.column;
-    for (int64_t j = 0; j < at.columns; j += g->columns)
-      tile((int)count, at.depth, &from, panels + j / g->columns * panel_words, c + j, to.step,
-           min(at.columns - j, g->columns), to.add || at.inner);
-    row += count;
+  const int64_t end = row + rows;
+  struct row_block block;
+  for (; row < end; row = block.first[block.count]) {
+    cut_rows(&block, g, row, end, most);
+    load_rows(g, work, a, &block, at);
+    multiply_tiles(g, tile, &block, b, at, to);
   }
 }
 
@@ -173,24 +250,28 @@ struct matmul_args {
   _Atomic int failed;
 };
 
+/* memory: panels of B, then rows of A. */
 static void multiply(const struct matmul_args *p, int64_t row, int64_t rows, int64_t column,
-                     int64_t columns, uint32_t *panels) {
+                     int64_t columns, uint32_t *memory) {
+  const struct attn_gemm_kernel *g = p->kernel;
+  uint32_t *panels = memory + WORK_WORDS;
   struct block_range at = {0};
   for (; at.inner < p->inner; at.inner += ATTN_GEMM_DEPTH)
     for (int64_t j = 0; j < columns; j += BLOCK_COLUMNS) {
       at.depth = min(p->inner - at.inner, ATTN_GEMM_DEPTH);
       at.column = column + j, at.columns = min(columns - j, BLOCK_COLUMNS);
-      pack_panels(p->kernel, panels, &p->b, at);
-      multiply_block(p->kernel, &p->a, row, rows, panels,
-                     words_of(p->b.type, at.depth) * p->kernel->columns, at, p->to);
+      const struct packed_panels b = {panels, words_of(p->b.type, at.depth) * g->columns, 0};
+      pack_panels(g, panels, &p->b, at);
+      multiply_block(g, &p->a, row, rows, memory, BLOCK_ROWS / g->rows, b, at, p->to);
     }
 }
 
-/* Of the largest block of a product with `columns` columns. */
-static size_t panel_bytes(const struct matmul_args *p, int64_t columns) {
+/* For a product with `columns` columns: rows of A, and the largest block of B. */
+static size_t memory_bytes(const struct matmul_args *p, int64_t columns) {
   int64_t width = p->kernel->columns;
   int64_t panels = (min(columns, BLOCK_COLUMNS) + width - 1) / width;
-  return (size_t)(words_of(p->b.type, min(p->inner, ATTN_GEMM_DEPTH)) * panels * width) *
+  return (size_t)(WORK_WORDS +
+                  words_of(p->b.type, min(p->inner, ATTN_GEMM_DEPTH)) * panels * width) *
          sizeof(uint32_t);
 }
 
@@ -198,16 +279,16 @@ static void run_part(void *argument, int64_t index, int32_t worker) {
   struct matmul_args *p = argument;
   int64_t from = index * p->part, all = p->by_rows ? p->rows : p->columns;
   int64_t count = min(all - from, p->part);
-  size_t bytes = panel_bytes(p, p->by_rows ? p->columns : count);
-  uint32_t *panels = attn_memory_allocate(NULL, ATTN_ALIGNMENT, bytes);
+  size_t bytes = memory_bytes(p, p->by_rows ? p->columns : count);
+  uint32_t *memory = attn_memory_allocate(NULL, ATTN_ALIGNMENT, bytes);
   (void)worker;
-  if (!panels)
+  if (!memory)
     atomic_store(&p->failed, 1);
   else if (p->by_rows)
-    multiply(p, from, count, 0, p->columns, panels);
+    multiply(p, from, count, 0, p->columns, memory);
   else
-    multiply(p, 0, p->rows, from, count, panels);
-  attn_memory_release(NULL, panels);
+    multiply(p, 0, p->rows, from, count, memory);
+  attn_memory_release(NULL, memory);
 }
 
 /* inner = 0. */
@@ -294,16 +375,39 @@ void attn_packed_matrix_free(struct attn_packed_matrix *p) {
   free(p);
 }
 
+/* Sets rows of some columns to the bias. */
+static void start_rows(const struct attn_packed_matrix *p, float *y, int64_t rows,
+                       struct block_range at) {
+  for (int64_t row = 0; row < rows && p->bias; row++)
+    memcpy(y + row * p->out + at.column, p->bias + at.column, (size_t)at.columns * sizeof *y);
+}
+
+/* Some rows and columns. most: tiles for which there is memory. */
+static void multiply_packed(const struct attn_packed_matrix *p, const struct attn_gemm_operand *a,
+                            int64_t row, int64_t rows, struct block_range at,
+                            struct output_tiles to) {
+  const struct attn_gemm_kernel *g = p->kernel;
+  uint32_t work[ATTN_GEMM_DEPTH * ATTN_GEMM_MAX_ROWS];
+  const int64_t words = words_of(p->type, p->in) * g->columns;
+  const uint32_t *panels = p->panels + at.column / g->columns * words;
+  start_rows(p, to.c + row * to.step, rows, at);
+  for (; at.inner < p->in; at.inner += ATTN_GEMM_DEPTH) {
+    at.depth = min(p->in - at.inner, ATTN_GEMM_DEPTH);
+    const struct packed_panels b = {panels + words_of(p->type, at.inner) * g->columns, words,
+                                    at.columns <= g->columns};
+    multiply_block(g, a, row, rows, work, is_in_place(g, a, at.depth) ? BLOCK_ROWS / g->rows : 1, b,
+                   at, to);
+  }
+}
+
+/* Streamed weights are read in order, once for each block of rows. */
 void attn_packed_matmul(const struct attn_packed_matrix *p, float *y, const void *x, int64_t n) {
   const struct attn_gemm_operand a = {x, p->in, 0, p->type};
   const struct output_tiles to = {y, p->out, p->bias != NULL};
-  int64_t width = p->kernel->columns, words = words_of(p->type, p->in) * width;
-  struct block_range at = {.columns = p->out};
-  for (int64_t row = 0; row < n && p->bias; row++)
-    memcpy(y + row * p->out, p->bias, (size_t)p->out * sizeof *y);
-  for (; at.inner < p->in; at.inner += ATTN_GEMM_DEPTH) {
-    at.depth = min(p->in - at.inner, ATTN_GEMM_DEPTH);
-    multiply_block(p->kernel, &a, 0, n, p->panels + words_of(p->type, at.inner) * width, words, at,
-                   to);
-  }
+  const int streams = p->kernel->streams && is_in_place(p->kernel, &a, 0);
+  const int64_t rows = streams ? BLOCK_ROWS : n, columns = streams ? p->kernel->columns : p->out;
+  for (int64_t row = 0; row < n; row += rows)
+    for (int64_t j = 0; j < p->out; j += columns)
+      multiply_packed(p, &a, row, min(n - row, rows),
+                      (struct block_range){0, 0, j, min(p->out - j, columns)}, to);
 }
