@@ -98,6 +98,21 @@ static void cross_entropy_rows(void *argument, int64_t from, int64_t to) {
   }
 }
 
+ATTN_CLONES
+static void summarize(struct attn_logits_summary *to, const float *x, int64_t count, int has_sum) {
+  int is_nan = 0;
+  for (int64_t v = 0; v < count; v++) is_nan |= x[v] != x[v];
+  to->max = is_nan ? NAN : max_of(x, count);
+  to->log_sum_exp = (double)to->max + (has_sum ? log(sum_exp(NULL, x, count, to->max)) : 0);
+}
+
+struct attn_logits_summary attn_logits_summarize(const float *logits, int64_t vocab_size,
+                                                 int has_sum) {
+  struct attn_logits_summary found;
+  summarize(&found, logits, vocab_size, has_sum);
+  return found;
+}
+
 struct attn_loss attn_cross_entropy_forward(const struct attn_host *host, float *logits,
                                             const int32_t *targets, int64_t n, int64_t vocab_size,
                                             double smoothing, float scale, int evaluate,

@@ -178,4 +178,13 @@ struct attn_loss attn_cross_entropy_forward(const struct attn_host *host,
                                             int64_t vocab_size, double smoothing, float scale,
                                             int evaluate, double *scratch /* (N) */);
 
+struct attn_logits_summary {
+  float max;          /* NaN if any logit is */
+  double log_sum_exp; /* the relative error of the sum is at most 2^-22 */
+};
+
+/* has_sum: else log_sum_exp is the maximum, and no exponential is computed. */
+struct attn_logits_summary attn_logits_summarize(const float *logits, int64_t vocab_size,
+                                                 int has_sum);
+
 #endif

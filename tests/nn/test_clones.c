@@ -23,6 +23,7 @@ __typeof__(attn_residual_backward) plain_residual_backward;
 __typeof__(attn_norm_layer_forward) plain_norm_layer_forward;
 __typeof__(attn_norm_layer_backward) plain_norm_layer_backward;
 __typeof__(attn_cross_entropy_forward) plain_cross_entropy_forward;
+__typeof__(attn_logits_summarize) plain_logits_summarize;
 __typeof__(attn_adamw_step) plain_adamw_step;
 __typeof__(attn_lstm_forward) plain_lstm_forward;
 __typeof__(attn_lstm_backward) plain_lstm_backward;
@@ -111,7 +112,7 @@ static void losses(void **state) {
     begin();
     int32_t targets[ROWS];
     double scratch[2][ROWS], smoothing = chance(2) ? 0.1 : 0;
-    int evaluate = chance(3);
+    int evaluate = chance(3), has_sum = chance(2);
     for (int row = 0; row < ROWS; row++)
       targets[row] = chance(5) ? ATTN_IGNORE_INDEX : (int32_t)below(width);
     memcpy(ours[0], x, sizeof x), memcpy(theirs[0], x, sizeof x);
@@ -120,6 +121,9 @@ static void losses(void **state) {
     struct attn_loss b = plain_cross_entropy_forward(&host, theirs[0], targets, n, width, smoothing,
                                                      0.3f, evaluate, scratch[1]);
     assert_true(a.sum == b.sum && a.rows == b.rows && a.correct == b.correct);
+    struct attn_logits_summary c = attn_logits_summarize(x, width, has_sum),
+                               d = plain_logits_summarize(x, width, has_sum);
+    assert_true(c.max == d.max && c.log_sum_exp == d.log_sum_exp);
     end();
   }
 }

@@ -271,6 +271,23 @@ static void correct_counts_targets_with_the_largest_logit(void **state) {
     }
 }
 
+static void a_summary_is_the_maximum_and_the_log_sum_exp(void **state) {
+  (void)state;
+  enum { MANY = 37 };
+  for (int count = 1; count <= MANY; count++) {
+    float x[MANY], max = -INFINITY;
+    double sum = 0;
+    for (int v = 0; v < count; v++) x[v] = 80 * uniform(), max = x[v] > max ? x[v] : max;
+    for (int v = 0; v < count; v++) sum += exp((double)x[v] - (double)max);
+    struct attn_logits_summary is = attn_logits_summarize(x, count, 1);
+    assert_true(is.max == max);
+    assert_near(is.log_sum_exp, (double)max + log(sum), 0x1p-22);
+    assert_true(attn_logits_summarize(x, count, 0).log_sum_exp == (double)max);
+    x[below(count)] = NAN;
+    assert_true(isnan(attn_logits_summarize(x, count, 1).max));
+  }
+}
+
 /* ---- Sinusoidal positions [Vaswani17 3.5] ---- */
 
 static void sinusoidal_positions(void **state) {
@@ -390,6 +407,7 @@ int main(int argc, char **argv) {
                                      TEST(maps_of_heads),
                                      TEST(rotary_positions),
                                      TEST(the_loss_and_its_gradient_are_cross_entropy),
+                                     TEST(a_summary_is_the_maximum_and_the_log_sum_exp),
                                      TEST(correct_counts_targets_with_the_largest_logit),
                                      TEST(sinusoidal_positions),
                                      TEST(a_step_larger_than_measured_fails),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "layers.h"
 #include "philox.h"
 
 /* ---- Memory ---- */
@@ -58,25 +59,23 @@ static int is_suppressed(const struct attn_search_config *config, int64_t token)
   return found;
 }
 
+static int32_t likeliest_token(const struct attn_beam_state *s, const float *x, float max) {
+  int64_t best = -1;
+  for (int64_t v = 0; v < s->vocab_size && (best < 0 || x[best] < max); v++)
+    if ((best < 0 || x[v] > x[best]) && !is_suppressed(s->config, v)) best = v;
+  return (int32_t)best;
+}
+
 static attn_status summarize_logits(const struct attn_beam_state *s, struct logits_row *row,
                                     attn_error *err) {
-  const float *x = row->x;
-  int64_t top = 0, best = -1;
-  int has_nan = 0;
-  double sum = 0;
-  for (int64_t v = 0; v < s->vocab_size; v++) {
-    has_nan |= isnan(x[v]);
-    if (x[v] > x[top]) top = v;
-    if ((best < 0 || x[v] > x[best]) && !is_suppressed(s->config, v)) best = v;
-  }
-  if (has_nan || isinf(x[top]))
+  const struct attn_logits_summary found =
+      attn_logits_summarize(row->x, s->vocab_size, s->needs_log_probs);
+  if (!isfinite(found.max))
     return attn_fail(err, ATTN_ERR_ARGUMENT, "network",
                      "the logits of sequence %lld after %lld tokens are not finite",
                      (long long)s->sequence, (long long)s->num_steps);
-  for (int64_t v = 0; s->needs_log_probs && v < s->vocab_size; v++)
-    sum += (double)expf(x[v] - x[top]);
-  row->likeliest = (int32_t)best;
-  row->lse = (double)x[top] + (s->needs_log_probs ? log(sum) : 0);
+  row->likeliest = likeliest_token(s, row->x, found.max);
+  row->lse = found.log_sum_exp;
   return ATTN_OK;
 }
 
