@@ -1,8 +1,13 @@
 #include "allocator.h"
 
 #include <stdlib.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 #include "error.h"
+
+enum { HUGE_PAGE = 1 << 21 };
 
 attn_status attn_allocator_check(const attn_allocator *a, attn_error *err) {
   if (!a || (a->allocate && a->release)) return ATTN_OK;
@@ -15,6 +20,15 @@ void *attn_memory_allocate(const attn_allocator *a, size_t alignment, size_t byt
   if (least > SIZE_MAX / 2) return NULL; /* rounding up cannot overflow below */
   size_t whole = (least + alignment - 1) / alignment * alignment;
   return a ? a->allocate(a->context, alignment, whole) : aligned_alloc(alignment, whole);
+}
+
+void *attn_memory_allocate_large(size_t alignment, size_t bytes) {
+  if (bytes < HUGE_PAGE) return attn_memory_allocate(NULL, alignment, bytes);
+  void *memory = attn_memory_allocate(NULL, HUGE_PAGE, bytes);
+#ifdef MADV_HUGEPAGE
+  if (memory) (void)madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+  return memory;
 }
 
 void attn_memory_release(const attn_allocator *a, void *memory) {

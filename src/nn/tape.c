@@ -33,7 +33,7 @@ attn_status attn_tape_reserve(struct attn_tape *tape, attn_error *err) {
   if (status) return status;
   size_t gradients = tape->gradients.offsets.peak,
          all = bytes + gradients + tape->bf16_gradient_bytes;
-  char *memory = attn_memory_allocate(NULL, ATTN_ALIGNMENT, all);
+  char *memory = attn_memory_allocate_large(ATTN_ALIGNMENT, all);
   if (!memory) return no_memory(err, all);
   tape->data = (struct attn_arena){memory, bytes, 0, 0}, tape->gradients.memory = memory + bytes;
   tape->bf16_gradient = memory + bytes + gradients;

@@ -115,7 +115,7 @@ attn_status attn_trainer_new(const struct attn_model_config *model,
   t->threads = attn_threads_workers(NULL, config->threads), t->replica_count = count_replicas(t);
   size_t bytes = (size_t)(align_up(count) * (3 + t->replica_count)) * sizeof(float);
   t->replicas = calloc((size_t)t->replica_count, sizeof *t->replicas);
-  t->weights = attn_memory_allocate(NULL, ALIGNMENT, bytes), t->memory_bytes = bytes;
+  t->weights = attn_memory_allocate_large(ALIGNMENT, bytes), t->memory_bytes = bytes;
   if (!t->replicas || !t->weights) status = out_of_memory(err, bytes);
   if (!status) {
     memset(t->weights, 0, bytes);

@@ -7,11 +7,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "allocator.h"
 #include "bf16.h"
 #include "element.h"
 #include "gemm/gemm.h"
@@ -269,12 +272,39 @@ static void packed_products_have_the_same_bits(void **state) {
     }
 }
 
+/* ---- Memory ---- */
+
+/* Whether the mapping that contains `memory` is advised to have huge pages: "hg" in its flags. */
+static int is_advised(FILE *smaps, const void *memory) {
+  char line[1000];
+  unsigned long from, to, at = (unsigned long)memory;
+  for (int inside = 0; fgets(line, sizeof line, smaps);) {
+    if (sscanf(line, "%lx-%lx ", &from, &to) == 2) inside = from <= at && at < to;
+    if (inside && !strncmp(line, "VmFlags:", 8)) return strstr(line, " hg") != NULL;
+  }
+  return 0;
+}
+
+static void large_memory_has_huge_pages(void **state) {
+  (void)state;
+  enum { LARGE = 5 << 20 };
+  char *memory = attn_memory_allocate_large(64, LARGE), *small = attn_memory_allocate_large(64, 1);
+  assert_non_null(memory), assert_non_null(small);
+  memset(memory, 1, LARGE);
+  FILE *smaps = fopen("/proc/self/smaps", "r");
+  if (smaps && !access("/sys/kernel/mm/transparent_hugepage/enabled", R_OK))
+    assert_true(is_advised(smaps, memory + LARGE / 2));
+  if (smaps) fclose(smaps);
+  attn_memory_release(NULL, memory), attn_memory_release(NULL, small);
+}
+
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_within_the_error_bound),
                                      cmocka_unit_test(bits_depend_only_on_the_row_and_the_column),
                                      cmocka_unit_test(a_tile_is_one_chain_of_products),
                                      cmocka_unit_test(a_tile_of_bf16_is_within_the_error_bound),
-                                     cmocka_unit_test(packed_products_have_the_same_bits)};
+                                     cmocka_unit_test(packed_products_have_the_same_bits),
+                                     cmocka_unit_test(large_memory_has_huge_pages)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -320,7 +320,7 @@ attn_status attn_network_allocate(const struct attn_model_config *config,
   attn_status status = attn_network_count(config, &numbers, err);
   if (status) return status;
   size_t bytes = (size_t)numbers * sizeof **weights;
-  *weights = attn_memory_allocate(NULL, ALIGNMENT, bytes);
+  *weights = attn_memory_allocate_large(ALIGNMENT, bytes);
   if (!*weights) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes", bytes);
   return attn_network_new(config, *weights, NULL, network, err);
 }

@@ -348,7 +348,7 @@ static int pack(struct attn_packed_matrix *p, const float *w) {
   int64_t width = p->kernel->columns, words = words_of(p->type, p->in);
   int64_t padded = (p->out + width - 1) / width * width;
   p->panels =
-      attn_memory_allocate(NULL, ATTN_ALIGNMENT, (size_t)(padded * words) * sizeof *p->panels);
+      attn_memory_allocate_large(ATTN_ALIGNMENT, (size_t)(padded * words) * sizeof *p->panels);
   if (!p->panels) return 0;
   if (p->type == ATTN_BF16) return pack_rounded(p, w);
   const struct attn_gemm_operand b = {w, p->in, 1, ATTN_F32};
