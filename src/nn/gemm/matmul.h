@@ -21,7 +21,7 @@ struct attn_gemm_operand {
 };
 
 /* c (rows, columns) = or, with add, += a (rows, inner) b (inner, columns).
- * ATTN_ERR_MEMORY if a thread cannot allocate 256 KiB for packed operands. */
+ * ATTN_ERR_MEMORY if a thread cannot allocate 304 KiB for packed operands. */
 attn_status attn_matmul(const struct attn_host *host, int64_t rows, int64_t columns, int64_t inner,
                         struct attn_gemm_operand a, struct attn_gemm_operand b, float *c,
                         int64_t c_step, int add, attn_error *err);
