@@ -94,6 +94,8 @@ int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width, int has_addit
 struct attn_softmax_sum attn_softmax_finish(double m, double l, double sink) {
   double top = sink > m ? sink : m;
   if (top == -(double)INFINITY) return (struct attn_softmax_sum){.top = top};
+  if (sink == -(double)INFINITY && isfinite(m)) /* the same bits, without powers */
+    return (struct attn_softmax_sum){m, l, 1 / l, 0 / l};
   double own = exp2(m - top), other = exp2(sink - top), sum = l * own + other;
   return (struct attn_softmax_sum){top, sum, own / sum, other / sum};
 }

@@ -4,6 +4,7 @@
 #define COLUMN_TILE 6
 #define VECTOR_TILE 2
 #define STORE_SCORES 1
+#define COPY_ROWS 1
 #define KERNEL attn_kernel_avx2
 #define KERNEL_ISA ATTN_ISA_AVX2
 #define KERNEL_NAME "f32 avx2"

@@ -76,8 +76,12 @@ static void point_block(const struct forward_call *run, struct attn_sdpa_task *t
   int64_t b = kv / p->heads, head = kv % p->heads;
   t->rows = 0;
   attn_task_set_head(p, t, b, head);
-  for (int64_t r = first; r < s->unit_rows && r < first + ATTN_ROW_BLOCK; r++)
-    attn_task_set_row(p, t, t->rows++, b, head * s->group + unit + r / p->rows, r % p->rows);
+  for (int64_t r = first, i = first % p->rows; r < s->unit_rows && r < first + ATTN_ROW_BLOCK;
+       r++, t->rows++, i = i + 1 < p->rows ? i + 1 : 0)
+    if (t->rows && i)
+      attn_task_set_next(p, t, t->rows, b, i);
+    else
+      attn_task_set_row(p, t, t->rows, b, head * s->group + unit + r / p->rows, i);
 }
 
 static struct attn_task_ahead rows_ahead(const attn_tensor *t, int64_t b, int64_t h, int64_t i,

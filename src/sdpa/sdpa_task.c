@@ -36,6 +36,30 @@ void attn_task_set_row(const struct attn_problem *p, struct attn_sdpa_task *t, i
   t->counter[r][2] = (uint32_t)(d->origin_batch + b);
 }
 
+static char *next_row(const char *at, const attn_tensor *t) {
+  return at ? (char *)at + t->strides[2] * (attn_view_at(t, 1) - (char *)t->data) : NULL;
+}
+
+void attn_task_set_next(const struct attn_problem *p, struct attn_sdpa_task *t, int r, int64_t b,
+                        int64_t i) {
+  const attn_sdpa *d = &p->desc;
+  t->q[r] = next_row(t->q[r - 1], &p->q);
+  t->o[r] = next_row(t->o[r - 1], &p->o);
+  t->lse[r] = (float *)(void *)next_row((const char *)t->lse[r - 1], &p->lse);
+  t->weights[r] = next_row(t->weights[r - 1], &p->weights);
+  t->mask[r] = next_row(t->mask[r - 1], &p->mask);
+  t->partial[r] = NULL;
+  t->lo[r] = t->lo[r - 1], t->hi[r] = t->hi[r - 1];
+  if (d->flags & (ATTN_SDPA_CAUSAL | ATTN_SDPA_WINDOW))
+    attn_problem_key_range(p, b, i, &t->lo[r], &t->hi[r]);
+  if (d->alibi) t->position[r] = attn_problem_position(p, b, i);
+  t->slope[r] = t->slope[r - 1];
+  t->additive[r] = t->additive[r - 1];
+  t->sink[r] = t->sink[r - 1];
+  memcpy(t->counter[r], t->counter[r - 1], sizeof t->counter[r]);
+  t->counter[r][0]++;
+}
+
 void attn_task_set_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,
                         int64_t head) {
   memset(t->ahead, 0, sizeof t->ahead);

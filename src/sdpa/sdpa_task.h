@@ -12,6 +12,10 @@ void attn_task_set_head(const struct attn_problem *p, struct attn_sdpa_task *t, 
 void attn_task_set_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r, int64_t b,
                        int64_t h, int64_t i);
 
+/* Sets row r of a task to query i, the one after that of row r - 1 of the same head. */
+void attn_task_set_next(const struct attn_problem *p, struct attn_sdpa_task *t, int r, int64_t b,
+                        int64_t i);
+
 /* The sink of head h, a logit; -inf: none. */
 double attn_problem_sink(const struct attn_problem *problem, int64_t h);
 

@@ -89,6 +89,23 @@ static void any_alignment(void **state) {
   free(moved);
 }
 
+/* Rows of k and v that are so far apart that they are copied. */
+static void any_distance_of_keys(void **state) {
+  enum { FAR = 1000 };
+  float *k_far = calloc(B * H * S, FAR * sizeof(float));
+  float *v_far = calloc(B * H * S, FAR * sizeof(float));
+  (void)state;
+  for (int n = 0; n < B * H * S; n++) {
+    memcpy(k_far + n * FAR, k + n * E, E * sizeof(float));
+    memcpy(v_far + n * FAR, v + n * EV, EV * sizeof(float));
+  }
+  tk.data = k_far, tv.data = v_far;
+  for (int n = 0; n < 3; n++) tk.strides[n] = tv.strides[n] = tk.strides[n] / E * FAR;
+  forward();
+  assert_memory_equal(got, expected, sizeof expected);
+  free(k_far), free(v_far);
+}
+
 static void any_contents_of_the_workspace(void **state) {
   (void)state;
   attn_plan plan = {.struct_size = sizeof plan};
@@ -219,12 +236,16 @@ static void rows_that_are_split(void **state) {
 #define LAW(name) cmocka_unit_test_setup(name, begin)
 
 static int suite(const char *kernel) {
-  const struct CMUnitTest tests[] = {
-      LAW(any_number_of_threads), LAW(any_slice_of_batch_and_whole_groups),
-      LAW(any_alignment),         LAW(any_contents_of_the_workspace),
-      LAW(any_order_of_work),     LAW(whatever_another_row_holds),
-      LAW(a_row_alone),           LAW(additive_scores_too),
-      LAW(rows_that_are_split)};
+  const struct CMUnitTest tests[] = {LAW(any_number_of_threads),
+                                     LAW(any_slice_of_batch_and_whole_groups),
+                                     LAW(any_alignment),
+                                     LAW(any_distance_of_keys),
+                                     LAW(any_contents_of_the_workspace),
+                                     LAW(any_order_of_work),
+                                     LAW(whatever_another_row_holds),
+                                     LAW(a_row_alone),
+                                     LAW(additive_scores_too),
+                                     LAW(rows_that_are_split)};
   return cmocka_run_group_tests_name(kernel, tests, NULL, NULL);
 }
 
