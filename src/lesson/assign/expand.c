@@ -211,7 +211,7 @@ static int is_chance(const struct attn_candidate *c, const struct attn_relation 
                      const struct attn_node *node) {
   if (r->role == ATTN_ROLE_OUTPUT && r->row >= 0 && c->priors->bits[r->role] < PRICE.clear)
     return 1;
-  double least = c->hints.causal ? PRICE.hidden : PRICE.masked;
+  double least = c->hints.causal || c->hints.padding ? PRICE.hidden : PRICE.masked;
   return r->mask && r->mask != ATTN_MASK_STATED && node->share < least;
 }
 

@@ -30,9 +30,15 @@ static int read_symbol(struct attn_grouping *g, const struct attn_block *b,
   return text && read_label(g, text, label);
 }
 
-static int is_column(const struct attn_block *b, int rows) {
+/* A matrix of one column or one row. */
+static int is_line(const struct attn_block *b, int length) {
   const attn_printing *p = &b->reading[0];
-  return b->source == ATTN_BLOCK_GRID && p->cols == 1 && p->rows == rows;
+  return b->source == ATTN_BLOCK_GRID && (p->cols == 1 || p->rows == 1) &&
+         p->rows * p->cols == length;
+}
+
+static int is_column(const struct attn_block *b) {
+  return is_line(b, b->reading[0].rows) && b->reading[0].rows > 1;
 }
 
 static int make_vector(struct attn_grouping *g, struct attn_block *b,
@@ -43,15 +49,16 @@ static int make_vector(struct attn_grouping *g, struct attn_block *b,
   b->label[0] = label->text;
   b->labels = 1;
   b->source = ATTN_BLOCK_VECTORS;
-  p->cols = p->rows, p->rows = 1;
+  p->cols *= p->rows, p->rows = 1;
   return 1;
 }
 
-/* Upright vectors q_1 = .., q_2 = ..: vectors as in lines of their own. 0: no memory. */
-static int turn_columns(struct attn_grouping *g, struct attn_block *a, struct attn_block *b) {
+/* Matrices of one line, q_1 = .., q_2 = ..: vectors as in lines of their own. 0: no memory. */
+static int turn_lines(struct attn_grouping *g, struct attn_block *a, struct attn_block *b) {
   struct attn_label first, next;
-  int rows = a->source == ATTN_BLOCK_VECTORS ? a->reading[0].cols : a->reading[0].rows;
-  if (rows < 2 || !is_column(b, rows) || (a->source != ATTN_BLOCK_VECTORS && !is_column(a, rows)))
+  const attn_printing *p = &a->reading[0];
+  int length = a->source == ATTN_BLOCK_VECTORS ? p->cols : p->rows * p->cols;
+  if (length < 2 || !is_line(b, length) || (a->source != ATTN_BLOCK_VECTORS && !is_line(a, length)))
     return 1;
   if (!read_symbol(g, a, &first) || !read_symbol(g, b, &next)) return 0;
   int count = a->source == ATTN_BLOCK_VECTORS ? a->reading[0].rows : 1;
@@ -84,7 +91,7 @@ static void turn_lone_columns(struct attn_grouping *g) {
   for (int n = 0; n < g->blocks; n++) {
     struct attn_block *b = g->block[n];
     attn_printing *p = &b->reading[0];
-    if (is_column(b, p->rows) && p->rows > 1) attn_block_add_reading(b, 1, p->rows, p->cells);
+    if (is_column(b)) attn_block_add_reading(b, 1, p->rows, p->cells);
   }
 }
 
@@ -95,8 +102,8 @@ static void merge_parts(struct attn_grouping *g) {
     if (!is_single(g, b)) {
       if (b->source == ATTN_BLOCK_SCALARS && b->reading[0].rows == 1)
         attn_block_add_shapes(b, b->reading[0].cols);
-      int upright = is_column(b, b->reading[0].rows);
-      if (last && turn_columns(g, last, b) && is_next_row(g, last, b))
+      int upright = is_column(b);
+      if (last && turn_lines(g, last, b) && is_next_row(g, last, b))
         append(g, last, b), turned |= upright;
       else
         g->block[kept++] = b;

@@ -219,7 +219,8 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
     case ATTN_CAUSE_ROUNDING_TOO_COARSE:
       return r->coarse ? ATTN_ACCUSED : accuse_divisor(scan, priors, p, r->cause);
     case ATTN_CAUSE_SOFTMAX_OVER_COLUMNS:
-      return attn_mentions_columns(scan) ? ATTN_EXCUSED : ATTN_ACCUSED;
+      return attn_mentions_columns(scan) && !p->node->grid->transposed ? ATTN_EXCUSED
+                                                                       : ATTN_ACCUSED;
     case ATTN_CAUSE_SOFTMAX_WITHOUT_EXP:
       if (attn_occurs(scan->patterns, SOFTMAX, scan->text) ||
           priors[p->block].bits[ATTN_ROLE_WEIGHTS] > 5)
