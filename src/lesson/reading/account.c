@@ -18,7 +18,8 @@ struct account {
 };
 
 static const double ABOUT_1 = 0.0101;
-enum { ANY_STEP = -1, WORK_MAX = 2000000 }; /* then what is a mention or a mask is listed, too */
+static const double OWN_NAME = 8, A_WORD = 6; /* bits of what a block is called by */
+enum { ANY_STEP = -1, WORK_MAX = 2000000 };   /* then what is a mention or a mask is listed, too */
 
 static size_t count_cells(const attn_lesson *lesson) {
   size_t count = 0;
@@ -83,6 +84,21 @@ static int is_followed(struct account *a, const attn_example *e, int32_t head) {
   return a->work >= WORK_MAX;
 }
 
+/* The last step that a block is called by, as scores for x_1 are; least: bits. */
+static int called_step(const struct account *a, int block, double least) {
+  for (int role = ATTN_ROLES - 1; role >= 0; role--)
+    if (a->priors[block].bits[role] >= least) return attn_step_of_role(role);
+  return ANY_STEP;
+}
+
+/* Is the block of a printing called a result, as scores are? */
+static int is_called_result(struct account *a, const attn_printing *p) {
+  for (int n = 0; n < a->scan->blocks && a->work < WORK_MAX; n++, a->work++)
+    if (attn_cell_place(&a->scan->block[n].reading[0].cells[0]) == attn_cell_place(&p->cells[0]))
+      return called_step(a, n, A_WORD) > ATTN_STEP_V;
+  return a->work >= WORK_MAX;
+}
+
 /* A given that nothing is computed from is read among the inputs of an example. Weights are not, if
  * their product is printed and does not follow from them. */
 static int is_read(struct account *a, const attn_example *e, const struct flow *f, int32_t step) {
@@ -92,6 +108,7 @@ static int is_read(struct account *a, const attn_example *e, const struct flow *
   if (f->is_operand[step]) return 1;
   if (a->scan->left) return 0; /* numbers that were gathered are no inputs without a use */
   if (step > f->first || s->name > ATTN_STEP_V || !is_followed(a, e, s->head)) return 0;
+  if (s->printings && is_called_result(a, &s->printing[0])) return 0;
   int32_t of = s->name - ATTN_STEP_W_Q + ATTN_STEP_Q;
   return s->name < ATTN_STEP_W_Q || s->name > ATTN_STEP_W_V || !is_given(a, e, of, s->head);
 }
@@ -137,20 +154,12 @@ static int has_expressions(const attn_printing *p) {
   return 1;
 }
 
-/* The last step that a block is called by, as scores for x_1 are. */
-static int called_step(const struct account *a, int block) {
-  static const double OWN_NAME = 8; /* bits */
-  for (int role = ATTN_ROLES - 1; role >= 0; role--)
-    if (a->priors[block].bits[role] >= OWN_NAME) return attn_step_of_role(role);
-  return ANY_STEP;
-}
-
 /* Counts, indices and the like are prose. */
 static int is_prose(const struct account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   const attn_printing *p = &b->reading[0];
   int named = a->priors[block].best > 0, decimals = has_decimals(p);
-  if (p->rows * p->cols == 1 && !decimals && called_step(a, block) == ANY_STEP) return 1;
+  if (p->rows * p->cols == 1 && !decimals && called_step(a, block, OWN_NAME) == ANY_STEP) return 1;
   if (!named && !decimals && (p->rows == 1 || p->rows * p->cols < 3)) return 1;
   return p->rows * p->cols < 3 && !decimals && !named;
 }
@@ -264,7 +273,7 @@ static int is_mention(struct account *a, int block) {
   const attn_printing *q = &b->reading[0];
   int is_list = b->source == ATTN_BLOCK_INLINE && q->rows == 1;
   int by_chance = !has_decimals(q) && !has_expressions(q); /* small integers */
-  int step = called_step(a, block);
+  int step = called_step(a, block, OWN_NAME);
   if (!is_list && (q->cols < 2 || (by_chance && step == ANY_STEP))) return 0;
   return has_printing_of(a, q, step);
 }
@@ -376,9 +385,9 @@ static int has_python(const attn_lesson *lesson) {
   return 0;
 }
 
-attn_status attn_account_for_strays(struct attn_scan *scan, attn_lesson *lesson,
-                                    struct attn_pool *pool, attn_error *err) {
-  struct account a = {.scan = scan, .lesson = lesson, .pool = pool};
+attn_status attn_account_for_strays(struct attn_scan *scan, const struct attn_priors *priors,
+                                    attn_lesson *lesson, struct attn_pool *pool, attn_error *err) {
+  struct account a = {.scan = scan, .priors = priors, .lesson = lesson, .pool = pool};
   if (!lesson->examples || has_python(lesson)) return ATTN_OK;
   struct attn_known *known = attn_known_of(lesson, pool);
   if (!known || collect_places(&a) || list_strays(&a, known))

@@ -22,7 +22,7 @@ static attn_status account(struct numbers *n, struct attn_lesson_owner *o, attn_
   attn_status status = attn_account_for(&n->scan, n->priors, lesson, n->scan.pool, err);
   for (int32_t i = 0; i < lesson->unreads; i++)
     o->unexplained += (int64_t)lesson->unread[i].rows * lesson->unread[i].cols;
-  return status ? status : attn_account_for_strays(&n->scan, lesson, n->scan.pool, err);
+  return status ? status : attn_account_for_strays(&n->scan, n->priors, lesson, n->scan.pool, err);
 }
 
 static int computed_values(const attn_example *e) {

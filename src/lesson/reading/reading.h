@@ -48,8 +48,8 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
                              attn_lesson *lesson, struct attn_pool *pool, attn_error *err);
 
 /* Adds the numbers of sentences that nothing explains, and arithmetic whose sides differ. */
-attn_status attn_account_for_strays(struct attn_scan *scan, attn_lesson *lesson,
-                                    struct attn_pool *pool, attn_error *err);
+attn_status attn_account_for_strays(struct attn_scan *scan, const struct attn_priors *priors,
+                                    attn_lesson *lesson, struct attn_pool *pool, attn_error *err);
 
 /* known_values.c: all that a number in a sentence may refer to. NULL: no memory. */
 struct attn_known;

@@ -175,6 +175,10 @@ static const struct notation notations[] = {
 
     /* comments */
     {"<!--[^\\n]*?-->", " ", 0, "<"},
+    {"(?m)^([^\\n\u2190:=]*+[:=][^\\n\u2190]*+)\u2190[^\\d\\n]*+$", "$1", 0, "\xE2"},
+    {"~~(?![ ~])[^~\\n]*+~~|<(del|s|strike)>[^<\\n]*+</\\1>|"
+     "\\\\(?:sout|st|x?cancel)\\{[^{}\\n]*+\\}",
+     " ", 0, "~<\\"},
     {"(?m)^[ \\t]*%[^\\n]*$", " ", TEX, "%"},
     {"\\\\(?:documentclass|usepackage|usetheme|geometry|setlength|vspace|hspace)\\b\\*?" OPTION
      "(?:\\{[^{}\\n]*+\\})*+",
