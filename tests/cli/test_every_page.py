@@ -122,6 +122,7 @@ def set_view(view, scheme, language, width):
     view.set_viewport_size({"width": width, "height": 800})
     if view.is_visible(f"label[for=to-{language}]"):
         view.click(f"label[for=to-{language}]")
+    view.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")  # its script has seen the size
 
 
 def violations(view, scheme, language, width, axe):
