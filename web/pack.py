@@ -65,13 +65,14 @@ def main(kind, target, module, *arguments):
     script = joined("common.js", f"{kind}.js")
     parts = {
         "hashes": " ".join(map(hash_of, [script, *map(written, arguments[:split])])),
+        "title": {"check": "attn check", "model": "attn show"}[kind],
         "style": joined("page.css"),
         "worker": joined("wasi.js", f"{kind}_module.js", f"{kind}_worker.js"),
         "module": base64.b64encode(Path(module).read_bytes()).decode(),
         "script": script,
         **{"check": parts_of_check, "model": parts_of_model}[kind](arguments[split + 1:]),
     }
-    page = joined(f"{kind}.html")
+    page = joined("page.html").replace("{{body}}", joined(f"{kind}.html").rstrip("\n"))
     for name, part in parts.items():
         assert page.count("{{" + name + "}}") == 1 and (name == "style" or "</script" not in part), name
         page = page.replace("{{" + name + "}}", part)
