@@ -3,15 +3,16 @@
 #include "normal.h"
 
 struct activation_args {
-  float *y, *dx;
+  float *y;
+  struct attn_gradient dx;
   const float *x, *dy;
   int64_t width;
 };
 
 typedef void activation_rows(void *argument, int64_t from, int64_t to);
 
-/* name and name_back: elementwise y = value of x, and dx += gradient of x and dy. dy is read in any
- * case, so that a choice between two values is not a branch. */
+/* name and name_back: elementwise y = value of x, and dx = or += gradient of x and dy. dy is read
+ * in any case, so that a choice between two values is not a branch. */
 #define DEFINE_ELEMENTWISE(name, value, gradient)                          \
   ATTN_CLONES                                                              \
   static void name(void *argument, int64_t from, int64_t to) {             \
@@ -27,10 +28,11 @@ typedef void activation_rows(void *argument, int64_t from, int64_t to);
   static void name##_back(void *argument, int64_t from, int64_t to) {      \
     const struct activation_args *c = argument;                            \
     const float *restrict in = c->x, *restrict d_y = c->dy;                \
-    float *restrict dx = c->dx;                                            \
+    float *restrict dx = c->dx.at;                                         \
+    const int adds = c->dx.adds;                                           \
     for (int64_t n = from * c->width, end = to * c->width; n < end; n++) { \
       const float x = in[n], dy = d_y[n];                                  \
-      dx[n] += gradient;                                                   \
+      dx[n] = adds ? dx[n] + (gradient) : (gradient);                      \
     }                                                                      \
   }
 
@@ -73,11 +75,11 @@ static void swiglu(void *argument, int64_t from, int64_t to) {
 
 static inline void swiglu_row_back(float *restrict dx1, float *restrict dx2,
                                    const float *restrict dy, const float *restrict x1,
-                                   const float *restrict x2, int64_t width) {
+                                   const float *restrict x2, int adds, int64_t width) {
   for (int64_t d = 0; d < width; d++) {
-    float s = attn_sigmoid(x1[d]);
-    dx1[d] += dy[d] * x2[d] * s * (1 + x1[d] * (1 - s));
-    dx2[d] += dy[d] * x1[d] * s;
+    const float s = attn_sigmoid(x1[d]), d1 = dy[d] * x2[d] * s * (1 + x1[d] * (1 - s)),
+                d2 = dy[d] * x1[d] * s;
+    dx1[d] = adds ? dx1[d] + d1 : d1, dx2[d] = adds ? dx2[d] + d2 : d2;
   }
 }
 
@@ -86,8 +88,8 @@ static void swiglu_back(void *argument, int64_t from, int64_t to) {
   const struct activation_args *c = argument;
   for (int64_t n = from; n < to; n++) {
     const float *x = c->x + n * 2 * c->width;
-    float *dx = c->dx + n * 2 * c->width;
-    swiglu_row_back(dx, dx + c->width, c->dy + n * c->width, x, x + c->width, c->width);
+    float *dx = c->dx.at + n * 2 * c->width;
+    swiglu_row_back(dx, dx + c->width, c->dy + n * c->width, x, x + c->width, c->dx.adds, c->width);
   }
 }
 
@@ -102,8 +104,9 @@ void attn_activation_forward(const struct attn_host *host, enum attn_activation 
   attn_parallel_rows(host, n, width, forward[kind], &c);
 }
 
-void attn_activation_backward(const struct attn_host *host, enum attn_activation kind, float *dx,
-                              const float *dy, const float *x, int64_t n, int64_t width) {
+void attn_activation_backward(const struct attn_host *host, enum attn_activation kind,
+                              struct attn_gradient dx, const float *dy, const float *x, int64_t n,
+                              int64_t width) {
   struct activation_args c = {.dx = dx, .dy = dy, .x = x, .width = width};
   attn_parallel_rows(host, n, width, backward[kind], &c);
 }

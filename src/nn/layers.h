@@ -2,15 +2,21 @@
  * multiply in bf16.
  *
  * N rows (the tokens of all sequences, concatenated), D, I, O, F widths, V the vocabulary's size.
- * Everything is dense and row-major. A backward adds to the gradients it is given; a NULL gradient
- * is not computed. Only matrix products allocate memory. Results do not depend on the number of
- * threads.
- * References: [Vaswani17] arXiv 1706.03762, [Shazeer20] arXiv 2002.05202, [Hendrycks16] arXiv
- * 1606.08415, [Szegedy16] arXiv 1512.00567, [Srivastava14] JMLR 15. */
+ * Everything is dense and row-major. A backward adds to the gradients of parameters; those of
+ * inputs it adds to or stores. A NULL gradient is not computed. Only matrix products allocate
+ * memory. Results do not depend on the number of threads. References: [Vaswani17] arXiv 1706.03762,
+ * [Shazeer20] arXiv 2002.05202, [Hendrycks16] arXiv 1606.08415, [Szegedy16] arXiv 1512.00567,
+ * [Srivastava14] JMLR 15. */
 #ifndef ATTN_NN_LAYERS_H
 #define ATTN_NN_LAYERS_H
 
 #include "gemm/matmul.h"
+
+/* The gradient of an input, of the input's shape. */
+struct attn_gradient {
+  float *at;
+  int adds; /* 1: it is added to; 0: it has no value yet and is stored */
+};
 
 /* ---- Linear (linear.c): y = x W^T + b ---- */
 
@@ -27,7 +33,7 @@ attn_status attn_linear_forward(const struct attn_host *host, const struct attn_
 
 /* dy_operand: dy in l->type; for float32 dy itself. */
 attn_status attn_linear_backward(const struct attn_host *host, const struct attn_linear *l,
-                                 float *dx /* (N, I) */, float *dw /* (O, I) */,
+                                 struct attn_gradient dx, float *dw /* (O, I) */,
                                  float *db /* (O) */, const float *dy /* (N, O) */,
                                  const void *dy_operand /* (N, O) */, attn_error *err);
 
@@ -80,7 +86,7 @@ void attn_norm_layer_forward(const struct attn_host *host, const struct attn_nor
                              float *y /* (N, D) */);
 
 void attn_norm_layer_backward(const struct attn_host *host, const struct attn_norm_layer *l,
-                              float *d_x /* (N, D) */, float *d_scale /* (D) */,
+                              struct attn_gradient d_x, float *d_scale /* (D) */,
                               float *d_bias /* (D) */, const float *d_y /* (N, D) */);
 
 /* ---- Activations (activation.c) ---- */
@@ -98,7 +104,7 @@ void attn_activation_forward(const struct attn_host *host, enum attn_activation 
                              int64_t n, int64_t width);
 
 void attn_activation_backward(const struct attn_host *host, enum attn_activation kind,
-                              float *dx /* as x */, const float *dy /* (N, F) */,
+                              struct attn_gradient dx, const float *dy /* (N, F) */,
                               const float *x /* as x */, int64_t n, int64_t width);
 
 /* ---- Residual and dropout (residual.c): y = x + dropout(f) ---- */
@@ -117,7 +123,7 @@ void attn_residual_forward(const struct attn_host *host, const struct attn_dropo
                            const float *f /* (N, D) */, int64_t n, int64_t width);
 
 void attn_residual_backward(const struct attn_host *host, const struct attn_dropout *drop,
-                            float *dx /* (N, D) */, float *df /* (N, D) */,
+                            struct attn_gradient dx, struct attn_gradient df,
                             const float *dy /* (N, D) */, int64_t n, int64_t width);
 
 /* ---- Multi-head attention (multihead.c): attn/attn.h's, over packed sequences ---- */

@@ -46,7 +46,7 @@ attn_status attn_linear_forward(const struct attn_host *host, const struct attn_
 
 /* y = x W^T + b:  dx = dy W,  dW = dy^T x,  db = sum of dy's rows. */
 attn_status attn_linear_backward(const struct attn_host *host, const struct attn_linear *l,
-                                 float *dx, float *dw, float *db, const float *dy,
+                                 struct attn_gradient dx, float *dw, float *db, const float *dy,
                                  const void *dy_operand, attn_error *err) {
   const struct attn_gemm_operand g = {dy_operand, l->out, 0, l->type},
                                  g_t = {dy_operand, l->out, 1, l->type};
@@ -54,7 +54,8 @@ attn_status attn_linear_backward(const struct attn_host *host, const struct attn
   attn_status status = ATTN_OK;
   if (db)
     attn_parallel_rows(host, (l->out + COLUMNS - 1) / COLUMNS, l->n * COLUMNS, sum_columns, &p);
-  if (dx) status = attn_matmul(host, l->n, l->in, l->out, g, w_of(l, 0), dx, l->in, 1, err);
+  if (dx.at)
+    status = attn_matmul(host, l->n, l->in, l->out, g, w_of(l, 0), dx.at, l->in, dx.adds, err);
   if (dw && !status)
     status = attn_matmul(host, l->out, l->in, l->n, g_t, x_of(l), dw, l->in, 1, err);
   return status;

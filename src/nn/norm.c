@@ -31,6 +31,7 @@ struct norm_call {
   attn_tensor bias, y;           /* (rows, n)  forward; data NULL: no bias, y not wanted */
   attn_tensor mean, inv_std_dev; /* (rows, 1)  forward; data NULL: not wanted */
   attn_tensor d_y, d_x;          /* (rows, n)  backward */
+  int adds;                      /* d_x is added to */
   struct attn_norm_row *row;     /* (rows)     out of the forward, in of the backward; or NULL */
   float *d_scale, *d_bias;       /* (n)        of a layer's backward; NULL: not wanted */
 };
@@ -64,7 +65,6 @@ static void store_f64(const struct norm_call *c, const attn_tensor *t, int64_t r
 #define REAL double
 #define SQRT sqrt
 #define COMPENSATED 1
-#define ACCUMULATE 0
 #define CHUNK ATTN_ROW_CHUNK
 #define BUFFER ATTN_ROW_CHUNK
 #include "norm_rows.inc"
@@ -72,11 +72,10 @@ static void store_f64(const struct norm_call *c, const attn_tensor *t, int64_t r
 #undef REAL
 #undef SQRT
 #undef COMPENSATED
-#undef ACCUMULATE
 #undef CHUNK
 #undef BUFFER
 
-/* ---- In float32: whole dense rows, in place; gradients are added to ---- */
+/* ---- In float32: whole dense rows, in place ---- */
 
 static inline float *output_f32(const attn_tensor *t, int64_t row, int64_t at, float *buffer) {
   (void)buffer;
@@ -98,7 +97,6 @@ static inline void store_f32(const struct norm_call *c, const attn_tensor *t, in
 #define REAL float
 #define SQRT sqrtf
 #define COMPENSATED 0
-#define ACCUMULATE 1
 #define CHUNK INT64_MAX
 #define BUFFER 1
 #include "norm_rows.inc"
@@ -152,10 +150,11 @@ static void sum_columns(void *argument, int64_t from, int64_t to) {
 }
 
 void attn_norm_layer_backward(const struct attn_host *host, const struct attn_norm_layer *l,
-                              float *d_x, float *d_scale, float *d_bias, const float *d_y) {
+                              struct attn_gradient d_x, float *d_scale, float *d_bias,
+                              const float *d_y) {
   struct norm_call c = layer_call(host, l);
-  c.d_y = dense(d_y, l->n, l->width, l->width), c.d_x = dense(d_x, l->n, l->width, l->width);
-  c.d_scale = d_scale, c.d_bias = d_bias;
+  c.d_y = dense(d_y, l->n, l->width, l->width), c.d_x = dense(d_x.at, l->n, l->width, l->width);
+  c.adds = d_x.adds, c.d_scale = d_scale, c.d_bias = d_bias;
   run_rows(&c, backward_f32);
   if (d_scale || d_bias)
     attn_parallel_rows(host, (l->width + COLUMNS - 1) / COLUMNS, l->n * COLUMNS * 2, sum_columns,

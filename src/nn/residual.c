@@ -1,10 +1,13 @@
+#include <string.h>
+
 #include "clones.h"
 #include "layers.h"
 #include "philox.h"
 
 struct residual_args {
   const struct attn_dropout *drop;
-  float *y, *dx, *df;
+  float *y;
+  struct attn_gradient d; /* of x or f */
   const float *x, *f, *dy;
   int64_t width;
 };
@@ -53,10 +56,10 @@ static void add_back(void *argument, int64_t from, int64_t to) {
   float keep[BLOCK];
   for (int64_t e = before + from * c->width, next; e < end; e = next) {
     const float *dy = c->dy + (e - before), *k = keep + e % BLOCK;
-    float *df = c->df + (e - before);
+    float *df = c->d.at + (e - before);
     next = block_end(e, end);
     draw_factors(c->drop, e / BLOCK, keep);
-    for (int64_t n = 0; n < next - e; n++) df[n] += dy[n] * k[n];
+    for (int64_t n = 0; n < next - e; n++) df[n] = (c->d.adds ? df[n] : 0) + dy[n] * k[n];
   }
 }
 
@@ -77,8 +80,11 @@ static inline void add_gradient(float *restrict sum, const float *restrict more,
 ATTN_CLONES
 static void add_plain_back(void *argument, int64_t from, int64_t to) {
   const struct residual_args *c = argument;
-  int64_t at = from * c->width;
-  add_gradient(c->dx + at, c->dy + at, (to - from) * c->width);
+  const int64_t at = from * c->width, n = (to - from) * c->width;
+  if (c->d.adds)
+    add_gradient(c->d.at + at, c->dy + at, n);
+  else
+    memcpy(c->d.at + at, c->dy + at, (size_t)n * sizeof *c->dy);
 }
 
 void attn_residual_forward(const struct attn_host *host, const struct attn_dropout *drop, float *y,
@@ -88,9 +94,10 @@ void attn_residual_forward(const struct attn_host *host, const struct attn_dropo
 }
 
 void attn_residual_backward(const struct attn_host *host, const struct attn_dropout *drop,
-                            float *dx, float *df, const float *dy, int64_t n, int64_t width) {
-  struct residual_args c = {.drop = drop, .dx = dx, .df = df, .dy = dy, .width = width};
-  if (dx) attn_parallel_rows(host, n, width, add_plain_back, &c);
-  c.dx = df;
+                            struct attn_gradient dx, struct attn_gradient df, const float *dy,
+                            int64_t n, int64_t width) {
+  struct residual_args c = {.drop = drop, .d = dx, .dy = dy, .width = width};
+  if (dx.at) attn_parallel_rows(host, n, width, add_plain_back, &c);
+  c.d = df;
   attn_parallel_rows(host, n, width, drop->probability > 0 ? add_back : add_plain_back, &c);
 }

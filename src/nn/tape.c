@@ -113,7 +113,8 @@ struct attn_tape_variable *attn_tape_variable(struct attn_tape *tape, int64_t n,
   tape->variables++;
   if (!v) return &no_variable;
   if (dx) memset(dx, 0, bytes);
-  *v = (struct attn_tape_variable){x, dx, n, width, tape->training ? tape->variables : 0, NULL};
+  *v = (struct attn_tape_variable){
+      .x = x, .dx = dx, .n = n, .width = width, .id = tape->training ? tape->variables : 0};
   return v;
 }
 
@@ -158,22 +159,25 @@ void attn_tape_call(struct attn_tape *tape, const struct attn_tape_node *node) {
   if (attn_tape_is_computing(tape) && !is_stopped(tape)) kept->forward(tape, kept);
 }
 
-/* ---- Gradients: 0 before the backward of the last reader, free after the writer's ---- */
+/* ---- Gradients: unset before the backward of the last reader, free after the writer's ---- */
 
 static void for_inputs(struct attn_tape *t, const struct attn_tape_node *n,
-                       void (*body)(struct attn_tape *tape, struct attn_tape_variable *v)) {
+                       void (*body)(struct attn_tape *tape, const struct attn_tape_node *n,
+                                    struct attn_tape_variable *v)) {
   struct attn_tape_variable *const inputs[] = {n->x, n->f, n->qkv[0], n->qkv[1], n->qkv[2]};
   for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
-    if (inputs[k] && inputs[k]->id && !inputs[k]->dx) body(t, inputs[k]);
+    if (inputs[k] && inputs[k]->id && !inputs[k]->dx) body(t, n, inputs[k]);
   for (int64_t k = 0; k < n->more_count; k++)
-    if (n->more[k]->id && !n->more[k]->dx) body(t, n->more[k]);
+    if (n->more[k]->id && !n->more[k]->dx) body(t, n, n->more[k]);
 }
 
 static size_t bytes_of(const struct attn_tape_variable *v) {
   return (size_t)v->n * (size_t)v->width * sizeof *v->dx;
 }
 
-static void plan_gradient(struct attn_tape *t, struct attn_tape_variable *v) {
+static void plan_gradient(struct attn_tape *t, const struct attn_tape_node *n,
+                          struct attn_tape_variable *v) {
+  (void)n;
   struct attn_buffer_span *span = &t->gradients.span[v->id];
   if (!span->bytes) attn_buffer_offsets_reserve(&t->gradients.offsets, span, bytes_of(v));
 }
@@ -196,14 +200,24 @@ static void larger_than_planned(struct attn_tape *t) {
   t->status = attn_fail(&t->error, ATTN_ERR_MEMORY, NULL, "a step is larger than was planned");
 }
 
-static void begin_gradient(struct attn_tape *t, struct attn_tape_variable *v) {
+static void begin_gradient(struct attn_tape *t, const struct attn_tape_node *n,
+                           struct attn_tape_variable *v) {
   const struct attn_gradient_plan *g = &t->gradients;
   if (v->id > g->count || bytes_of(v) > g->span[v->id].bytes) {
     larger_than_planned(t);
     return;
   }
   v->dx = (float *)(void *)(g->memory + g->span[v->id].offset);
-  memset(v->dx, 0, bytes_of(v));
+  v->dx_unset = n->stores;
+  if (!n->stores) memset(v->dx, 0, bytes_of(v));
+}
+
+/* To be written by the backward that runs. */
+static struct attn_gradient gradient_of(struct attn_tape_variable *v) {
+  if (!v) return (struct attn_gradient){NULL, 0};
+  const struct attn_gradient g = {v->dx, !v->dx_unset};
+  v->dx_unset = 0;
+  return g;
 }
 
 /* A variable that nothing reads has no gradient: its call is skipped. */
@@ -247,7 +261,7 @@ static void linear_back(struct attn_tape *t, struct attn_tape_node *n) {
     attn_convert_to_bf16(&t->host, t->bf16_gradient, n->y->dx, l.n * l.out);
     dy = t->bf16_gradient;
   }
-  t->status = attn_linear_backward(&t->host, &l, n->x->dx, n->weight->dx,
+  t->status = attn_linear_backward(&t->host, &l, gradient_of(n->x), n->weight->dx,
                                    n->bias ? n->bias->dx : NULL, n->y->dx, dy, &t->error);
 }
 
@@ -269,8 +283,13 @@ struct attn_tape_variable *attn_tape_linear(struct attn_tape *tape, struct attn_
                                             const struct attn_tape_variable *w,
                                             const struct attn_tape_variable *b) {
   struct attn_tape_variable *y = attn_tape_variable(tape, x->n, w->n);
-  struct attn_tape_node node = {
-      .forward = linear, .backward = linear_back, .x = x, .y = y, .weight = w, .bias = b};
+  struct attn_tape_node node = {.forward = linear,
+                                .backward = linear_back,
+                                .stores = 1,
+                                .x = x,
+                                .y = y,
+                                .weight = w,
+                                .bias = b};
   if (tape->bf16) node.as.linear.x = allocate_bf16(tape, x), plan_bf16_gradient(tape, y);
   attn_tape_call(tape, &node);
   return y;
@@ -339,8 +358,8 @@ static void norm(struct attn_tape *t, struct attn_tape_node *n) {
 
 static void norm_back(struct attn_tape *t, struct attn_tape_node *n) {
   const struct attn_norm_layer l = norm_layer(n);
-  attn_norm_layer_backward(&t->host, &l, n->x->dx, n->weight->dx, n->bias ? n->bias->dx : NULL,
-                           n->y->dx);
+  attn_norm_layer_backward(&t->host, &l, gradient_of(n->x), n->weight->dx,
+                           n->bias ? n->bias->dx : NULL, n->y->dx);
 }
 
 struct attn_tape_variable *attn_tape_norm(struct attn_tape *tape, struct attn_tape_variable *x,
@@ -348,8 +367,13 @@ struct attn_tape_variable *attn_tape_norm(struct attn_tape *tape, struct attn_ta
                                           const struct attn_tape_variable *bias, double epsilon,
                                           int rms) {
   struct attn_tape_variable *y = attn_tape_variable(tape, x->n, x->width);
-  struct attn_tape_node node = {
-      .forward = norm, .backward = norm_back, .x = x, .y = y, .weight = scale, .bias = bias};
+  struct attn_tape_node node = {.forward = norm,
+                                .backward = norm_back,
+                                .stores = 1,
+                                .x = x,
+                                .y = y,
+                                .weight = scale,
+                                .bias = bias};
   node.as.norm.epsilon = epsilon, node.as.norm.rms = rms;
   if (tape->training)
     node.as.norm.row = attn_tape_allocate(tape, (size_t)x->n * sizeof *node.as.norm.row);
@@ -364,18 +388,20 @@ static void activate(struct attn_tape *t, struct attn_tape_node *n) {
 }
 
 static void activate_back(struct attn_tape *t, struct attn_tape_node *n) {
-  attn_activation_backward(&t->host, n->as.activation, n->x->dx, n->y->dx, n->x->x, n->y->n,
-                           n->y->width);
+  attn_activation_backward(&t->host, n->as.activation, gradient_of(n->x), n->y->dx, n->x->x,
+                           n->y->n, n->y->width);
 }
 
 struct attn_tape_variable *attn_tape_activate(struct attn_tape *tape, enum attn_activation kind,
                                               struct attn_tape_variable *x) {
   struct attn_tape_variable *y =
       attn_tape_variable(tape, x->n, kind == ATTN_SWIGLU ? x->width / 2 : x->width);
-  attn_tape_call(
-      tape,
-      &(struct attn_tape_node){
-          .forward = activate, .backward = activate_back, .x = x, .y = y, .as.activation = kind});
+  attn_tape_call(tape, &(struct attn_tape_node){.forward = activate,
+                                                .backward = activate_back,
+                                                .stores = 1,
+                                                .x = x,
+                                                .y = y,
+                                                .as.activation = kind});
   return y;
 }
 
@@ -387,8 +413,8 @@ static void add(struct attn_tape *t, struct attn_tape_node *n) {
 }
 
 static void add_back(struct attn_tape *t, struct attn_tape_node *n) {
-  attn_residual_backward(&t->host, &n->drop, n->x ? n->x->dx : NULL, n->f->dx, n->y->dx, n->y->n,
-                         n->y->width);
+  const struct attn_gradient dx = gradient_of(n->x), df = gradient_of(n->f);
+  attn_residual_backward(&t->host, &n->drop, dx, df, n->y->dx, n->y->n, n->y->width);
 }
 
 struct attn_tape_variable *attn_tape_add(struct attn_tape *tape, struct attn_tape_variable *x,
@@ -396,6 +422,7 @@ struct attn_tape_variable *attn_tape_add(struct attn_tape *tape, struct attn_tap
   struct attn_tape_variable *y = attn_tape_variable(tape, f->n, f->width);
   attn_tape_call(tape, &(struct attn_tape_node){.forward = add,
                                                 .backward = add_back,
+                                                .stores = 1,
                                                 .x = x,
                                                 .f = f,
                                                 .y = y,
@@ -429,8 +456,22 @@ static void attend_back(struct attn_tape *t, struct attn_tape_node *n) {
   t->status = attn_multihead_backward(&t->host, &n->as.attend.m, gradients(q), gradients(k),
                                       gradients(v), d_a, gradients(o), values(o), n->as.attend.lse,
                                       values(q), values(k), values(v), &t->error);
+  for (int j = 0; j < 3; j++) n->qkv[j]->dx_unset = 0;
   for (int64_t e = 0; d_a && !t->status && e < n->weight->n * n->weight->width; e++)
     n->weight->dx[e] += d_a[e];
+}
+
+/* Whether the attention reads, and so its backward writes, all columns of its variables. */
+static int reads_all_columns(const struct attn_tape_node *n) {
+  const struct attn_multihead *m = &n->as.attend.m;
+  const int64_t width[] = {m->num_heads * m->head_dim, m->num_kv_heads * m->head_dim,
+                           m->num_kv_heads * m->value_head_dim};
+  for (int k = 0; k < 3; k++) {
+    int64_t columns = 0;
+    for (int j = 0; j < 3; j++) columns += n->qkv[j] == n->qkv[k] ? width[j] : 0;
+    if (columns != n->qkv[k]->width) return 0;
+  }
+  return 1;
 }
 
 struct attn_tape_variable *attn_tape_attend(struct attn_tape *tape, const struct attn_multihead *m,
@@ -444,6 +485,7 @@ struct attn_tape_variable *attn_tape_attend(struct attn_tape *tape, const struct
   node.as.attend.m = *m, node.as.attend.m.drop = next_dropout(tape, dropout);
   node.weight = additive, node.as.attend.m.additive = additive ? additive->x : NULL;
   node.as.attend.q = q, node.as.attend.k = k, node.as.attend.v = v;
+  node.stores = reads_all_columns(&node);
   if (tape->training)
     node.as.attend.lse = attn_tape_allocate(tape, (size_t)(m->num_heads * q.of->n) * sizeof(float));
   if (tape->training && additive && additive->dx)

@@ -19,6 +19,7 @@ struct attn_tape_variable {
   float *x, *dx; /* (n, width) */
   int64_t n, width;
   int64_t id;     /* of a tape's variable, from 1; 0: dx is the caller's memory */
+  int dx_unset;   /* dx has no value yet: the backward that runs next stores it */
   uint16_t *bf16; /* of a weight: x in bf16, where the tape computes in bf16; or NULL */
 };
 

@@ -9,6 +9,7 @@ struct attn_tape_node {
   void (*forward)(struct attn_tape *tape, struct attn_tape_node *node);
   void (*backward)(struct attn_tape *tape, struct attn_tape_node *node);
   struct attn_tape_node *previous;
+  int stores; /* 1: backward stores gradients that are dx_unset; 0: they are cleared before */
   struct attn_tape_variable *x, *f, *y, *qkv[3]; /* f: added to x; qkv: an attention's */
   struct attn_tape_variable *y2;                 /* a second result; either may have no gradient */
   struct attn_tape_variable *const *more;        /* further inputs */

@@ -47,7 +47,7 @@ static void copy(float *to, const float *from, const struct attn_tape_variable *
 }
 
 static struct attn_tape_variable leaf(float *x, float *dx, int64_t n, int64_t width) {
-  return (struct attn_tape_variable){x, dx, n, width, 0, NULL};
+  return (struct attn_tape_variable){.x = x, .dx = dx, .n = n, .width = width};
 }
 
 static int begin(struct attn_tape *tape) {

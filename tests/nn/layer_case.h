@@ -48,12 +48,10 @@ static inline int end(void **state) {
 
 static inline struct attn_tape_variable *leaf(struct layer_case *s, int64_t n, int64_t width) {
   struct attn_tape_variable *v = &s->leaf[s->leaves++];
-  *v = (struct attn_tape_variable){calloc((size_t)(n * width), sizeof(float)),
-                                   calloc((size_t)(n * width), sizeof(float)),
-                                   n,
-                                   width,
-                                   0,
-                                   NULL};
+  *v = (struct attn_tape_variable){.x = calloc((size_t)(n * width), sizeof(float)),
+                                   .dx = calloc((size_t)(n * width), sizeof(float)),
+                                   .n = n,
+                                   .width = width};
   for (int64_t e = 0; e < n * width; e++) v->x[e] = uniform();
   return v;
 }

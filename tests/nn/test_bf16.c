@@ -91,8 +91,9 @@ static void draw_layer(struct layer *l) {
 static void run_on_tape(struct layer *l, int32_t threads) {
   struct attn_tape t = {.training = 1, .bf16 = 1, .host.threads = threads};
   uint16_t bf16[OUT * IN];
-  struct attn_tape_variable x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, OUT, IN, 0, bf16},
-                            b = {l->b, l->db, 1, OUT, 0, NULL}, *y = NULL;
+  struct attn_tape_variable x = {.x = l->x, .dx = l->dx, .n = N, .width = IN},
+                            w = {.x = l->w, .dx = l->dw, .n = OUT, .width = IN, .bf16 = bf16},
+                            b = {.x = l->b, .dx = l->db, .n = 1, .width = OUT}, *y = NULL;
   attn_convert_to_bf16(&t.host, bf16, l->w, OUT * IN);
   attn_tape_linear(&t, &x, &w, &b);
   assert_int_equal(attn_tape_reserve(&t, NULL), ATTN_OK);
@@ -114,7 +115,8 @@ static void run_attn_linear(struct layer *l, int32_t threads) {
   const struct attn_host host = {.threads = threads};
   const struct attn_linear linear = {N, IN, OUT, ATTN_BF16, x, w};
   assert_int_equal(attn_linear_forward(&host, &linear, l->y, l->b, NULL), ATTN_OK);
-  assert_int_equal(attn_linear_backward(&host, &linear, l->dx, l->dw, l->db, l->dy, dy, NULL),
+  assert_int_equal(attn_linear_backward(&host, &linear, (struct attn_gradient){l->dx, 1}, l->dw,
+                                        l->db, l->dy, dy, NULL),
                    ATTN_OK);
 }
 
@@ -164,7 +166,8 @@ static void a_layer_on_a_tape_has_the_bits_of_attn_linear(void **state) {
 /* One layer of `out` outputs, after a variable of `extra` elements that only takes memory. */
 static attn_status step(struct attn_tape *t, struct layer *l, int64_t out, int64_t extra,
                         uint16_t *bf16) {
-  struct attn_tape_variable x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, out, IN, 0, bf16};
+  struct attn_tape_variable x = {.x = l->x, .dx = l->dx, .n = N, .width = IN},
+                            w = {.x = l->w, .dx = l->dw, .n = out, .width = IN, .bf16 = bf16};
   attn_tape_variable(t, extra, 1);
   struct attn_tape_variable *y = attn_tape_linear(t, &x, &w, NULL);
   if (!t->data.memory || t->status) return t->status;

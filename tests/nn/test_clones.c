@@ -67,8 +67,9 @@ static void activations(void **state) {
     if (chance(9)) x[0] = INFINITY, x[1] = -INFINITY, x[2] = -0.0f, x[3] = 0x1p-149f;
     attn_activation_forward(&host, kind, ours[0], x, n, width);
     plain_activation_forward(&host, kind, theirs[0], x, n, width);
-    attn_activation_backward(&host, kind, ours[1], f, x, n, width);
-    plain_activation_backward(&host, kind, theirs[1], f, x, n, width);
+    const int adds = chance(2);
+    attn_activation_backward(&host, kind, (struct attn_gradient){ours[1], adds}, f, x, n, width);
+    plain_activation_backward(&host, kind, (struct attn_gradient){theirs[1], adds}, f, x, n, width);
     end();
   }
 }
@@ -82,8 +83,11 @@ static void residuals(void **state) {
     const float *to = chance(3) ? NULL : x;
     attn_residual_forward(&host, &drop, ours[0], to, f, n, width);
     plain_residual_forward(&host, &drop, theirs[0], to, f, n, width);
-    attn_residual_backward(&host, &drop, ours[1], ours[2], f, n, width);
-    plain_residual_backward(&host, &drop, theirs[1], theirs[2], f, n, width);
+    const int x_adds = chance(2), f_adds = chance(2);
+    attn_residual_backward(&host, &drop, (struct attn_gradient){ours[1], x_adds},
+                           (struct attn_gradient){ours[2], f_adds}, f, n, width);
+    plain_residual_backward(&host, &drop, (struct attn_gradient){theirs[1], x_adds},
+                            (struct attn_gradient){theirs[2], f_adds}, f, n, width);
     end();
   }
 }
@@ -100,8 +104,10 @@ static void norms(void **state) {
     attn_norm_layer_forward(&host, &l, ours[0]);
     plain_norm_layer_forward(&host, &plain, theirs[0]);
     assert_memory_equal(row, plain_row, (size_t)n * sizeof *row);
-    attn_norm_layer_backward(&host, &l, ours[1], ours[2], ours[3], f);
-    plain_norm_layer_backward(&host, &plain, theirs[1], theirs[2], theirs[3], f);
+    const int adds = chance(2);
+    attn_norm_layer_backward(&host, &l, (struct attn_gradient){ours[1], adds}, ours[2], ours[3], f);
+    plain_norm_layer_backward(&host, &plain, (struct attn_gradient){theirs[1], adds}, theirs[2],
+                              theirs[3], f);
     end();
   }
 }

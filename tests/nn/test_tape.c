@@ -42,7 +42,9 @@ static void sums_of_biases_do_not_depend_on_threads(void **state) {
     const struct attn_host host = {.threads = 1 + k};
     memset(db[k], 0, sizeof db[k]);
     const struct attn_linear l = {N, 2, OUT, ATTN_F32, x, x};
-    assert_int_equal(attn_linear_backward(&host, &l, NULL, NULL, db[k], dy, dy, NULL), ATTN_OK);
+    assert_int_equal(
+        attn_linear_backward(&host, &l, (struct attn_gradient){NULL, 0}, NULL, db[k], dy, dy, NULL),
+        ATTN_OK);
   }
   assert_memory_equal(db[0], db[1], sizeof db[0]);
   for (int o = 0; o < OUT; o++) {
@@ -191,8 +193,8 @@ static void cross_attention(void **state) {
 static struct attn_tape_variable *build_rotary(struct attn_tape *t, struct layer_case *s) {
   static const int32_t position_ids[N] = {0, 1, 2, 3, 0, 1, 2};
   static float c[4 * 2], w[4 * 2];
-  const struct attn_tape_variable cos_table = {c, NULL, 4, 2, 0, NULL},
-                                  sin_table = {w, NULL, 4, 2, 0, NULL};
+  const struct attn_tape_variable cos_table = {.x = c, .n = 4, .width = 2},
+                                  sin_table = {.x = w, .n = 4, .width = 2};
   for (int p = 0; p < 4; p++)
     for (int k = 0; k < 2; k++)
       c[p * 2 + k] = cosf((float)p / (float)(1 + 9 * k)),

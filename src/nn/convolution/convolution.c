@@ -242,7 +242,8 @@ attn_status attn_convolution_backward(const struct attn_host *host,
                                       float *db, const float *dy, attn_error *err) {
   const struct image_shape y = shape_of_y(c);
   const struct attn_linear bias = {.n = c->images * y.height * y.width, .out = y.channels};
-  attn_status status = attn_linear_backward(host, &bias, NULL, NULL, db, dy, dy, err);
+  attn_status status =
+      attn_linear_backward(host, &bias, (struct attn_gradient){NULL, 0}, NULL, db, dy, dy, err);
   if (!status && dx)
     status = (attn_winograd_fits(c) ? attn_winograd_dx : compute_dx)(host, c, dx, dy, err);
   if (!status && dw)
