@@ -84,9 +84,9 @@ struct attn_sdpa_task {
 };
 
 /* The gradients of a block of rows. task is as in the forward, without its outputs. The backward of
- * a key/value head calls load_keys, then add_rows for all blocks of rows of its query heads in
- * order, up to ATTN_BACKWARD_BLOCKS in a call, which computes their gradients and adds to sums,
- * then store_keys. Results do not depend on the number of blocks in a call. */
+ * a key/value head calls load_keys, which clears sums, then add_rows for all blocks of rows of its
+ * query heads in order, up to ATTN_BACKWARD_BLOCKS in a call, which computes their gradients and
+ * adds to sums, then store_keys. Results do not depend on the number of blocks in a call. */
 struct attn_backward_task {
   struct attn_sdpa_task task;      /* its workspace: attn_backward_lay_out */
   int32_t blocks;                  /* that the workspace is for */
@@ -99,7 +99,7 @@ struct attn_backward_task {
   attn_dtype d_mask_dtype;
   int64_t d_o_col, d_q_col, d_mask_col;
   double plain_scale; /* scale, without log2(e) */
-  float *sums;        /* of dK and dV: sum_floats, 0 before the first block; NULL: not computed */
+  float *sums;        /* of dK and dV: sum_floats; NULL: not computed */
   char *d_k, *d_v;    /* of the head; NULL: not computed */
   int64_t d_k_row, d_k_col, d_v_row, d_v_col;
   double *d_additive[ATTN_ROW_BLOCK]; /* E values each, dense, added to in order; [0] NULL: not

@@ -314,8 +314,8 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
   float *sums = sum_set(r, r->chunks.own * worker);
   float *part = sum_set(r, r->chunks.own * worker + r->chunks.own - 1);
   struct attn_backward_task *t = begin_head(r, worker, kv);
+  t->sums = sums;
   kernel_of(r)->load_keys(t);
-  if (sums) clear_sums(sums, 0, r->chunks.layout.sum_floats);
   run_chunk(r, t, kv, 0, sums);
   for (int64_t chunk = 1; chunk < r->chunks.count; chunk++) add_chunk(r, t, kv, chunk, part, sums);
   t->sums = sums;
@@ -329,9 +329,8 @@ static void run_one_chunk(void *argument, int64_t index, int32_t worker) {
   int64_t chunk = r->chunks.count - 1 - index / heads;
   if (r->progress.stop) return;
   struct attn_backward_task *t = begin_head(r, worker, kv);
+  float *sums = t->sums = sum_set(r, kv * r->chunks.count + chunk);
   kernel_of(r)->load_keys(t);
-  float *sums = sum_set(r, kv * r->chunks.count + chunk);
-  if (sums) clear_sums(sums, 0, r->chunks.layout.sum_floats);
   run_chunk(r, t, kv, chunk, sums);
 }
 
