@@ -1,6 +1,7 @@
 /* step_names.c -- what steps are called: by the check, in symbols, and in documents. */
 #include <string.h>
 
+#include "ascii.h"
 #include "source.h"
 #include "steps.h"
 
@@ -91,8 +92,6 @@ static int32_t look_up(const char *name, size_t bytes) {
   return -1;
 }
 
-static int is_digit(char c) { return c >= '0' && c <= '9'; }
-
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
 /* What a character adds to a normal name: nothing for signs and the particle of Japanese. */
@@ -100,7 +99,7 @@ static size_t normal_character(uint32_t c, const char *bytes, size_t size, char 
   if (c == 0x3B1) return memcpy(out, "alpha", 5), 5;
   if (c < 128) {
     out[0] = lower((char)c);
-    return is_digit(out[0]) || (out[0] >= 'a' && out[0] <= 'z');
+    return attn_is_digit(out[0]) || (out[0] >= 'a' && out[0] <= 'z');
   }
   if (c < 0x370 || (c >= 0x2000 && c < 0x3041) || c == 0x306E || c == 0x30FB || c > 0xFF00)
     return 0;
@@ -124,7 +123,7 @@ int32_t attn_step_called(const char *name) {
       found = look_up(normal, bytes - cut);
   }
   if (found >= 0) return found;
-  while (bytes > 1 && is_digit(normal[bytes - 1])) bytes--; /* W_Q1 */
+  while (bytes > 1 && attn_is_digit(normal[bytes - 1])) bytes--; /* W_Q1 */
   return look_up(normal, bytes);
 }
 
@@ -133,7 +132,7 @@ static int32_t without_digits(const char *name) {
   char text[96];
   size_t bytes = 0;
   for (; *name && bytes + 1 < sizeof text; name++)
-    if (!is_digit(*name)) text[bytes++] = *name;
+    if (!attn_is_digit(*name)) text[bytes++] = *name;
   text[bytes] = 0;
   return attn_step_called(text);
 }

@@ -30,6 +30,26 @@ int attn_group_no_memory(struct attn_grouping *g) {
   return 0;
 }
 
+void *attn_group_take(struct attn_grouping *g, size_t count, size_t size) {
+  void *memory = attn_pool_take(g->scan->pool, count * size);
+  if (!memory) attn_group_no_memory(g);
+  return memory;
+}
+
+char *attn_group_copy(struct attn_grouping *g, const char *text, size_t bytes) {
+  char *copy = attn_group_take(g, bytes + 1, 1);
+  if (copy) memcpy(copy, text, bytes);
+  return copy;
+}
+
+int attn_group_grow(struct attn_grouping *g, void **array, size_t count, size_t size) {
+  return attn_pool_grow(g->scan->pool, array, count, size) == 0 || attn_group_no_memory(g);
+}
+
+int attn_group_label(struct attn_grouping *g, char *text, struct attn_label *label) {
+  return (text && attn_label_read(g->scan->pool, text, label)) || attn_group_no_memory(g);
+}
+
 struct attn_source_position attn_group_place(const struct attn_grouping *g,
                                              const struct attn_scan_line *line, size_t at) {
   return attn_source_place(&g->scan->source, line->origin[at]);
@@ -49,9 +69,9 @@ int attn_group_cell(struct attn_grouping *g, const struct attn_scan_line *line,
 }
 
 char *attn_group_text(struct attn_grouping *g, const char *text, struct attn_part part) {
-  char *copy = attn_pool_take(g->scan->pool, part.end - part.begin + 1);
+  char *copy = attn_group_take(g, part.end - part.begin + 1, 1);
   size_t bytes = 0, mark, end;
-  if (!copy) return attn_group_no_memory(g), NULL;
+  if (!copy) return NULL;
   while ((end = attn_next_value(text, part, &mark, NULL)) != 0) {
     memcpy(copy + bytes, text + part.begin, mark - part.begin);
     bytes += mark - part.begin;
@@ -76,8 +96,8 @@ void attn_group_above(struct attn_grouping *g, char *text) {
 /* ---- one block ---- */
 
 struct attn_block *attn_block_begin(struct attn_grouping *g, int source, int line, char *name) {
-  struct attn_block *b = attn_pool_take(g->scan->pool, sizeof *b);
-  if (!b || !name) return attn_group_no_memory(g), NULL;
+  struct attn_block *b = attn_group_take(g, 1, sizeof *b);
+  if (!b || !name) return NULL;
   b->source = source;
   b->line = b->end = line;
   b->name = name;
@@ -90,8 +110,7 @@ struct attn_block *attn_block_begin(struct attn_grouping *g, int source, int lin
 }
 
 static int add_text(struct attn_grouping *g, char ***list, int *count, const char *text) {
-  if (attn_pool_grow(g->scan->pool, (void **)list, (size_t)*count, sizeof **list))
-    return attn_group_no_memory(g);
+  if (!attn_group_grow(g, (void **)list, (size_t)*count, sizeof **list)) return 0;
   (*list)[(*count)++] = (char *)text;
   return 1;
 }
@@ -110,8 +129,7 @@ static attn_cell *add_cells(struct attn_grouping *g, struct attn_block *b, int m
   size_t had = (size_t)p->rows * (size_t)p->cols;
   if (had + (size_t)more > ATTN_CELLS_MAX) return too_many_cells(g, b), NULL;
   for (size_t n = had; n < had + (size_t)more; n++)
-    if (attn_pool_grow(g->scan->pool, (void **)&p->cells, n, sizeof *p->cells))
-      return attn_group_no_memory(g), NULL;
+    if (!attn_group_grow(g, (void **)&p->cells, n, sizeof *p->cells)) return NULL;
   return p->cells + had;
 }
 
@@ -187,8 +205,7 @@ int attn_block_end(struct attn_grouping *g, struct attn_block *b, int last_line)
   b->end = last_line;
   if (!p->line) p->line = p->cells[0].line, p->column = p->cells[0].column;
   if (!check_finite(g, p)) return 0;
-  if (attn_pool_grow(g->scan->pool, (void **)&g->block, (size_t)g->blocks, sizeof *g->block))
-    return attn_group_no_memory(g);
+  if (!attn_group_grow(g, (void **)&g->block, (size_t)g->blocks, sizeof *g->block)) return 0;
   g->block[g->blocks++] = b;
   return 1;
 }
@@ -380,8 +397,8 @@ void attn_blocks_sort(struct attn_grouping *g) {
 
 static int set_result(struct attn_grouping *g) {
   struct attn_scan *scan = g->scan;
-  scan->block = attn_pool_take(scan->pool, (size_t)g->blocks * sizeof *scan->block);
-  if (!scan->block) return attn_group_no_memory(g);
+  scan->block = attn_group_take(g, (size_t)g->blocks, sizeof *scan->block);
+  if (!scan->block) return 0;
   for (int n = 0; n < g->blocks; n++) scan->block[n] = *g->block[n];
   scan->blocks = g->blocks;
   scan->stray = g->stray;

@@ -2,6 +2,7 @@
 #ifndef ATTN_LESSON_BLOCKS_H
 #define ATTN_LESSON_BLOCKS_H
 
+#include "ascii.h"
 #include "scan.h"
 
 /* A number without its sign: 12, 0.5, .5, 3., 1e-3, 2 x 10^(-4). Unambiguous only where what
@@ -13,13 +14,10 @@
 
 enum { ATTN_NAME_CHARACTERS = 60, ATTN_LABEL_CHARACTERS = 24 };
 
+struct attn_grouping;
+
 /* ---- part.c: parts of a line ---- */
 
-struct attn_part {
-  size_t begin, end; /* bytes */
-};
-
-int attn_is_blank(char c);
 struct attn_part attn_part_trim(const char *text, struct attn_part part);
 /* Without the trailing characters that are in the set; a full stop of Japanese, too, if the set has
  * a full stop. */
@@ -31,6 +29,14 @@ size_t attn_value_mark(const char *text, size_t at, size_t end, int *value);
 /* The next mark of a value in the part: *at is its begin. Returns its end, or 0. */
 size_t attn_next_value(const char *text, struct attn_part part, size_t *at, int *value);
 int attn_part_has(const char *text, struct attn_part part, const char *word);
+/* Does the part begin in a match of the pattern, have one, or end in one within its last
+ * characters? match may be NULL. */
+int attn_part_begins_in(struct attn_grouping *g, const char *pattern, const char *text,
+                        struct attn_part part, struct attn_match *match);
+int attn_part_find(struct attn_grouping *g, const char *pattern, const char *text,
+                   struct attn_part part, struct attn_match *match);
+int attn_part_ends_in(struct attn_grouping *g, const char *pattern, const char *text,
+                      struct attn_part part, int characters);
 
 /* ---- label.c: q_12 is the stem q and the index 12 ---- */
 
@@ -123,6 +129,12 @@ struct attn_grouping {
 
 /* The first error stays. Returns 0. */
 int attn_group_no_memory(struct attn_grouping *g);
+/* As those of the pool, but that lack of memory is an error of g. take: count items of size. grow:
+ * 1, or 0: no memory. label: of a text that may be NULL for lack of memory; 0: no memory. */
+void *attn_group_take(struct attn_grouping *g, size_t count, size_t size);
+char *attn_group_copy(struct attn_grouping *g, const char *text, size_t bytes);
+int attn_group_grow(struct attn_grouping *g, void **array, size_t count, size_t size);
+int attn_group_label(struct attn_grouping *g, char *text, struct attn_label *label);
 struct attn_source_position attn_group_place(const struct attn_grouping *g,
                                              const struct attn_scan_line *line, size_t at);
 /* The cell that a part of a line is, in its place. 0: it is words. */
@@ -177,9 +189,6 @@ void attn_sentence(struct attn_grouping *g, const struct attn_scan_line *line);
 /* Is the vector between the parts a term of a sum or product that is worked out? */
 int attn_is_term(struct attn_grouping *g, const char *text, struct attn_part front,
                  struct attn_part rest);
-/* Do the last characters of the part match? */
-int attn_part_ends_in(struct attn_grouping *g, const char *pattern, const char *text,
-                      struct attn_part p, int characters);
 
 /* paragraph.c: does the sentence continue in the next line? join: line is then both. 0: no memory
  */

@@ -55,8 +55,7 @@ static int read_cells(struct attn_grouping *g, const struct attn_scan_line *line
   for (size_t at = body.begin, end; at < body.end; at = end + (end == at)) {
     end = cell_end(line->text, at, body.end);
     if (end == at) continue;
-    if (attn_pool_grow(g->scan->pool, (void **)cells, (size_t)count, sizeof **cells))
-      return attn_group_no_memory(g) - 1;
+    if (!attn_group_grow(g, (void **)cells, (size_t)count, sizeof **cells)) return -1;
     if (!attn_group_cell(g, line, (struct attn_part){at, end}, &(*cells)[count++])) return -1;
   }
   return count;
@@ -64,8 +63,7 @@ static int read_cells(struct attn_grouping *g, const struct attn_scan_line *line
 
 /* One more; the first ones of a line may have had words in them. */
 static int new_drawn(struct attn_grouping *g, int line) {
-  if (attn_pool_grow(g->scan->pool, (void **)&g->drawn, (size_t)g->drawns, sizeof *g->drawn))
-    return attn_group_no_memory(g);
+  if (!attn_group_grow(g, (void **)&g->drawn, (size_t)g->drawns, sizeof *g->drawn)) return 0;
   struct attn_drawn *d = &g->drawn[g->drawns];
   *d = (struct attn_drawn){.block = attn_block_begin(g, ATTN_BLOCK_GRID, line, "")};
   return d->block ? ++g->drawns : 0;
@@ -76,11 +74,8 @@ static void extend_name(struct attn_grouping *g, struct attn_drawn *d, const cha
   p = attn_part_trim(text, p);
   size_t bytes = p.end - p.begin;
   if (bytes == 0 || d->name_bytes + bytes + 2 > NAME_BYTES) return;
-  if (!d->name) d->name = attn_pool_take(g->scan->pool, NAME_BYTES);
-  if (!d->name) {
-    attn_group_no_memory(g);
-    return;
-  }
+  if (!d->name) d->name = attn_group_take(g, NAME_BYTES, 1);
+  if (!d->name) return;
   if (d->name_bytes) d->name[d->name_bytes++] = ' ';
   memcpy(d->name + d->name_bytes, text + p.begin, bytes);
   d->name_bytes += bytes;
@@ -140,11 +135,6 @@ static int split_pipes(const char *text, size_t bytes, struct attn_part *name,
   return count && at + strspn(text + at, " \t.,;") == bytes ? count : 0;
 }
 
-static int matches(struct attn_grouping *g, const char *pattern, const char *text,
-                   struct attn_part p) {
-  return attn_match_at(g->scan->patterns, pattern, text, p.end, p.begin, NULL);
-}
-
 /* Columns of numbers between two pipes are a row of a matrix. One number is, next to such a row. */
 static int pipes_line(struct attn_grouping *g, const struct attn_scan_line *line) {
   static const char NUMBERS[] = "\\s*+(?:[-+]?[.\\d\\x{221E}\\x{2026}/]++\\s++)++$";
@@ -152,8 +142,8 @@ static int pipes_line(struct attn_grouping *g, const struct attn_scan_line *line
   struct attn_part name[PIPED_MAX], body[PIPED_MAX];
   int count = split_pipes(line->text, line->bytes, name, body), several = g->drawns > 0;
   for (int n = 0; n < count; n++) {
-    if (!matches(g, NUMBERS, line->text, body[n])) return 0;
-    several |= matches(g, SEVERAL, line->text, body[n]);
+    if (!attn_part_begins_in(g, NUMBERS, line->text, body[n], NULL)) return 0;
+    several |= attn_part_begins_in(g, SEVERAL, line->text, body[n], NULL);
   }
   if (!count || !several) return 0;
   attn_run_flush(g);

@@ -128,13 +128,10 @@ static int find_groups(const struct attn_results *r, struct attn_result_line *ou
 int attn_same_symbol(struct attn_grouping *g, const char *a, const char *b) {
   struct attn_label x, y;
   const char *last_a = strrchr(a, ' '), *last_b = strrchr(b, ' ');
-  struct attn_pool *pool = g->scan->pool;
   a = last_a ? last_a + 1 : a, b = last_b ? last_b + 1 : b;
-  char *copy_a = attn_pool_text(pool, a, strlen(a)), *copy_b = attn_pool_text(pool, b, strlen(b));
-  if (!copy_a || !copy_b || !attn_label_read(pool, copy_a, &x) ||
-      !attn_label_read(pool, copy_b, &y))
-    return attn_group_no_memory(g);
-  return attn_same_stem(&x, &y) && x.index >= 0 && y.index > x.index;
+  return attn_group_label(g, attn_group_copy(g, a, strlen(a)), &x) &&
+         attn_group_label(g, attn_group_copy(g, b, strlen(b)), &y) && attn_same_stem(&x, &y) &&
+         x.index >= 0 && y.index > x.index;
 }
 
 /* Lists that nothing distinguishes have the same name. */

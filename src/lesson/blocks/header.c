@@ -33,9 +33,9 @@ static int is_named(const struct attn_row *header, int item) {
 }
 
 static char *header_words(struct attn_grouping *g, const struct attn_table *t) {
-  char *words = attn_pool_take(g->scan->pool, HEADER_BYTES + 1);
+  char *words = attn_group_take(g, HEADER_BYTES + 1, 1);
   size_t end = 0;
-  if (!words) return attn_group_no_memory(g), NULL;
+  if (!words) return NULL;
   for (int n = 0; n < t->header.items; n++) {
     const char *word = is_named(&t->header, n) ? attn_item_text(g, &t->header, n) : "";
     size_t bytes = word ? strlen(word) : 0;
@@ -106,11 +106,8 @@ static int has_number(struct attn_grouping *g, const struct attn_scan_line *line
 
 /* The words become the header; they are not a caption. */
 static void set_words(struct attn_grouping *g, struct attn_table *t, const struct attn_part *word) {
-  struct attn_row_item *item = attn_pool_take(g->scan->pool, (size_t)t->cols * sizeof *item);
-  if (!item) {
-    attn_group_no_memory(g);
-    return;
-  }
+  struct attn_row_item *item = attn_group_take(g, (size_t)t->cols, sizeof *item);
+  if (!item) return;
   for (int n = 0; n < t->cols; n++)
     item[n] = (struct attn_row_item){
         .kind = ATTN_ITEM_TEXT, .begin = (uint32_t)word[n].begin, .end = (uint32_t)word[n].end};
@@ -132,13 +129,12 @@ static size_t gap_after(const struct attn_table *t, int n) {
 
 static void set_parts(struct attn_grouping *g, struct attn_table *t, const struct attn_part *phrase,
                       int parts, const int *begin) {
-  t->part = attn_pool_take(g->scan->pool, (size_t)parts * sizeof *t->part);
+  t->part = attn_group_take(g, (size_t)parts, sizeof *t->part);
   for (int n = 0; t->part && n < parts; n++) {
     t->part[n].begin = begin[n];
     t->part[n].end = n + 1 < parts ? begin[n + 1] : t->numbers;
     t->part[n].name = attn_group_text(g, g->text_line->text, phrase[n]);
   }
-  if (!t->part) attn_group_no_memory(g);
   if (g->status != ATTN_OK) return;
   t->parts = parts;
   if (g->aboves) g->aboves--;
@@ -147,13 +143,10 @@ static void set_parts(struct attn_grouping *g, struct attn_table *t, const struc
 /* "Q        K" above "1 0      2 1": parts begin after the widest gaps between columns. */
 static void find_side_by_side(struct attn_grouping *g, struct attn_table *t,
                               const struct attn_part *phrase, int parts) {
-  int *begin = attn_pool_take(g->scan->pool, (size_t)parts * sizeof *begin);
+  int *begin = attn_group_take(g, (size_t)parts, sizeof *begin);
   size_t widest = 0, least = SIZE_MAX;
   int found = 1;
-  if (!begin) {
-    attn_group_no_memory(g);
-    return;
-  }
+  if (!begin) return;
   for (int n = 0; n + 1 < t->cols; n++)
     if (gap_after(t, n) > widest) widest = gap_after(t, n);
   for (int n = 0; n + 1 < t->cols; n++) {
@@ -168,11 +161,8 @@ static void find_side_by_side(struct attn_grouping *g, struct attn_table *t,
 static void find_words(struct attn_grouping *g, struct attn_table *t) {
   const struct attn_scan_line *line = g->text_line;
   int most = t->cols + 1;
-  struct attn_part *word = attn_pool_take(g->scan->pool, (size_t)most * sizeof *word);
-  if (!word) {
-    attn_group_no_memory(g);
-    return;
-  }
+  struct attn_part *word = attn_group_take(g, (size_t)most, sizeof *word);
+  if (!word) return;
   int words = split_line(line->text, WORD_GAP, word, most);
   if (words > most || has_number(g, line, word, words)) return;
   if (words >= t->cols) {
@@ -225,7 +215,7 @@ static int find_stems(struct attn_grouping *g, struct attn_table *t) {
   for (int n = t->skip; n < t->numbers; n++) {
     char *text = attn_item_text(g, &t->header, t->number[n]);
     if (text) text[strcspn(text, "[(")] = 0; /* its unit */
-    if (!text || !attn_label_read(g->scan->pool, text, &label)) return attn_group_no_memory(g);
+    if (!text || !attn_group_label(g, text, &label)) return 0;
     int goes_on = parts > 0 && label.index >= 0 && last.index >= 0 && attn_same_stem(&label, &last);
     if (!goes_on) t->part[parts++] = (struct attn_table_part){n, n, text};
     t->part[parts - 1].end = n + 1;
@@ -248,7 +238,7 @@ static int has_row_labels(struct attn_grouping *g, const struct attn_table *t, c
                           int begin, int end) {
   struct attn_label next;
   if (end - begin != t->rows) return 0;
-  if (!attn_label_read(g->scan->pool, label[end], &next)) return attn_group_no_memory(g);
+  if (!attn_group_label(g, label[end], &next)) return 0;
   if (next.index != 0 && next.index != 1 && strcmp(label[end], "x") != 0) return 0;
   for (int r = 0; r < t->rows; r++)
     if (strcmp(label[begin + r], t->row[r].label.text) != 0) return 0;
@@ -285,9 +275,9 @@ static int is_square(const struct attn_table *t, char *const *label) {
  * first name recurs and all others do, after the names of the rows, and with the sums of the rows.
  */
 static int find_repeats(struct attn_grouping *g, struct attn_table *t) {
-  char **label = attn_pool_take(g->scan->pool, (size_t)t->numbers * sizeof *label);
+  char **label = attn_group_take(g, (size_t)t->numbers, sizeof *label);
   int parts = 0, recurs = 0;
-  if (!label) return attn_group_no_memory(g);
+  if (!label) return 0;
   if (t->header.items != t->cols || t->labels < 0 || t->rows < 2) return 0;
   for (int n = t->skip; n < t->numbers; n++) {
     struct attn_table_part *last = parts ? &t->part[parts - 1] : NULL;
@@ -355,11 +345,8 @@ void attn_header_find(struct attn_grouping *g, struct attn_table *t) {
       t->cols > 1 && g->text_line && g->text_line->line >= t->line - LINES_ABOVE)
     find_words(g, t);
   if (t->parts || t->header.items == 0 || g->status != ATTN_OK) return;
-  t->part = attn_pool_take(g->scan->pool, (size_t)t->numbers * sizeof *t->part);
-  if (!t->part) {
-    attn_group_no_memory(g);
-    return;
-  }
+  t->part = attn_group_take(g, (size_t)t->numbers, sizeof *t->part);
+  if (!t->part) return;
   if (t->super.items) t->parts = find_spans(g, t, &t->super);
   if (!t->parts) t->parts = find_spans(g, t, &t->header);
   if (t->parts && counts_columns(t)) drop_row(t);

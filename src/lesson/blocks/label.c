@@ -5,25 +5,20 @@
 
 enum { STEM_BYTES_MAX = 60, STEP_BYTES_MAX = 60, INDEX_MAX = 1000000000 };
 
-static int is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
-static int is_digit(char c) { return c >= '0' && c <= '9'; }
-static int is_word(char c) { return is_letter(c) || is_digit(c) || c == '_' || (c & 0x80); }
+static int is_word(char c) {
+  return attn_is_letter(c) || attn_is_digit(c) || c == '_' || (c & 0x80);
+}
 
 /* The end of the letter of a name at `at` (Latin, or alpha to omega), or `at`. */
 static size_t name_letter(const char *text, size_t at, size_t end) {
-  if (at < end && is_letter(text[at])) return at + 1;
+  if (at < end && attn_is_letter(text[at])) return at + 1;
   if (end - at < 2) return at;
   unsigned char a = (unsigned char)text[at], b = (unsigned char)text[at + 1];
   return (a == 0xCE && b >= 0xB1) || (a == 0xCF && b <= 0x89) ? at + 2 : at;
 }
 
 static size_t skip_letters(const char *text, size_t at, size_t end) {
-  while (at < end && is_letter(text[at])) at++;
-  return at;
-}
-
-static size_t skip_digits(const char *text, size_t at, size_t end) {
-  while (at < end && is_digit(text[at])) at++;
+  while (at < end && attn_is_letter(text[at])) at++;
   return at;
 }
 
@@ -33,7 +28,7 @@ static size_t skip_one(const char *text, size_t at, size_t end, const char *set)
 
 /* Where "[12]" at `at` ends, or `at`. */
 static size_t skip_subscript(const char *text, size_t at, size_t end) {
-  size_t next = at < end && text[at] == '[' ? skip_digits(text, at + 1, end) : at;
+  size_t next = at < end && text[at] == '[' ? attn_skip_digits(text, at + 1, end) : at;
   return next > at + 1 && next < end && text[next] == ']' ? next + 1 : at;
 }
 
@@ -53,9 +48,9 @@ static size_t indexed_name(const char *text, struct attn_part p, char *stem) {
   size_t last = skip_subscript(text, next, p.end);
   if (last > next && last == p.end) return bytes;
   at = skip_one(text, next, p.end, "_ ");
-  next = skip_digits(text, at, p.end);
+  next = attn_skip_digits(text, at, p.end);
   if (next == at) return 0;
-  at = skip_digits(text, skip_one(text, next, p.end, ",_"), p.end);
+  at = attn_skip_digits(text, skip_one(text, next, p.end, ",_"), p.end);
   return at == p.end ? bytes : 0;
 }
 
@@ -64,7 +59,7 @@ static size_t worded_name(const char *text, struct attn_part p, char *stem) {
   size_t at = name_letter(text, p.begin, p.end), word = skip_letters(text, p.begin, p.end);
   if (word < p.end && text[word] == '(') at = word;
   size_t bytes = at - p.begin;
-  if (bytes == 0 || p.end - at < 2 || !is_letter(text[at + 1])) return 0;
+  if (bytes == 0 || p.end - at < 2 || !attn_is_letter(text[at + 1])) return 0;
   int is_argument = text[at] == '(' && text[p.end - 1] == ')';
   if (text[at] != '_' && !is_argument) return 0;
   for (size_t i = at + 1; i < p.end - (size_t)is_argument; i++)
@@ -81,7 +76,7 @@ static int is_short_name(const char *text, struct attn_part p) {
   if (name < p.end && skip_subscript(text, name, p.end) == p.end) return 1;
   if (at == p.end) return at - p.begin == 1;
   at = skip_one(text, at, p.end, "_^");
-  return at < p.end && skip_digits(text, at, p.end) == p.end;
+  return at < p.end && attn_skip_digits(text, at, p.end) == p.end;
 }
 
 /* The label without trailing signs, of a formula its left side; its last word if that is a short
@@ -99,9 +94,9 @@ static struct attn_part name_of(const char *text) {
 static long last_number(const char *text) {
   size_t end = strlen(text), at;
   long number = 0;
-  while (end > 0 && !is_digit(text[end - 1])) end--;
+  while (end > 0 && !attn_is_digit(text[end - 1])) end--;
   if (end == 0) return -1;
-  for (at = end; at > 0 && is_digit(text[at - 1]);) at--;
+  for (at = end; at > 0 && attn_is_digit(text[at - 1]);) at--;
   for (; at < end && number < INDEX_MAX; at++) number = number * 10 + (text[at] - '0');
   return number;
 }
@@ -111,7 +106,7 @@ static size_t stem_of(const char *text, char stem[STEM_BYTES_MAX]) {
   struct attn_part p = name_of(text);
   if (p.end - p.begin > STEM_BYTES_MAX || p.begin == p.end) return 0;
   stem[0] = text[p.begin];
-  if (p.end - p.begin == 1 && is_letter(text[p.begin])) return 1;
+  if (p.end - p.begin == 1 && attn_is_letter(text[p.begin])) return 1;
   size_t bytes = indexed_name(text, p, stem);
   return bytes ? bytes : worded_name(text, p, stem);
 }
@@ -123,7 +118,7 @@ int attn_label_is_indexed(const char *label) {
 
 static char only_letter(const char *label) {
   struct attn_part p = name_of(label);
-  return p.end - p.begin == 1 && is_letter(label[p.begin]) ? label[p.begin] : 0;
+  return p.end - p.begin == 1 && attn_is_letter(label[p.begin]) ? label[p.begin] : 0;
 }
 
 int attn_label_follows(const char *a, const char *b) {

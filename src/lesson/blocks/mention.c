@@ -80,9 +80,6 @@ enum {
   DIVISOR_CHARACTERS = 40
 };
 
-static int is_digit(char c) { return c >= '0' && c <= '9'; }
-static int is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
-
 static size_t back_over(const char *text, size_t at, const char *set) {
   while (at > 0 && text[at - 1] && strchr(set, text[at - 1])) at--;
   return at;
@@ -96,7 +93,7 @@ static int ends_with(const char *text, size_t at, const char *word) {
     char c = text[at - bytes + n];
     if (c != word[n] && !(c >= 'A' && c <= 'Z' && c - 'A' + 'a' == word[n])) return 0;
   }
-  return at == bytes || !is_letter(word[0]) || !is_letter(text[at - bytes - 1]);
+  return at == bytes || !attn_is_letter(word[0]) || !attn_is_letter(text[at - bytes - 1]);
 }
 
 /* "step 3", "heads 1 and", "No. 4", "#2" */
@@ -123,12 +120,12 @@ static size_t skip_index(struct attn_grouping *g, const char *text, size_t at, s
   const char *pattern = NULL;
   size_t next = at;
   if (before == '_' || before == '^') pattern = SCRIPT;
-  if ((before == '(' || before == '[') && (is_letter(name) || name == '_')) pattern = INDICES;
+  if ((before == '(' || before == '[') && (attn_is_letter(name) || name == '_')) pattern = INDICES;
   if (before == ',' && name == '[') pattern = INDICES;
   if (pattern && attn_match_at(g->scan->patterns, pattern, text, end, at, &m))
     return m.group[0].end;
-  if (!is_letter(before) && before != '\'' && !ends_in_greek(text, at)) return at;
-  while (next < end && is_digit(text[next])) next++;
+  if (!attn_is_letter(before) && before != '\'' && !ends_in_greek(text, at)) return at;
+  while (next < end && attn_is_digit(text[next])) next++;
   return next;
 }
 
@@ -216,11 +213,11 @@ static struct attn_part number_at(struct attn_grouping *g, const char *text, siz
                                   size_t end) {
   struct attn_match m;
   struct attn_part none = {at, at};
-  if (at > 0 && text[at - 1] == '.' && (at < 2 || !is_digit(text[at - 2]))) at--;
+  if (at > 0 && text[at - 1] == '.' && (at < 2 || !attn_is_digit(text[at - 2]))) at--;
   size_t sign = at > 0 && (text[at - 1] == '-' || text[at - 1] == '+') ? at - 1 : at;
-  if (sign > 0 && (is_digit(text[sign - 1]) || text[sign - 1] == ')')) sign = at;
+  if (sign > 0 && (attn_is_digit(text[sign - 1]) || text[sign - 1] == ')')) sign = at;
   if (!attn_match_at(g->scan->patterns, NUMBER, text, end, sign, &m)) return none;
-  return (struct attn_part){m.group[0].begin, m.group[0].end};
+  return m.group[0];
 }
 
 static int is_excepted(struct attn_part p, const size_t *except, int excepts, int *next) {
@@ -240,12 +237,7 @@ static size_t skip_other(struct attn_grouping *g, const char *text, size_t at, s
 }
 
 static size_t next_digit(const char *text, size_t at, size_t end) {
-  while (at < end && !is_digit(text[at])) at++;
-  return at;
-}
-
-static size_t skip_digits(const char *text, size_t at, size_t end) {
-  while (at < end && is_digit(text[at])) at++;
+  while (at < end && !attn_is_digit(text[at])) at++;
   return at;
 }
 
@@ -269,6 +261,6 @@ void attn_stray_text(struct attn_grouping *g, const struct attn_scan_line *line,
     struct attn_part p = number_at(g, text, at, end);
     if (other == at && p.end > p.begin && !is_excepted(p, except, excepts, &next))
       add_number(g, line, p, end);
-    at = other > at ? other : p.end > at ? p.end : skip_digits(text, at, end);
+    at = other > at ? other : p.end > at ? p.end : attn_skip_digits(text, at, end);
   }
 }

@@ -66,9 +66,9 @@ int attn_paragraph_goes_on(struct attn_grouping *g, const struct attn_scan_line 
 int attn_paragraph_join(struct attn_grouping *g, struct attn_scan_line *line,
                         const struct attn_scan_line *next) {
   size_t a = line->bytes, b = next->bytes;
-  char *text = attn_pool_take(g->scan->pool, a + b + 2);
-  uint32_t *origin = attn_pool_take(g->scan->pool, (a + b + 2) * sizeof *origin);
-  if (!text || !origin) return attn_group_no_memory(g);
+  char *text = attn_group_take(g, a + b + 2, 1);
+  uint32_t *origin = attn_group_take(g, a + b + 2, sizeof *origin);
+  if (!text || !origin) return 0;
   memcpy(text, line->text, a);
   memcpy(origin, line->origin, (a + 1) * sizeof *origin);
   text[a] = ' ';

@@ -6,8 +6,6 @@ static const char MARK[] = ATTN_MARK_VALUE;
 static const char FULL_STOP[] = "\u3002"; /* of Japanese */
 enum { MARK_BYTES = sizeof MARK - 1, STOP_BYTES = sizeof FULL_STOP - 1, INDEX_DIGITS_MAX = 9 };
 
-int attn_is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
 struct attn_part attn_part_trim(const char *text, struct attn_part part) {
   while (part.begin < part.end && attn_is_blank(text[part.begin])) part.begin++;
   while (part.begin < part.end && attn_is_blank(text[part.end - 1])) part.end--;
@@ -70,4 +68,19 @@ int attn_part_has(const char *text, struct attn_part part, const char *word) {
     part.begin = (size_t)(at - text) + 1;
   }
   return 0;
+}
+
+int attn_part_begins_in(struct attn_grouping *g, const char *pattern, const char *text,
+                        struct attn_part part, struct attn_match *match) {
+  return attn_match_at(g->scan->patterns, pattern, text, part.end, part.begin, match);
+}
+
+int attn_part_find(struct attn_grouping *g, const char *pattern, const char *text,
+                   struct attn_part part, struct attn_match *match) {
+  return attn_find(g->scan->patterns, pattern, text, part.end, part.begin, match);
+}
+
+int attn_part_ends_in(struct attn_grouping *g, const char *pattern, const char *text,
+                      struct attn_part part, int characters) {
+  return attn_part_find(g, pattern, text, attn_part_last(text, part, characters), NULL);
 }

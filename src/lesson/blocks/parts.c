@@ -4,10 +4,6 @@
 
 #include "blocks.h"
 
-static int read_label(struct attn_grouping *g, char *text, struct attn_label *label) {
-  return attn_label_read(g->scan->pool, text, label) || attn_group_no_memory(g);
-}
-
 /* b continues a: q1 = [..] in one line, q2 = [..] in another. */
 static int is_next_row(struct attn_grouping *g, const struct attn_block *a,
                        const struct attn_block *b) {
@@ -16,7 +12,8 @@ static int is_next_row(struct attn_grouping *g, const struct attn_block *a,
   if (!is_vector || a->source != b->source || b->reading[0].rows != 1 || !a->labels || !b->labels ||
       a->reading[0].cols != b->reading[0].cols)
     return 0;
-  if (!read_label(g, a->label[a->labels - 1], &last) || !read_label(g, b->label[0], &first))
+  if (!attn_group_label(g, a->label[a->labels - 1], &last) ||
+      !attn_group_label(g, b->label[0], &first))
     return 0;
   return attn_same_stem(&last, &first) &&
          (first.index > 0 ? first.index : 0) == (last.index > 0 ? last.index : 0) + 1;
@@ -26,8 +23,7 @@ static int is_next_row(struct attn_grouping *g, const struct attn_block *a,
 static int read_symbol(struct attn_grouping *g, const struct attn_block *b,
                        struct attn_label *label) {
   struct attn_part p = {0, strcspn(b->name, "=:")};
-  char *text = attn_group_text(g, b->name, p);
-  return text && read_label(g, text, label);
+  return attn_group_label(g, attn_group_text(g, b->name, p), label);
 }
 
 /* A matrix of one column or one row. */
@@ -44,8 +40,7 @@ static int is_column(const struct attn_block *b) {
 static int make_vector(struct attn_grouping *g, struct attn_block *b,
                        const struct attn_label *label) {
   attn_printing *p = &b->reading[0];
-  if (attn_pool_grow(g->scan->pool, (void **)&b->label, 0, sizeof *b->label))
-    return attn_group_no_memory(g);
+  if (!attn_group_grow(g, (void **)&b->label, 0, sizeof *b->label)) return 0;
   b->label[0] = label->text;
   b->labels = 1;
   b->source = ATTN_BLOCK_VECTORS;

@@ -16,7 +16,6 @@ struct recurring_words {
   struct attn_part word[WORDS];
 };
 
-static int is_digit(char c) { return c >= '0' && c <= '9'; }
 static int is_letter(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (unsigned char)c > 127;
 }
@@ -24,9 +23,10 @@ static int is_letter(char c) {
 static void read_words(const char *name, struct recurring_words *out) {
   size_t end = strlen(name);
   for (out->count = 0; end > 0 && out->count < WORDS;) {
-    int number = is_digit(name[end - 1]);
+    int number = attn_is_digit(name[end - 1]);
     size_t begin = end;
-    while (begin > 0 && (number ? is_digit(name[begin - 1]) : is_letter(name[begin - 1]))) begin--;
+    while (begin > 0 && (number ? attn_is_digit(name[begin - 1]) : is_letter(name[begin - 1])))
+      begin--;
     if (begin < end) out->word[out->count++] = (struct attn_part){begin, end};
     end = begin < end ? begin : end - 1;
   }
@@ -43,7 +43,7 @@ static int same_word(const char *a, struct attn_part x, const char *b, struct at
                      int step) {
   size_t bytes = x.end - x.begin;
   if (bytes == y.end - y.begin && memcmp(a + x.begin, b + y.begin, bytes) == 0) return 1;
-  if (!is_digit(a[x.begin]) || !is_digit(b[y.begin])) return 0;
+  if (!attn_is_digit(a[x.begin]) || !attn_is_digit(b[y.begin])) return 0;
   long i = index_of(a, x), j = index_of(b, y);
   return i < 0 || j < 0 ? i < 0 && j < 0 : j - i == step;
 }
@@ -176,7 +176,7 @@ static const char *token_of(struct recurring *r, int n, int period, int turn) {
 static char *name_of_all(struct recurring *r, const char *name) {
   struct attn_part p = attn_part_chop(name, (struct attn_part){0, strlen(name)}, " =:");
   size_t end = p.end;
-  while (p.end > 0 && is_digit(name[p.end - 1])) p.end--;
+  while (p.end > 0 && attn_is_digit(name[p.end - 1])) p.end--;
   if (p.end < end && p.end > 0 && index_of(name, (struct attn_part){p.end, end}) >= 0)
     return attn_group_text(r->g, name, attn_part_chop(name, p, "_"));
   return attn_group_text(r->g, name, (struct attn_part){0, strlen(name)});
@@ -184,13 +184,9 @@ static char *name_of_all(struct recurring *r, const char *name) {
 
 static void stack_vectors(struct recurring *r, int n, int k, int period, int turns) {
   struct attn_grouping *g = r->g;
-  struct attn_block *all = attn_pool_take(g->scan->pool, sizeof *all);
+  struct attn_block *all = attn_group_take(g, 1, sizeof *all);
   const struct recurring_vector *first = &r->vector[n + k];
-  if (!all ||
-      attn_pool_grow(g->scan->pool, (void **)&g->block, (size_t)g->blocks, sizeof *g->block)) {
-    attn_group_no_memory(g);
-    return;
-  }
+  if (!all || !attn_group_grow(g, (void **)&g->block, (size_t)g->blocks, sizeof *g->block)) return;
   *all = *g->block[first->block];
   all->source = ATTN_BLOCK_VECTORS;
   all->name = name_of_all(r, first->name);
@@ -282,8 +278,7 @@ static void drop_blocks(struct recurring *r, int blocks) {
 void attn_recurring_merge(struct attn_grouping *g) {
   struct recurring r = {.g = g};
   int blocks = g->blocks, period, turns;
-  r.vector = attn_pool_take(g->scan->pool, VECTORS_MAX * sizeof *r.vector);
-  if (!r.vector) attn_group_no_memory(g);
+  r.vector = attn_group_take(g, VECTORS_MAX, sizeof *r.vector);
   if (g->status == ATTN_OK) find_vectors(&r);
   for (int n = 0; n < r.vectors && g->status == ATTN_OK; n += period ? period * turns : 1) {
     period = find_period(&r, n, &turns);

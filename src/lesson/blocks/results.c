@@ -93,8 +93,7 @@ static int add_result(struct attn_grouping *g, struct attn_results *r,
   if (!attn_group_cell(g, line, number, &cell) || !isfinite(cell.value) ||
       (cell.kind != ATTN_CELL_NUMBER && cell.kind != ATTN_CELL_SCIENTIFIC))
     return 0;
-  if (attn_pool_grow(g->scan->pool, (void **)&r->item, (size_t)r->count, sizeof *r->item))
-    return attn_group_no_memory(g);
+  if (!attn_group_grow(g, (void **)&r->item, (size_t)r->count, sizeof *r->item)) return 0;
   r->item[r->count++] = (struct attn_result){
       .cell = cell, .at = number.begin, .end = number.end, .name = name, .kind = kind};
   return 1;
@@ -138,7 +137,7 @@ static size_t add_list(struct attn_grouping *g, struct attn_results *r,
                        const struct attn_scan_line *line, size_t from, char *name, int kind) {
   struct attn_match m;
   while (attn_match_at(g->scan->patterns, NEXT, line->text, r->bytes, from, &m)) {
-    struct attn_part number = {m.group[1].begin, m.group[1].end};
+    struct attn_part number = m.group[1];
     if (!add_result(g, r, line, number, name, kind)) break;
     from = m.group[0].end;
   }
@@ -151,7 +150,7 @@ static void find_results(struct attn_grouping *g, const struct attn_scan_line *l
   int signs = 0;
   struct attn_match m;
   while (attn_find(g->scan->patterns, RESULT, line->text, r->bytes, from, &m)) {
-    struct attn_part number = {m.group[1].begin, m.group[1].end};
+    struct attn_part number = m.group[1];
     size_t sign = m.group[0].begin;
     from = m.group[0].end;
     signs += line->text[sign] == '=';
@@ -212,8 +211,7 @@ static char *sentence_name(struct attn_grouping *g, const char *text, size_t at,
   struct attn_part p = attn_part_last(text, (struct attn_part){0, at}, ATTN_NAME_CHARACTERS);
   struct attn_match m;
   if (!name || !*name) return name;
-  while (attn_find(g->scan->patterns, "[.;:?!]\\s|\\x{3002}", text, p.end, p.begin, &m))
-    p.begin = m.group[0].end;
+  while (attn_part_find(g, "[.;:?!]\\s|\\x{3002}", text, p, &m)) p.begin = m.group[0].end;
   return attn_group_text(g, text, p);
 }
 
@@ -246,7 +244,7 @@ static void find_lists(struct attn_grouping *g, const struct attn_scan_line *lin
   size_t from = 0;
   struct attn_match m;
   while (attn_find(g->scan->patterns, LIST, line->text, r->bytes, from, &m)) {
-    struct attn_part number = {m.group[1].begin, m.group[1].end};
+    struct attn_part number = m.group[1];
     int had = r->count, kind;
     char *name = name_list(g, line->text, r, number.begin, &kind);
     from = m.group[0].end;
@@ -269,9 +267,9 @@ static size_t add_quoted(struct attn_grouping *g, struct attn_results *r,
   struct attn_part first = {0, 0};
   struct attn_match m, comma;
   for (int n = 0; attn_match_at(g->scan->patterns, QUOTED, line->text, r->bytes, from, &m); n++) {
-    struct attn_part words = {m.group[2].begin, m.group[2].end};
-    struct attn_part number = {m.group[3].begin, m.group[3].end};
-    struct attn_part label = {m.group[1].begin, m.group[1].end};
+    struct attn_part words = m.group[2];
+    struct attn_part number = m.group[3];
+    struct attn_part label = m.group[1];
     if (n == 0) first = words;
     if (!same_part(line->text, first, words)) break;
     if (!add_result(g, r, line, number, attn_group_text(g, line->text, label), ATTN_RESULT_OTHER))
@@ -300,7 +298,7 @@ static void find_sums(struct attn_grouping *g, const struct attn_scan_line *line
   size_t from = 0;
   struct attn_match m;
   while (r->count > 0 && attn_find(g->scan->patterns, SUM, line->text, r->bytes, from, &m)) {
-    struct attn_part number = {m.group[1].begin, m.group[1].end};
+    struct attn_part number = m.group[1];
     struct attn_part front = {m.group[0].begin, number.begin};
     from = m.group[0].end;
     add_result(g, r, line, number, attn_group_text(g, line->text, front), ATTN_RESULT_TOTAL);
@@ -314,12 +312,12 @@ static void find_shown_sums(struct attn_grouping *g, const struct attn_scan_line
   struct attn_match m, number;
   if (r->bytes > SHOWN_SUM_BYTES) return;
   while (attn_find(g->scan->patterns, SHOWN_SUM, line->text, r->bytes, from, &m)) {
-    struct attn_part terms = {m.group[1].begin, m.group[1].end};
+    struct attn_part terms = m.group[1];
     from = m.group[0].end;
     for (int n = 0; n < r->count; n++)
       if (r->item[n].at == from) r->item[n].kind = ATTN_RESULT_TOTAL;
-    while (attn_find(g->scan->patterns, NUMBER, line->text, terms.end, terms.begin, &number)) {
-      struct attn_part term = {number.group[0].begin, number.group[0].end};
+    while (attn_part_find(g, NUMBER, line->text, terms, &number)) {
+      struct attn_part term = number.group[0];
       if (!add_result(g, r, line, term, "exp", ATTN_RESULT_EXPONENTIAL)) break;
       terms.begin = term.end;
     }
@@ -337,8 +335,7 @@ void attn_results(struct attn_grouping *g, const struct attn_scan_line *line) {
     find_shown_sums(g, line, &r);
   }
   if (g->status == ATTN_OK && r.count > 0) attn_results_group(g, line, &r);
-  size_t *at = attn_pool_take(g->scan->pool, (size_t)r.count * sizeof *at);
-  if (!at) attn_group_no_memory(g);
+  size_t *at = attn_group_take(g, (size_t)r.count, sizeof *at);
   for (int n = 0; at && n < r.count; n++) at[n] = r.item[n].at;
   if (g->status == ATTN_OK) attn_stray_text(g, line, all, at, r.count);
 }

@@ -37,35 +37,21 @@ static const char FULL_STOP[] = "\u3002"; /* of Japanese */
 static const char INFINITY_SIGN[] = "\u221E";
 enum { MEASURE_BYTES = 40, FACTOR_CHARACTERS = 40, TAIL_CHARACTERS = 24, LABEL_WORDS = 3 };
 
-static int is_digit(char c) { return c >= '0' && c <= '9'; }
-
-static int match_in(struct attn_grouping *g, const char *pattern, const char *text,
-                    struct attn_part p, struct attn_match *match) {
-  return attn_match_at(g->scan->patterns, pattern, text, p.end, p.begin, match);
-}
-
-static int find_in(struct attn_grouping *g, const char *pattern, const char *text,
-                   struct attn_part p) {
-  return attn_find(g->scan->patterns, pattern, text, p.end, p.begin, NULL);
-}
-
 /* Without marks of quotations and lists. */
 static struct attn_part row_body(struct attn_grouping *g, const char *text) {
   struct attn_match m;
   struct attn_part p = {0, strlen(text)};
-  if (match_in(g, QUOTE, text, p, &m)) p.begin = m.group[0].end;
-  if (match_in(g, BULLET, text, p, &m)) p.begin = m.group[0].end;
-  if (!match_in(g, INDEX_AND_NUMBER, text, p, NULL) && match_in(g, ORDINAL, text, p, &m))
+  if (attn_part_begins_in(g, QUOTE, text, p, &m)) p.begin = m.group[0].end;
+  if (attn_part_begins_in(g, BULLET, text, p, &m)) p.begin = m.group[0].end;
+  if (!attn_part_begins_in(g, INDEX_AND_NUMBER, text, p, NULL) &&
+      attn_part_begins_in(g, ORDINAL, text, p, &m))
     p.begin = m.group[0].end;
   return p;
 }
 
 static struct attn_row_item *new_item(struct attn_grouping *g, struct attn_row *row, int kind,
                                       struct attn_part part) {
-  if (attn_pool_grow(g->scan->pool, (void **)&row->item, (size_t)row->items, sizeof *row->item)) {
-    attn_group_no_memory(g);
-    return NULL;
-  }
+  if (!attn_group_grow(g, (void **)&row->item, (size_t)row->items, sizeof *row->item)) return NULL;
   struct attn_row_item *item = &row->item[row->items++];
   *item = (struct attn_row_item){
       .kind = (unsigned char)kind, .begin = (uint32_t)part.begin, .end = (uint32_t)part.end};
@@ -110,10 +96,10 @@ static int values_only(const char *text, struct attn_part part, int *value) {
 static int add_measure(struct attn_grouping *g, struct attn_row *row, struct attn_part part) {
   struct attn_match m;
   attn_cell cell;
-  if (part.end - part.begin > MEASURE_BYTES || !match_in(g, MEASURE, row->line->text, part, &m) ||
-      m.group[2].begin == 0)
+  if (part.end - part.begin > MEASURE_BYTES ||
+      !attn_part_begins_in(g, MEASURE, row->line->text, part, &m) || m.group[2].begin == 0)
     return 0;
-  struct attn_part number = {m.group[1].begin, m.group[1].end};
+  struct attn_part number = m.group[1];
   if (!attn_group_cell(g, row->line, number, &cell) || !add_cell(g, row, part, &cell)) return 0;
   row->item[row->items - 1].unit = (uint32_t)m.group[2].begin;
   return 1;
@@ -143,7 +129,7 @@ static void add_field(struct attn_grouping *g, struct attn_row *row, struct attn
 static int is_two_assignments(struct attn_grouping *g, const char *text, struct attn_part p) {
   struct attn_match m;
   for (int found = 0; found < 2; found++) {
-    if (!attn_find(g->scan->patterns, ASSIGNMENT, text, p.end, p.begin, &m)) return 0;
+    if (!attn_part_find(g, ASSIGNMENT, text, p, &m)) return 0;
     p.begin = m.group[0].end;
   }
   return 1;
@@ -154,10 +140,10 @@ static const char LABELLED[] = "\\s*[A-Za-z]+\\s+-?\\d*\\.\\d+\\s*,";
 
 static int has_commas_only(struct attn_grouping *g, const char *text, struct attn_part p) {
   return attn_part_has(text, p, ",") && !attn_part_has(text, p, FULL_STOP) &&
-         !is_two_assignments(g, text, p) && !find_in(g, ENUMERATION, text, p) &&
+         !is_two_assignments(g, text, p) && !attn_part_find(g, ENUMERATION, text, p, NULL) &&
          !attn_part_has(text, p, ATTN_MARK_VALUE) && !attn_part_has(text, p, "[") &&
-         !attn_part_has(text, p, ":") && !match_in(g, LABELLED, text, p, NULL) &&
-         (attn_part_has(text, p, ",,") || !find_in(g, WORDS, text, p));
+         !attn_part_has(text, p, ":") && !attn_part_begins_in(g, LABELLED, text, p, NULL) &&
+         (attn_part_has(text, p, ",,") || !attn_part_find(g, WORDS, text, p, NULL));
 }
 
 static int delimiter_of(struct attn_grouping *g, const char *text, struct attn_part p) {
@@ -196,7 +182,7 @@ static int is_plain_number(const char *text, struct attn_part p) {
   if (text[p.begin] == '-' || text[p.begin] == '+') p.begin++;
   for (; p.begin < p.end; p.begin++) {
     char c = text[p.begin];
-    if (c != '.' && !is_digit(c)) return 0;
+    if (c != '.' && !attn_is_digit(c)) return 0;
     points += c == '.';
     digits += c != '.';
   }
@@ -204,12 +190,13 @@ static int is_plain_number(const char *text, struct attn_part p) {
 }
 
 static int is_number_token(struct attn_grouping *g, const char *text, struct attn_part p) {
-  return p.begin < p.end && (is_plain_number(text, p) || match_in(g, NUMBER_TOKEN, text, p, NULL));
+  return p.begin < p.end &&
+         (is_plain_number(text, p) || attn_part_begins_in(g, NUMBER_TOKEN, text, p, NULL));
 }
 
 static int has_digit(const char *text, struct attn_part p) {
   for (; p.begin < p.end; p.begin++)
-    if (is_digit(text[p.begin])) return 1;
+    if (attn_is_digit(text[p.begin])) return 1;
   return 0;
 }
 
@@ -226,7 +213,7 @@ static int add_token(struct attn_grouping *g, struct attn_row *row, struct attn_
       cell.kind == ATTN_CELL_BLANK)
     return add_cell(g, row, p, &cell);
   if (!is_number_token(g, text, p) &&
-      !(has_digit(text, p) && match_in(g, SUM_TOKEN, text, p, NULL)))
+      !(has_digit(text, p) && attn_part_begins_in(g, SUM_TOKEN, text, p, NULL)))
     return 0;
   if (!attn_group_cell(g, row->line, p, &cell) || cell.kind == ATTN_CELL_BLANK) return 0;
   return add_cell(g, row, p, &cell);
@@ -272,9 +259,8 @@ static int read_items(struct attn_grouping *g, struct attn_row *row, struct attn
 
 static int set_label(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
   p = attn_part_trim(row->line->text, p);
-  char *label = attn_pool_text(g->scan->pool, row->line->text + p.begin, p.end - p.begin);
-  if (!label || !attn_label_read(g->scan->pool, label, &row->label)) return attn_group_no_memory(g);
-  return 1;
+  return attn_group_label(g, attn_group_copy(g, row->line->text + p.begin, p.end - p.begin),
+                          &row->label);
 }
 
 /* The last place of a separator in the part, SIZE_MAX: none. */
@@ -298,8 +284,7 @@ static struct attn_part skip_factor(struct attn_grouping *g, const char *text,
                                     struct attn_part label) {
   struct attn_part window = attn_part_last(text, label, FACTOR_CHARACTERS);
   struct attn_match m;
-  if (attn_find(g->scan->patterns, FACTOR, text, window.end, window.begin, &m))
-    label.end = m.group[0].begin;
+  if (attn_part_find(g, FACTOR, text, window, &m)) label.end = m.group[0].begin;
   return label;
 }
 
@@ -364,7 +349,8 @@ static int read_columns(struct attn_grouping *g, struct attn_row *row, struct at
   size_t at = numbers_begin(g, text, p);
   struct attn_part label = {p.begin, at};
   row->style = ATTN_ROW_SPACES;
-  if (!is_column_label(text, label) || find_in(g, "\\d\\.\\d+\\s", text, label)) return 0;
+  if (!is_column_label(text, label) || attn_part_find(g, "\\d\\.\\d+\\s", text, label, NULL))
+    return 0;
   return read_items(g, row, (struct attn_part){at, p.end}, ",;") && set_label(g, row, label);
 }
 
@@ -380,10 +366,11 @@ static int ends_in_item(struct attn_grouping *g, const char *text, struct attn_p
   p = attn_part_trim(text, attn_part_chop(text, p, ".,;"));
   if (p.begin == p.end) return 0;
   char last = text[p.end - 1], before = p.end - p.begin > 1 ? text[p.end - 2] : 0;
-  if (last == '%') return is_digit(before) || before == '.';
+  if (last == '%') return attn_is_digit(before) || before == '.';
   if (last == '-') return full.end == p.end && attn_is_blank(before);
-  if (last == ')') return find_in(g, POWER, text, attn_part_last(text, p, TAIL_CHARACTERS));
-  return is_digit(last) || ends_with(text, p, "nan") || ends_with(text, p, INFINITY_SIGN) ||
+  if (last == ')')
+    return attn_part_find(g, POWER, text, attn_part_last(text, p, TAIL_CHARACTERS), NULL);
+  return attn_is_digit(last) || ends_with(text, p, "nan") || ends_with(text, p, INFINITY_SIGN) ||
          ends_with(text, p, ATTN_MARK_VALUE);
 }
 

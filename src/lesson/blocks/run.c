@@ -89,8 +89,8 @@ static int is_prose(struct attn_grouping *g, const struct attn_row *row) {
 
 static char *join_texts(struct attn_grouping *g, const struct attn_row *row) {
   size_t bytes = row->line->bytes, end = 0;
-  char *text = attn_pool_take(g->scan->pool, bytes + (size_t)row->items + 1);
-  if (!text) return attn_group_no_memory(g), NULL;
+  char *text = attn_group_take(g, bytes + (size_t)row->items + 1, 1);
+  if (!text) return NULL;
   for (int n = 0; n < row->items; n++) {
     const struct attn_row_item *item = &row->item[n];
     if (item->kind != ATTN_ITEM_TEXT) continue;
@@ -270,8 +270,7 @@ int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
     attn_run_flush(g);
     g->before = before;
   }
-  if (attn_pool_grow(g->scan->pool, (void **)&g->row, (size_t)g->rows, sizeof *g->row))
-    return attn_group_no_memory(g);
+  if (!attn_group_grow(g, (void **)&g->row, (size_t)g->rows, sizeof *g->row)) return 0;
   g->row[g->rows++] = *row;
   return 1;
 }

@@ -25,25 +25,14 @@ static const char WORD_EQUALS[] =
 static const char WORD[] = "(*UCP)[A-Za-z\\x{3B1}-\\x{3C9}~]+[_^]?\\w*|[\\x{3040}-\\x{9FFF}]+";
 enum { TERM_CHARACTERS = 60, LIST_BYTES = 160, BLOCKS_BACK = 6 };
 
-int attn_part_ends_in(struct attn_grouping *g, const char *pattern, const char *text,
-                      struct attn_part p, int characters) {
-  p = attn_part_last(text, p, characters);
-  return attn_find(g->scan->patterns, pattern, text, p.end, p.begin, NULL);
-}
-
-static int begins_with(struct attn_grouping *g, const char *pattern, const char *text,
-                       struct attn_part p) {
-  return attn_match_at(g->scan->patterns, pattern, text, p.end, p.begin, NULL);
-}
-
 /* ---- vectors ---- */
 
 int attn_is_term(struct attn_grouping *g, const char *text, struct attn_part front,
                  struct attn_part rest) {
   return attn_part_ends_in(g, OPERATOR_BEFORE, text, front, TERM_CHARACTERS) ||
-         begins_with(g, OPERATOR_AFTER, text, rest) ||
+         attn_part_begins_in(g, OPERATOR_AFTER, text, rest, NULL) ||
          (attn_part_ends_in(g, FACTOR_BEFORE, text, front, TERM_CHARACTERS) &&
-          begins_with(g, RESULT_AFTER, text, rest));
+          attn_part_begins_in(g, RESULT_AFTER, text, rest, NULL));
 }
 
 /* The last word of the part: what a vector is called. */
@@ -51,12 +40,11 @@ static int last_word(struct attn_grouping *g, const char *text, struct attn_part
                      struct attn_label *label) {
   struct attn_match m;
   struct attn_part word = {p.begin, p.begin};
-  while (attn_find(g->scan->patterns, WORD, text, p.end, p.begin, &m)) {
-    word = (struct attn_part){m.group[0].begin, m.group[0].end};
+  while (attn_part_find(g, WORD, text, p, &m)) {
+    word = m.group[0];
     p.begin = word.end;
   }
-  char *copy = attn_group_text(g, text, word);
-  return (copy && attn_label_read(g->scan->pool, copy, label)) || attn_group_no_memory(g);
+  return attn_group_label(g, attn_group_text(g, text, word), label);
 }
 
 /* The last block of this source; blocks of numbers in sentences may follow it. */
@@ -73,8 +61,7 @@ static int continues(struct attn_grouping *g, const struct attn_block *b, int co
                      const struct attn_label *label) {
   struct attn_label last;
   if (!b || b->reading[0].cols != cols) return 0;
-  if (!attn_label_read(g->scan->pool, b->label[b->labels - 1], &last))
-    return attn_group_no_memory(g);
+  if (!attn_group_label(g, b->label[b->labels - 1], &last)) return 0;
   if (!attn_same_stem(label, &last)) return 0;
   return (label->index < 0 ? 0 : label->index) > (last.index > 0 ? last.index : -1);
 }
@@ -100,8 +87,8 @@ static int word_label(struct attn_grouping *g, const char *text, struct attn_par
   struct attn_match m;
   struct attn_part p = attn_part_trim(text, attn_part_last(text, front, ATTN_NAME_CHARACTERS));
   if (!is_first && (p.begin == p.end || text[p.begin] != ',')) return 0;
-  if (!attn_match_at(g->scan->patterns, WORD_EQUALS, text, p.end, p.begin, &m)) return 0;
-  *label = (struct attn_part){m.group[1].begin, m.group[1].end};
+  if (!attn_part_begins_in(g, WORD_EQUALS, text, p, &m)) return 0;
+  *label = m.group[1];
   for (size_t at = p.begin + 1; !is_first && at < label->begin; at++)
     if (!attn_is_blank(text[at])) return 0;
   return 1;
@@ -112,9 +99,9 @@ static int quoted_label(struct attn_grouping *g, const char *text, struct attn_p
                         struct attn_part *label, struct attn_part *suffix) {
   struct attn_match m;
   front = attn_part_last(text, front, ATTN_NAME_CHARACTERS);
-  if (!attn_match_at(g->scan->patterns, QUOTED, text, front.end, front.begin, &m)) return 0;
-  *label = (struct attn_part){m.group[1].begin, m.group[1].end};
-  *suffix = attn_part_trim(text, (struct attn_part){m.group[2].begin, m.group[2].end});
+  if (!attn_part_begins_in(g, QUOTED, text, front, &m)) return 0;
+  *label = m.group[1];
+  *suffix = attn_part_trim(text, m.group[2]);
   return suffix->end > suffix->begin;
 }
 
@@ -144,7 +131,7 @@ static int is_of_list(struct attn_grouping *g, const char *text, struct attn_par
   struct attn_part suffix;
   *label = (struct attn_part){front.end, front.end};
   if (!before->is_one || front.end - front.begin > LIST_BYTES) return 0;
-  if (begins_with(g, GOES_ON, text, front)) return 1;
+  if (attn_part_begins_in(g, GOES_ON, text, front, NULL)) return 1;
   if (before->has_word && word_label(g, text, front, 0, label)) return 1;
   if (repeats_words(g, text, before->front, front)) return 1;
   size_t bytes = before->suffix.end - before->suffix.begin;

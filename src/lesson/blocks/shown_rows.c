@@ -59,8 +59,8 @@ static void add_working(struct attn_grouping *g, struct attn_block *b, int row) 
 
 /* The words of the last item: the first has more of the working in front of its result. */
 static int merge_rows(struct attn_grouping *g, const struct shown_rows *s) {
-  struct attn_block *all = attn_pool_take(g->scan->pool, sizeof *all);
-  if (!all) return attn_group_no_memory(g);
+  struct attn_block *all = attn_group_take(g, 1, sizeof *all);
+  if (!all) return 0;
   const struct attn_block *last = g->block[s->result[s->rows - 1]];
   *all = *g->block[s->begin];
   all->name = last->name;
@@ -87,9 +87,7 @@ static int merge_rows(struct attn_grouping *g, const struct shown_rows *s) {
 }
 
 void attn_shown_rows_merge(struct attn_grouping *g) {
-  struct shown_rows s = {
-      .result = attn_pool_take(g->scan->pool, ((size_t)g->blocks + 1) * sizeof *s.result)};
-  if (!s.result) attn_group_no_memory(g);
+  struct shown_rows s = {.result = attn_group_take(g, (size_t)g->blocks + 1, sizeof *s.result)};
   for (int n = 0; s.result && n < g->blocks && g->status == ATTN_OK; n++) {
     if (!is_vector(g->block[n])) continue;
     int row = g->block[n]->stated_row = ordinal_of(g, g->block[n]);

@@ -19,7 +19,7 @@ static int is_list(const struct attn_block *b) {
 static int is_indexed_row(struct attn_grouping *g, const struct attn_block *b, int row) {
   struct attn_label label;
   for (int n = 0; n < b->labels; n++) {
-    if (!attn_label_read(g->scan->pool, b->label[n], &label)) return attn_group_no_memory(g);
+    if (!attn_group_label(g, b->label[n], &label)) return 0;
     if (!label.stem || label.index != 10 * (row + 1) + n + 1) return 0;
   }
   return 1;
@@ -47,11 +47,8 @@ static int count_lists(struct attn_grouping *g, int n) {
 }
 
 static void stack_lists(struct attn_grouping *g, int n, int count) {
-  struct attn_block *all = attn_pool_take(g->scan->pool, sizeof *all);
-  if (!all) {
-    attn_group_no_memory(g);
-    return;
-  }
+  struct attn_block *all = attn_group_take(g, 1, sizeof *all);
+  if (!all) return;
   const struct attn_block *first = g->block[n];
   *all = *first;
   int captioned = is_captioned_row(g, first, 0);

@@ -14,10 +14,7 @@ struct attn_part attn_name_before(const char *text, size_t at) {
 
 static void add_stray(struct attn_grouping *g, struct attn_stray stray) {
   if (stray.cell.kind == ATTN_CELL_BLANK || !isfinite(stray.cell.value)) return;
-  if (!stray.name ||
-      attn_pool_grow(g->scan->pool, (void **)&g->stray, (size_t)g->strays, sizeof *g->stray))
-    attn_group_no_memory(g);
-  else
+  if (stray.name && attn_group_grow(g, (void **)&g->stray, (size_t)g->strays, sizeof *g->stray))
     g->stray[g->strays++] = stray;
 }
 
@@ -66,11 +63,10 @@ void attn_stray_list(struct attn_grouping *g, const struct attn_row *row, int it
   const char *text = row->line->text;
   struct attn_match m;
   attn_cell cell;
-  if (row->item[item].kind != ATTN_ITEM_TEXT ||
-      !attn_match_at(g->scan->patterns, LIST, text, p.end, p.begin, NULL))
+  if (row->item[item].kind != ATTN_ITEM_TEXT || !attn_part_begins_in(g, LIST, text, p, NULL))
     return;
-  for (; attn_find(g->scan->patterns, NUMBER, text, p.end, p.begin, &m); p.begin = m.group[0].end)
-    if (attn_group_cell(g, row->line, (struct attn_part){m.group[0].begin, m.group[0].end}, &cell))
+  for (; attn_part_find(g, NUMBER, text, p, &m); p.begin = m.group[0].end)
+    if (attn_group_cell(g, row->line, m.group[0], &cell))
       attn_stray_cell(g, row->label.text, &cell, 1);
 }
 

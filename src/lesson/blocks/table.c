@@ -156,9 +156,9 @@ static void check_units(struct attn_table *t, int col) {
 }
 
 static int read_columns(struct attn_grouping *g, struct attn_table *t) {
-  t->kind = attn_pool_take(g->scan->pool, (size_t)t->cols);
-  t->number = attn_pool_take(g->scan->pool, (size_t)t->cols * sizeof *t->number);
-  if (!t->kind || !t->number) return attn_group_no_memory(g);
+  t->kind = attn_group_take(g, (size_t)t->cols, 1);
+  t->number = attn_group_take(g, (size_t)t->cols, sizeof *t->number);
+  if (!t->kind || !t->number) return 0;
   t->labels = -1;
   for (int c = 0; c < t->cols; c++) {
     check_units(t, c);
@@ -176,9 +176,7 @@ static char *label_of(struct attn_grouping *g, const struct attn_table *t, int r
 
 static int read_labels(struct attn_grouping *g, struct attn_table *t) {
   for (int r = 0; t->labels >= 0 && r < t->rows; r++) {
-    char *text = label_of(g, t, r);
-    if (!text || !attn_label_read(g->scan->pool, text, &t->row[r].label))
-      return attn_group_no_memory(g);
+    if (!attn_group_label(g, label_of(g, t, r), &t->row[r].label)) return 0;
   }
   return 1;
 }
@@ -243,11 +241,8 @@ static void add_table_reading(struct attn_grouping *g, const struct attn_table *
                               struct attn_block *b, const struct attn_row *header) {
   int rows = t->rows + (header ? 1 : 0);
   size_t count = (size_t)rows * (size_t)t->numbers;
-  attn_cell *cells = attn_pool_take(g->scan->pool, count * sizeof *cells), *row = cells;
-  if (!cells) {
-    attn_group_no_memory(g);
-    return;
-  }
+  attn_cell *cells = attn_group_take(g, count, sizeof *cells), *row = cells;
+  if (!cells) return;
   if (header) copy_cells(header, t->number, t->numbers, row), row += t->numbers;
   for (int r = 0; r < t->rows; r++, row += t->numbers)
     copy_cells(&t->row[r], t->number, t->numbers, row);
@@ -434,8 +429,7 @@ static struct attn_label_place place_of_label(const struct attn_table *t, int ro
 /* Labels of rows, and of the columns of numbers, that only count. */
 static void check_labels(struct attn_grouping *g, const struct attn_table *t) {
   int most = t->rows > t->numbers ? t->rows : t->numbers;
-  struct attn_label_place *label = attn_pool_take(g->scan->pool, (size_t)most * sizeof *label);
-  if (!label) attn_group_no_memory(g);
+  struct attn_label_place *label = attn_group_take(g, (size_t)most, sizeof *label);
   if (!label) return;
   for (int r = 0; r < t->rows; r++) label[r] = place_of_label(t, r);
   attn_worked_labels(g, label, t->rows);

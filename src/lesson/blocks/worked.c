@@ -29,9 +29,6 @@ struct worked_reader {
   struct worked_literal literal[LITERALS_MAX];
 };
 
-static int is_digit(char c) { return c >= '0' && c <= '9'; }
-static int is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
-
 static void skip_blanks(struct worked_reader *r) {
   while (r->at < r->end && attn_is_blank(r->text[r->at])) r->at++;
 }
@@ -100,8 +97,8 @@ static int add_literal(struct worked_reader *r, const attn_cell *cell) {
 static int read_number(struct worked_reader *r, struct side *out) {
   size_t begin = r->at, at = begin, points = 0;
   for (; at < r->end && at - begin < NUMBER_BYTES; at++) {
-    int point = r->text[at] == '.' && !points && at + 1 < r->end && is_digit(r->text[at + 1]);
-    if (!is_digit(r->text[at]) && !point) break;
+    int point = r->text[at] == '.' && !points && at + 1 < r->end && attn_is_digit(r->text[at + 1]);
+    if (!attn_is_digit(r->text[at]) && !point) break;
     points += (size_t)point;
   }
   struct attn_part p = {begin, at};
@@ -178,7 +175,7 @@ static int read_root(struct worked_reader *r, struct side *out) {
 }
 
 static int read_primary(struct worked_reader *r, struct side *out) {
-  if (r->at < r->end && is_digit(r->text[r->at])) return read_number(r, out);
+  if (r->at < r->end && attn_is_digit(r->text[r->at])) return read_number(r, out);
   if (take(r, "\u2026")) return *out = (struct side){1, {attn_cell_blank()}}, 1;
   if (take(r, "\u221A") || take(r, "np.sqrt") || take(r, "math.sqrt") || take(r, "sqrt"))
     return read_root(r, out);
@@ -262,7 +259,7 @@ static int read_sum(struct worked_reader *r, struct side *out) {
 /* Does something go on after a side that is not arithmetic of ours: "2 d_k", "0.5 · v"? */
 static int goes_on(const struct worked_reader *r) {
   size_t at = r->at;
-  if (at < r->end && (is_letter(r->text[at]) || strchr("_^%'", r->text[at]))) return 1;
+  if (at < r->end && (attn_is_letter(r->text[at]) || strchr("_^%'", r->text[at]))) return 1;
   while (at < r->end && attn_is_blank(r->text[at])) at++;
   if (at == r->end) return 0;
   char c = r->text[at], next = at + 1 < r->end ? r->text[at + 1] : 0;
@@ -270,7 +267,7 @@ static int goes_on(const struct worked_reader *r) {
       strncmp(r->text + at, "\u00D7", 2) == 0 || strncmp(r->text + at, "\u221A", 3) == 0 ||
       strncmp(r->text + at, "\u2026", 3) == 0)
     return 1;
-  return is_letter(c) && !is_letter(next);
+  return attn_is_letter(c) && !attn_is_letter(next);
 }
 
 static int take_equals(struct worked_reader *r) {
@@ -348,37 +345,37 @@ static void read_chain(struct worked_reader *r, struct chain *c) {
 static int may_begin(const char *text, size_t at) {
   size_t front = at;
   char before = at ? text[at - 1] : 0;
-  if (is_letter(before) || is_digit(before) || (before && strchr("_.^)]}'\"\\", before))) return 0;
-  if (before && strchr("([{", before) && at > 1 && (is_letter(text[at - 2]) || text[at - 2] == '_'))
+  if (attn_is_letter(before) || attn_is_digit(before) || (before && strchr("_.^)]}'\"\\", before)))
+    return 0;
+  if (before && strchr("([{", before) && at > 1 &&
+      (attn_is_letter(text[at - 2]) || text[at - 2] == '_'))
     return 0; /* an argument */
   while (front > 0 && attn_is_blank(text[front - 1])) front--;
   if (!front) return 1;
   char last = text[front - 1], other = front > 1 ? text[front - 2] : 0;
   int is_bullet = strchr("-*+", last) && front - 1 == strspn(text, " \t") && front < at;
   if (is_bullet) return 1;
-  if (strchr("+-*/^)]}", last) || is_digit(last)) return 0;
+  if (strchr("+-*/^)]}", last) || attn_is_digit(last)) return 0;
   if (front > 1 &&
       (memcmp(text + front - 2, "\u00B7", 2) == 0 || memcmp(text + front - 2, "\u00D7", 2) == 0))
     return 0;
   if (front > 2 &&
       (memcmp(text + front - 3, "\u221A", 3) == 0 || memcmp(text + front - 3, "\u2026", 3) == 0))
     return 0;
-  return !is_letter(last) || is_letter(other); /* "v 2": a product */
+  return !attn_is_letter(last) || attn_is_letter(other); /* "v 2": a product */
 }
 
 static int may_be_first(const struct worked_reader *r, size_t at) {
   char c = r->text[at];
-  return is_digit(c) || c == '(' || c == '-' || ((c == 'e' || c == 's') && at + 4 < r->end) ||
+  return attn_is_digit(c) || c == '(' || c == '-' || ((c == 'e' || c == 's') && at + 4 < r->end) ||
          c == '[' || strncmp(r->text + at, "\u221A", 3) == 0 ||
          attn_value_mark(r->text, at, r->end, NULL);
 }
 
 void attn_worked_add(struct attn_grouping *g, struct attn_worked worked) {
   struct attn_scan *scan = g->scan;
-  if (!worked.name || attn_pool_grow(scan->pool, (void **)&scan->worked, (size_t)scan->workeds,
-                                     sizeof *scan->worked))
-    attn_group_no_memory(g);
-  else
+  if (worked.name &&
+      attn_group_grow(g, (void **)&scan->worked, (size_t)scan->workeds, sizeof *scan->worked))
     scan->worked[scan->workeds++] = worked;
 }
 
@@ -387,27 +384,26 @@ static int is_worked(const struct worked_reader *r, const struct chain *c) {
   return (c->sides > 1 && r->operators) || (c->sides == 1 && r->sums && c->side[0].cols > 1);
 }
 
-/* A number that is worked out is where its side begins. */
-static attn_status add_side(struct attn_grouping *g, struct attn_worked *w, const struct side *side,
-                            const attn_cell *first) {
-  attn_cell *cells = attn_pool_take(g->scan->pool, (size_t)side->cols * sizeof *cells);
-  if (!cells || attn_pool_grow(g->scan->pool, (void **)&w->side, (size_t)w->sides, sizeof *w->side))
-    return attn_group_no_memory(g), ATTN_ERR_MEMORY;
+/* A number that is worked out is where its side begins. 0: no memory. */
+static int add_side(struct attn_grouping *g, struct attn_worked *w, const struct side *side,
+                    const attn_cell *first) {
+  attn_cell *cells = attn_group_take(g, (size_t)side->cols, sizeof *cells);
+  if (!cells || !attn_group_grow(g, (void **)&w->side, (size_t)w->sides, sizeof *w->side)) return 0;
   for (int n = 0; n < side->cols; n++) {
     cells[n] = side->at[n];
     if (!cells[n].line) cells[n].line = first->line, cells[n].column = first->column;
   }
   w->side[w->sides++] = (attn_printing){
       .rows = 1, .cols = side->cols, .line = first->line, .column = first->column, .cells = cells};
-  return ATTN_OK;
+  return 1;
 }
 
 /* The factors of 0.3 (1, 0) + 0.7 (0, 1), if the first side is such a sum. */
 static int add_factors(struct worked_reader *r, const struct chain *c, struct attn_worked *w) {
   int length = 1 + c->side[0].cols, literals = c->literals;
   if (length < 3 || literals % length || literals < 2 * length) return 1;
-  w->factor = attn_pool_take(r->g->scan->pool, (size_t)(literals / length) * sizeof *w->factor);
-  if (!w->factor) return attn_group_no_memory(r->g);
+  w->factor = attn_group_take(r->g, (size_t)(literals / length), sizeof *w->factor);
+  if (!w->factor) return 0;
   for (int n = 0; n < literals; n += length) w->factor[w->factors++] = r->literal[n].cell;
   return 1;
 }
@@ -419,7 +415,7 @@ static void add_worked(struct worked_reader *r, size_t begin, const struct chain
                                .differs = c->differs};
   worked.name = attn_group_text(r->g, r->text, attn_name_before(r->text, begin));
   for (int n = 0; n < c->sides; n++)
-    if (add_side(r->g, &worked, &c->side[n], &c->first[n])) return;
+    if (!add_side(r->g, &worked, &c->side[n], &c->first[n])) return;
   if (!add_factors(r, c, &worked)) return;
   attn_worked_add(r->g, worked);
   for (int n = 0; n < r->literals && !c->differs; n++)
@@ -439,7 +435,7 @@ static void extend(struct worked_reader *r, struct open_chain *open, const struc
   w->numbers += r->literals;
   w->last = r->literal[r->literals - 1].cell;
   for (int n = 0; n < c->sides; n++)
-    if (add_side(r->g, w, &c->side[n], &c->first[n])) return;
+    if (!add_side(r->g, w, &c->side[n], &c->first[n])) return;
 }
 
 static int ends_line(const struct worked_reader *r) {
@@ -493,12 +489,12 @@ enum { NUMBERS = 100 }; /* of at most two digits */
 static int only_number(const struct attn_label_place *p, struct attn_part *number) {
   const char *text = p->line->text;
   size_t at = p->part.begin;
-  while (at < p->part.end && !is_digit(text[at])) at++;
+  while (at < p->part.end && !attn_is_digit(text[at])) at++;
   number->begin = at;
-  while (at < p->part.end && is_digit(text[at])) at++;
+  while (at < p->part.end && attn_is_digit(text[at])) at++;
   number->end = at;
   for (; at < p->part.end; at++)
-    if (is_digit(text[at])) return 0;
+    if (attn_is_digit(text[at])) return 0;
   return number->end > number->begin && number->end <= number->begin + 2;
 }
 

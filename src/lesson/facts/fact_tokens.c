@@ -2,13 +2,10 @@
 
 #include <string.h>
 
-static int is_digit(char c) { return c >= '0' && c <= '9'; }
-static int is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
-
 /* Letters of any script; not the signs of U+2000 .. U+2BFF, U+3000 .. U+303F, and pictures. */
 size_t attn_fact_letter(const char *text, size_t at, size_t end) {
   size_t next;
-  if (is_letter(text[at])) return at + 1;
+  if (attn_is_letter(text[at])) return at + 1;
   if (!(text[at] & 0x80)) return at;
   uint32_t c = attn_code_point(text, at, end, &next);
   int is_sign = c < 0xC0 || c == 0xD7 || c == 0xF7 || (c >= 0x2000 && c < 0x2C00) ||
@@ -51,7 +48,7 @@ static struct attn_fact_token *add_token(struct attn_fact_reader *r, int kind, s
 static size_t add_indices(struct attn_fact_reader *r, size_t at, size_t end) {
   const char *text = r->line->text;
   size_t begin = at + strspn(text + at, "_^{"), last = begin;
-  while (last < end && is_digit(text[last])) last++;
+  while (last < end && attn_is_digit(text[last])) last++;
   if (last == begin || last > end) return at;
   if (last - begin == 2) add_token(r, TOKEN_INDEX, begin, begin + 1), begin++;
   add_token(r, TOKEN_INDEX, begin, last);
@@ -80,8 +77,8 @@ static size_t number_end(struct attn_fact_reader *r, size_t at, size_t end) {
   struct attn_match m;
   int is_signed = text[at] == '-' || text[at] == '+';
   char before = at > 0 ? text[at - 1] : ' ';
-  if (is_signed && (is_digit(before) || before == ')' || is_letter(before))) return at;
-  if (!is_signed && !is_digit(text[at]) && text[at] != '.') return at;
+  if (is_signed && (attn_is_digit(before) || before == ')' || attn_is_letter(before))) return at;
+  if (!is_signed && !attn_is_digit(text[at]) && text[at] != '.') return at;
   return attn_match_at(r->g->scan->patterns, NUMBER, text, end, at, &m) ? m.group[0].end : at;
 }
 

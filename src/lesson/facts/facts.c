@@ -8,16 +8,15 @@ enum { LABEL_WORDS = 3, SECTION_CHARACTERS = 60 };
 
 /* ---- words ---- */
 
-static int add_word(struct attn_grouping *g, const char *text, struct attn_part part) {
+int attn_fact_word(struct attn_grouping *g, const char *text, struct attn_part part) {
   struct attn_facts *f = g->facts;
   part = attn_part_trim(text, part);
   size_t bytes = part.end - part.begin;
   for (int n = 0; n < f->words; n++)
     if (strlen(f->word[n]) == bytes && memcmp(f->word[n], text + part.begin, bytes) == 0) return n;
   if (f->words == ATTN_FACT_WORDS_MAX) return f->is_full = 1, 0;
-  char *copy = attn_pool_text(g->scan->pool, text + part.begin, bytes);
-  if (!copy || attn_pool_grow(g->scan->pool, (void **)&f->word, (size_t)f->words, sizeof *f->word))
-    return attn_group_no_memory(g);
+  char *copy = attn_group_copy(g, text + part.begin, bytes);
+  if (!copy || !attn_group_grow(g, (void **)&f->word, (size_t)f->words, sizeof *f->word)) return 0;
   f->word[f->words] = copy;
   return f->words++;
 }
@@ -26,13 +25,13 @@ static int add_word(struct attn_grouping *g, const char *text, struct attn_part 
 static int add_key(struct attn_fact_reader *r, struct attn_fact *f, int kind,
                    struct attn_part part) {
   if (f->keys >= ATTN_FACT_KEYS) return 0;
-  f->key[f->keys++] = (struct attn_key){kind, add_word(r->g, r->line->text, part)};
+  f->key[f->keys++] = (struct attn_key){kind, attn_fact_word(r->g, r->line->text, part)};
   return 1;
 }
 
 static struct attn_fact_place *place_of(struct attn_grouping *g) {
-  struct attn_fact_place *p = attn_pool_take(g->scan->pool, sizeof *p);
-  if (!p) return attn_group_no_memory(g), NULL;
+  struct attn_fact_place *p = attn_group_take(g, 1, sizeof *p);
+  if (!p) return NULL;
   p->heading = g->heading;
   p->section = g->facts->section;
   p->outer = g->facts->outer;
@@ -50,10 +49,7 @@ static void add_fact(struct attn_fact_reader *r, const struct attn_fact *fact) {
     return;
   }
   if (!r->place && !(r->place = place_of(g))) return;
-  if (attn_pool_grow(g->scan->pool, (void **)&f->fact, (size_t)f->facts, sizeof *f->fact)) {
-    attn_group_no_memory(g);
-    return;
-  }
+  if (!attn_group_grow(g, (void **)&f->fact, (size_t)f->facts, sizeof *f->fact)) return;
   f->fact[f->facts] = *fact;
   f->fact[f->facts++].place = r->place;
 }
@@ -151,8 +147,8 @@ static const attn_cell *cells_of(struct attn_fact_reader *r, int begin, int end,
     *count = v->grid[0].cols;
     return v->grids == 1 && v->grid[0].rows == 1 ? v->grid[0].cells : NULL;
   }
-  attn_cell *cell = attn_pool_take(r->g->scan->pool, (size_t)(end - begin) * sizeof *cell);
-  if (!cell) return attn_group_no_memory(r->g), NULL;
+  attn_cell *cell = attn_group_take(r->g, (size_t)(end - begin), sizeof *cell);
+  if (!cell) return NULL;
   *count = 0;
   for (int n = begin; n < end; n++)
     if (r->token[n].kind == TOKEN_NUMBER) cell[(*count)++] = r->token[n].cell;
@@ -255,7 +251,7 @@ static int last_numbers(const struct attn_fact_reader *r, int *others) {
 static int add_cells(struct attn_fact_reader *r, struct attn_fact *f, int at) {
   int count;
   const attn_cell *cell = cells_of(r, at, at + 1, &count);
-  attn_cell *all = attn_pool_take(r->g->scan->pool, (size_t)(f->cells + count + 1) * sizeof *all);
+  attn_cell *all = attn_group_take(r->g, (size_t)(f->cells + count + 1), sizeof *all);
   if (!cell || !all) return 0;
   if (f->cells) memcpy(all, f->cell, (size_t)f->cells * sizeof *all);
   memcpy(all + f->cells, cell, (size_t)count * sizeof *all);
@@ -272,7 +268,7 @@ static int word_before(struct attn_fact_reader *r, int at) {
   for (begin = end; begin > 0 && attn_fact_is_kind(r, begin - 1, TOKEN_INDEX);) begin--;
   if (!attn_fact_is_kind(r, begin - 1, TOKEN_WORD)) return -1;
   struct attn_part p = {r->token[begin - 1].part.begin, r->token[end - 1].part.end};
-  return add_word(r->g, r->line->text, p);
+  return attn_fact_word(r->g, r->line->text, p);
 }
 
 static int has_equation(const struct attn_fact_reader *r) {
@@ -286,11 +282,8 @@ static int has_equation(const struct attn_fact_reader *r) {
 static void read_whole(struct attn_fact_reader *r) {
   struct attn_fact f = {.value = -1, .template = 1};
   int others, last = last_numbers(r, &others), each = r->g->scan->left->whole_lines, vectors = 0;
-  int *header = attn_pool_take(r->g->scan->pool, (size_t)(r->tokens + 1) * sizeof *header);
-  if (!header) {
-    attn_group_no_memory(r->g);
-    return;
-  }
+  int *header = attn_group_take(r->g, (size_t)(r->tokens + 1), sizeof *header);
+  if (!header) return;
   if (label_end(r) && has_equation(r)) return;
   if (last < 0 || (others && !r->g->scan->left->whole_lines)) return;
   for (int n = 0; n < r->tokens; n++) {
@@ -345,11 +338,10 @@ static int read_header(struct attn_fact_reader *r, const struct attn_row *row) {
       return 0;
   if (is_rule(row->line->text)) return 1;
   g->facts->header = *row;
-  g->facts->header_word =
-      attn_pool_take(g->scan->pool, (size_t)row->items * sizeof *g->facts->header_word);
-  if (!g->facts->header_word) return attn_group_no_memory(g);
+  g->facts->header_word = attn_group_take(g, (size_t)row->items, sizeof *g->facts->header_word);
+  if (!g->facts->header_word) return 0;
   for (int n = 0; n < row->items; n++)
-    g->facts->header_word[n] = add_word(g, row->line->text, field_text(row, n));
+    g->facts->header_word[n] = attn_fact_word(g, row->line->text, field_text(row, n));
   return 1;
 }
 
@@ -410,13 +402,9 @@ static int add_field_key(struct attn_fact_reader *r, struct attn_fact *f, struct
 
 static void read_fields(struct attn_fact_reader *r, const struct attn_row *row) {
   struct attn_fact f = {.value = -1};
-  struct attn_pool *pool = r->g->scan->pool;
-  attn_cell *cell = attn_pool_take(pool, (size_t)row->items * sizeof *cell);
-  int *header = attn_pool_take(pool, (size_t)row->items * sizeof *header);
-  if (!cell || !header) {
-    attn_group_no_memory(r->g);
-    return;
-  }
+  attn_cell *cell = attn_group_take(r->g, (size_t)row->items, sizeof *cell);
+  int *header = attn_group_take(r->g, (size_t)row->items, sizeof *header);
+  if (!cell || !header) return;
   for (int n = 0; n < row->items; n++) {
     if (is_word(row, n) && !is_list(r, row, n) && !add_field_key(r, &f, field_text(row, n))) return;
     if (!is_number(&row->item[n])) continue;
@@ -452,7 +440,8 @@ static void read_section(struct attn_fact_reader *r) {
   if (indent > f->indent) f->outer = f->section, f->outer_indent = f->indent;
   if (indent <= f->outer_indent) f->outer = -1;
   f->indent = indent;
-  f->section = add_word(r->g, r->line->text, attn_part_last(r->line->text, p, SECTION_CHARACTERS));
+  f->section =
+      attn_fact_word(r->g, r->line->text, attn_part_last(r->line->text, p, SECTION_CHARACTERS));
 }
 
 /* "= 0.40 - 0.90" */
@@ -472,12 +461,9 @@ void attn_facts_line(struct attn_grouping *g, const struct attn_scan_line *line)
   struct attn_row row;
   if (f->is_full || is_blank(line->text)) return;
   f->line++;
-  if (!f->reader) f->reader = attn_pool_take(g->scan->pool, sizeof *f->reader);
+  if (!f->reader) f->reader = attn_group_take(g, 1, sizeof *f->reader);
   struct attn_fact_reader *r = f->reader;
-  if (!r) {
-    attn_group_no_memory(g);
-    return;
-  }
+  if (!r) return;
   r->g = g, r->line = line, r->place = NULL;
   if (attn_row_read(g, line, &row) && is_table_row(&row)) {
     if (!read_header(r, &row)) read_fields(r, &row);

@@ -57,7 +57,9 @@ struct attn_facts {
   int is_full; /* 1: there are more than are gathered */
 };
 
-/* facts.c: the facts of a line. */
+/* facts.c: the index of a word, which is added if it is a new one. */
+int attn_fact_word(struct attn_grouping *g, const char *text, struct attn_part part);
+/* The facts of a line. */
 void attn_facts_line(struct attn_grouping *g, const struct attn_scan_line *line);
 
 /* pivot.c: facts that are alike, a table -> blocks. */

@@ -8,12 +8,6 @@
 
 enum { COUNT_MOST = 99 };
 
-static void *take(struct attn_grouping *g, size_t count, size_t bytes) {
-  void *memory = attn_pool_take(g->scan->pool, (count + 1) * bytes);
-  if (!memory) attn_group_no_memory(g);
-  return memory;
-}
-
 /* ---- tables ---- */
 
 static int are_alike(const struct attn_fact *a, const struct attn_fact *b) {
@@ -78,7 +72,7 @@ static int find_places(struct attn_grouping *g, int from, struct places *p) {
   for (int n = 0; n < g->facts->facts; n++) count += (size_t)g->facts->fact[n].counts;
   for (int n = from; n < g->blocks; n++)
     count += (size_t)g->block[n]->reading[0].rows * (size_t)g->block[n]->reading[0].cols;
-  p->at = take(g, count, sizeof *p->at);
+  p->at = attn_group_take(g, count, sizeof *p->at);
   for (int n = from; p->at && n < g->blocks; n++)
     for (int c = 0; c < g->block[n]->reading[0].rows * g->block[n]->reading[0].cols; c++)
       if (is_printed(&g->block[n]->reading[0].cells[c]))
@@ -152,8 +146,8 @@ void attn_facts_merge(struct attn_grouping *g) {
   struct attn_facts *f = g->facts;
   int from = g->blocks, count;
   if (!f->is_full) choose_templates(f);
-  unsigned char *done = take(g, (size_t)f->facts, 1);
-  struct attn_fact **alike = take(g, (size_t)f->facts, sizeof(struct attn_fact *));
+  unsigned char *done = attn_group_take(g, (size_t)f->facts, 1);
+  struct attn_fact **alike = attn_group_take(g, (size_t)f->facts, sizeof(struct attn_fact *));
   if (f->is_full || !done || !alike) return;
   for (int first = 0; first < f->facts && g->status == ATTN_OK; first++) {
     int left = 0;

@@ -40,19 +40,13 @@ struct pivot {
   struct column column[COLUMNS_MAX];
 };
 
-static void *take(struct attn_grouping *g, size_t count, size_t bytes) {
-  void *memory = attn_pool_take(g->scan->pool, (count + 1) * bytes);
-  if (!memory) attn_group_no_memory(g);
-  return memory;
-}
-
 /* ---- columns ---- */
 
 static int add_column(struct pivot *p, int kind, const int *word) {
   struct column *c = &p->column[p->columns];
   *c = (struct column){.kind = kind};
-  c->rank = take(p->g, (size_t)p->entries, sizeof *c->rank);
-  c->word = take(p->g, (size_t)p->entries, sizeof *c->word);
+  c->rank = attn_group_take(p->g, (size_t)p->entries, sizeof *c->rank);
+  c->word = attn_group_take(p->g, (size_t)p->entries, sizeof *c->word);
   if (!c->rank || !c->word) return 0;
   for (int n = 0; n < p->entries; n++) {
     int rank = 0;
@@ -74,7 +68,7 @@ static int is_needed(const struct pivot *p) {
 }
 
 static int add_keys(struct pivot *p) {
-  int *word = take(p->g, (size_t)p->entries, sizeof *word);
+  int *word = attn_group_take(p->g, (size_t)p->entries, sizeof *word);
   for (int k = 0; word && k < p->keys; k++) {
     for (int n = 0; n < p->entries; n++) word[n] = p->entry[n].key[k].word;
     if (!add_column(p, p->entry[0].key[k].kind, word)) return 0;
@@ -113,7 +107,7 @@ static int add_extra(struct pivot *p, const int *word) {
 
 /* Keys that recur are distinguished by the line above, then by how often they have occurred. */
 static int add_sections(struct pivot *p) {
-  int *word = take(p->g, (size_t)p->entries, sizeof *word), round = 0, from = 0;
+  int *word = attn_group_take(p->g, (size_t)p->entries, sizeof *word), round = 0, from = 0;
   if (!word) return 0;
   for (int n = 0; n < p->entries; n++) word[n] = p->entry[n].fact->place->section;
   if (!add_extra(p, word)) return 0;
@@ -147,20 +141,9 @@ static int counts(const struct pivot *p) {
   return decimals;
 }
 
-static int word_of(struct attn_grouping *g, const char *text, size_t bytes) {
-  struct attn_facts *f = g->facts;
-  for (int n = 0; n < f->words; n++)
-    if (strlen(f->word[n]) == bytes && memcmp(f->word[n], text, bytes) == 0) return n;
-  char *copy = attn_pool_text(g->scan->pool, text, bytes);
-  if (!copy || attn_pool_grow(g->scan->pool, (void **)&f->word, (size_t)f->words, sizeof *f->word))
-    return attn_group_no_memory(g);
-  f->word[f->words] = copy;
-  return f->words++;
-}
-
 static int word_of_count(struct attn_grouping *g, int count) {
   char text[2] = {(char)('0' + count / 10), (char)('0' + count % 10)};
-  return word_of(g, text + (count < 10), count < 10 ? 1 : 2);
+  return attn_fact_word(g, text, (struct attn_part){count < 10, 2});
 }
 
 /* Does a letter end at `end`? Not a root or a stroke: the 2 of "QK/√2" is no index. */
@@ -179,8 +162,10 @@ static int split_header(struct attn_grouping *g, int header, struct attn_key key
   if (name < bytes && text[name] != '_' && !ends_in_letter(text, name)) name = bytes;
   int is_split = name < bytes;
   size_t rest = name + (text[name] == '_');
-  key[0] = (struct attn_key){is_split ? ATTN_KEY_NAME : ATTN_KEY_WORD, word_of(g, text, name)};
-  key[1] = (struct attn_key){ATTN_KEY_WORD, word_of(g, text + rest, bytes - rest)};
+  key[0] = (struct attn_key){is_split ? ATTN_KEY_NAME : ATTN_KEY_WORD,
+                             attn_fact_word(g, text, (struct attn_part){0, name})};
+  key[1] =
+      (struct attn_key){ATTN_KEY_WORD, attn_fact_word(g, text, (struct attn_part){rest, bytes})};
   return g->status == ATTN_OK;
 }
 
@@ -205,7 +190,7 @@ static void name_cells(struct pivot *p) {
     if (same) continue;
     char arrows[3 * ORDER_MOST + 1] = "";
     for (int n = 0; n <= c && n < ORDER_MOST; n++) strcat(arrows, "\u2192");
-    first->header[c] = word_of(p->g, arrows, strlen(arrows));
+    first->header[c] = attn_fact_word(p->g, arrows, (struct attn_part){0, strlen(arrows)});
   }
   for (int n = 0; first->template && n < p->entries; n++) p->entry[n].fact->header = first->header;
 }
@@ -216,7 +201,7 @@ static int split_rows(struct pivot *p) {
   int cells = p->entry[0].cells, from = f->cells - cells;
   if (!f->header || cells < 2) return 1;
   if (cells > ENTRIES_MAX / p->entries) return 0;
-  struct entry *all = take(p->g, (size_t)(p->entries * cells), sizeof *all);
+  struct entry *all = attn_group_take(p->g, (size_t)(p->entries * cells), sizeof *all);
   if (!all) return 0;
   for (int n = 0; n < p->entries * cells; n++) {
     const struct entry *row = &p->entry[n / cells];
@@ -307,8 +292,8 @@ static void add_text(char *name, const char *text) {
 
 /* The words of an entry that are no row or column. */
 static char *name_of(const struct pivot *p, const struct entry *e, int n) {
-  char *name = attn_pool_take(p->g->scan->pool, NAME_BYTES);
-  if (!name) return attn_group_no_memory(p->g), NULL;
+  char *name = attn_group_take(p->g, NAME_BYTES, 1);
+  if (!name) return NULL;
   for (int k = 0; k < p->keys; k++) {
     int is_axis = e->key[k].kind == ATTN_KEY_INDEX;
     for (int c = 0; c < p->columns && !is_axis; c++)
@@ -339,7 +324,7 @@ static int by_number(const void *a, const void *b) { return *(const int *)a - *(
 
 /* Where each entry is along an axis: 0 .. the result - 1. */
 static int places_along(const struct pivot *p, const struct slice *s, int axis, int *place) {
-  int *order = take(p->g, (size_t)s->count, sizeof *order), kept = 0;
+  int *order = attn_group_take(p->g, (size_t)s->count, sizeof *order), kept = 0;
   if (!order) return 0;
   for (int n = 0; n < s->count; n++) {
     const struct column *c = s->axis[axis];
@@ -402,13 +387,13 @@ static int is_filled(int count, const int *row, int rows, const int *col, int co
 }
 
 static struct attn_block *grid_of(const struct pivot *p, const struct slice *s) {
-  int *row = take(p->g, (size_t)s->count, sizeof *row);
-  int *col = take(p->g, (size_t)s->count, sizeof *col);
+  int *row = attn_group_take(p->g, (size_t)s->count, sizeof *row);
+  int *col = attn_group_take(p->g, (size_t)s->count, sizeof *col);
   int rows = row && col ? places_along(p, s, 0, row) : 0;
   int cols = rows ? places_along(p, s, 1, col) : 0;
   if (!cols) return NULL;
   if (!is_filled(s->count, row, rows, col, cols)) return rows_of(p, s);
-  attn_cell *cell = take(p->g, (size_t)(rows * cols), sizeof *cell);
+  attn_cell *cell = attn_group_take(p->g, (size_t)(rows * cols), sizeof *cell);
   struct attn_block *b = cell ? begin_block(p, s) : NULL;
   for (int n = 0; b && n < rows * cols; n++) {
     cell[n] = attn_cell_blank();
@@ -441,8 +426,8 @@ static void add_slice(const struct pivot *p, struct slice *s) {
 
 /* Each matrix of the table. */
 static void add_slices(const struct pivot *p) {
-  unsigned char *done = take(p->g, (size_t)p->entries, 1);
-  struct slice s = {.entry = take(p->g, (size_t)p->entries, sizeof *s.entry)};
+  unsigned char *done = attn_group_take(p->g, (size_t)p->entries, 1);
+  struct slice s = {.entry = attn_group_take(p->g, (size_t)p->entries, sizeof *s.entry)};
   for (int first = 0; done && s.entry && first < p->entries; first++) {
     if (done[first]) continue;
     s.count = 0;
@@ -456,7 +441,7 @@ static void add_slices(const struct pivot *p) {
 
 void attn_facts_pivot(struct attn_grouping *g, struct attn_fact *const *fact, int facts) {
   struct pivot p = {.g = g, .entries = facts, .keys = fact[0]->keys};
-  p.entry = take(g, (size_t)facts, sizeof *p.entry);
+  p.entry = attn_group_take(g, (size_t)facts, sizeof *p.entry);
   for (int n = 0; p.entry && n < facts; n++) {
     p.entry[n] = (struct entry){.fact = fact[n], .cell = fact[n]->cell, .cells = fact[n]->cells};
     memcpy(p.entry[n].key, fact[n]->key, sizeof fact[n]->key);

@@ -11,14 +11,12 @@ int attn_token_is(const struct attn_cursor *c, char sign) {
   return c->token.kind == ATTN_PYTHON_SIGN && c->token.sign == sign;
 }
 
-static int is_digit(char c) { return c >= '0' && c <= '9'; }
-
 static int is_word(char c) {
-  return ((c | 32) >= 'a' && (c | 32) <= 'z') || is_digit(c) || c == '_' || (c & 0x80);
+  return ((c | 32) >= 'a' && (c | 32) <= 'z') || attn_is_digit(c) || c == '_' || (c & 0x80);
 }
 
 static size_t skip_digits(const struct attn_cursor *c, size_t at) {
-  while (at < c->end && is_digit(c->p->code[at])) at++;
+  while (at < c->end && attn_is_digit(c->p->code[at])) at++;
   return at;
 }
 

@@ -2,14 +2,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "ascii.h"
 #include "cell.h"
 #include "scan.h"
 
 enum { CELL_BYTES_MAX = 600, EXPONENT_MAX = 100000 };
 
 static int is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r') || c == 1; }
-
-static int is_digit(char c) { return c >= '0' && c <= '9'; }
 
 struct slice {
   const char *text;
@@ -38,7 +37,7 @@ static int is_point_or_comma(char c) { return c == '.' || c == ','; }
 static struct slice strip_end(struct slice s) {
   if (s.bytes < 2 || !is_point_or_comma(last_of(s))) return s;
   size_t digits = 0, sign = *s.text == '-';
-  while (sign + digits < s.bytes && is_digit(s.text[sign + digits])) digits++;
+  while (sign + digits < s.bytes && attn_is_digit(s.text[sign + digits])) digits++;
   if (last_of(s) == '.' && digits && sign + digits + 1 == s.bytes) return s;
   while (s.bytes && is_point_or_comma(last_of(s))) s.bytes--;
   return s;
@@ -97,7 +96,7 @@ static char sign_at(struct slice s, size_t at, size_t *length) {
   return s.bytes - at >= 3 && memcmp(s.text + at, "\u221A", 3) == 0 ? 'r' : 0;
 }
 
-static int is_part_of_number(char c) { return is_digit(c) || c == '.'; }
+static int is_part_of_number(char c) { return attn_is_digit(c) || c == '.'; }
 
 /* 0: words, or two numbers next to each other. */
 static int read_signs(struct slice s, struct signs *out) {
@@ -136,7 +135,7 @@ struct literal {
 
 static const char *read_mantissa(const char *at, struct literal *l) {
   l->count = 0, l->fraction = 0, l->exponent = 0, l->point = 0, l->scientific = 0;
-  for (; is_digit(*at) || (*at == '.' && !l->point); at++) {
+  for (; attn_is_digit(*at) || (*at == '.' && !l->point); at++) {
     if (*at == '.') {
       l->point = 1;
     } else {
@@ -151,8 +150,8 @@ static const char *read_mantissa(const char *at, struct literal *l) {
 static const char *read_integer(const char *at, long *value) {
   int negative = *at == '-';
   if (*at == '-' || *at == '+') at++;
-  if (!is_digit(*at)) return NULL;
-  for (*value = 0; is_digit(*at); at++)
+  if (!attn_is_digit(*at)) return NULL;
+  for (*value = 0; attn_is_digit(*at); at++)
     if (*value < EXPONENT_MAX) *value = *value * 10 + (*at - '0');
   if (negative) *value = -*value;
   return at;
@@ -276,7 +275,7 @@ static int read_factor(struct expression *e, attn_cell *cell) {
 
 /* 2(3) and 2 root 3: a product without a sign. */
 static int is_juxtaposed(const struct expression *e) {
-  return (*e->at == '(' || *e->at == 'r') && is_digit(e->at[-1]);
+  return (*e->at == '(' || *e->at == 'r') && attn_is_digit(e->at[-1]);
 }
 
 static int read_product(struct expression *e, attn_cell *cell) {

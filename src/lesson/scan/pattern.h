@@ -9,11 +9,14 @@ enum { ATTN_GROUPS_MAX = 10 };
 
 struct attn_patterns; /* not thread-safe: one for each call */
 
+/* Bytes of a text. */
+struct attn_part {
+  size_t begin, end;
+};
+
 struct attn_match {
-  int groups; /* group 0 is the whole match */
-  struct {
-    size_t begin, end; /* begin > end: the group took no part */
-  } group[ATTN_GROUPS_MAX];
+  int groups;                              /* group 0 is the whole match */
+  struct attn_part group[ATTN_GROUPS_MAX]; /* begin > end: the group took no part */
 };
 
 struct attn_patterns *attn_patterns_new(void); /* NULL: no memory */
