@@ -141,3 +141,8 @@ int attn_compare_places(const void *a, const void *b) {
   uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
   return (x > y) - (x < y);
 }
+
+int attn_cell_compare(const attn_cell *a, const attn_cell *b) {
+  uint64_t x = attn_cell_place(a), y = attn_cell_place(b);
+  return attn_compare_places(&x, &y);
+}

@@ -27,5 +27,6 @@ attn_cell attn_cell_function(double (*function)(double), attn_cell a); /* monoto
 /* Where a number is printed: a key that orders by line, then column; and the order of keys. */
 uint64_t attn_cell_place(const attn_cell *cell);
 int attn_compare_places(const void *a, const void *b);
+int attn_cell_compare(const attn_cell *a, const attn_cell *b); /* by their places */
 
 #endif

@@ -226,7 +226,6 @@ static void read_rule(struct attn_grouping *g, const char *text) {
       (text[p.begin] == '+' || !attn_occurs(g->scan->patterns, HEADER_RULE, text)))
     return;
   g->header = g->row[0];
-  g->header_is_ruled = 1;
   g->rows = 0;
 }
 
@@ -234,9 +233,8 @@ static void read_rule(struct attn_grouping *g, const char *text) {
 static void read_blank(struct attn_grouping *g) {
   if (g->rows == 0) return;
   const struct attn_row *first = &g->row[0];
-  int labelled = first->style == ATTN_ROW_VALUES || first->style == ATTN_ROW_COLON ||
-                 first->style == ATTN_ROW_EQUALS;
-  if (!labelled || first->items != 1 || !first->label.stem) attn_run_flush(g);
+  if (!attn_row_is_labelled(first->style) || first->items != 1 || !first->label.stem)
+    attn_run_flush(g);
 }
 
 static int has_word(struct attn_grouping *g, const char *text) {
@@ -385,14 +383,13 @@ static void read_lines(struct attn_grouping *g) {
 }
 
 static int in_order(const void *a, const void *b) {
-  const attn_cell *x = (*(struct attn_block *const *)a)->reading[0].cells;
-  const attn_cell *y = (*(struct attn_block *const *)b)->reading[0].cells;
-  uint64_t i = attn_cell_place(x), j = attn_cell_place(y);
-  return attn_compare_places(&i, &j);
+  return attn_cell_compare((*(struct attn_block *const *)a)->reading[0].cells,
+                           (*(struct attn_block *const *)b)->reading[0].cells);
 }
 
-void attn_blocks_sort(struct attn_grouping *g) {
-  qsort(g->block, (size_t)g->blocks, sizeof *g->block, in_order);
+void attn_blocks_sort(struct attn_grouping *g, int from) {
+  if (g->blocks - from > 1)
+    qsort(g->block + from, (size_t)(g->blocks - from), sizeof *g->block, in_order);
 }
 
 static int set_result(struct attn_grouping *g) {

@@ -85,6 +85,13 @@ struct attn_row {
   struct attn_row_item *item;
 };
 
+/* Of the styles: fields between pipes, tabs or commas; a label in front of numbers. */
+int attn_row_is_delimited(int style);
+int attn_row_is_labelled(int style);
+/* A number, or a place for one: an ellipsis. */
+int attn_item_is_number(const struct attn_row_item *item);
+int attn_item_is_integer(const struct attn_row_item *item, int value);
+
 /* ---- blocks.c ---- */
 
 struct attn_drawn; /* drawn.c */
@@ -111,7 +118,6 @@ struct attn_grouping {
   char *heading;
   struct attn_row header;                 /* of a table; items 0: none */
   struct attn_row super;                  /* a header above the header */
-  int header_is_ruled;                    /* a rule follows it: its numbers may be a row */
   const struct attn_scan_line *text_line; /* the last line of text; NULL: a blank line follows it */
   struct attn_row before;                 /* the last row before the run; items 0: none */
   struct attn_row *row;                   /* a run of lines that look alike */
@@ -168,8 +174,8 @@ void attn_block_add_shapes(struct attn_block *b, int most);
 /* The block is finished: checks its numbers, makes it the last one. Returns 0: an error. */
 int attn_block_end(struct attn_grouping *g, struct attn_block *b, int last_line);
 
-/* Sorts blocks by the places of their first numbers. */
-void attn_blocks_sort(struct attn_grouping *g);
+/* Sorts the blocks from `from` on by the places of their first numbers. */
+void attn_blocks_sort(struct attn_grouping *g, int from);
 
 /* The row of a line: 0: it is prose. */
 int attn_row_read(struct attn_grouping *g, const struct attn_scan_line *line, struct attn_row *row);

@@ -8,23 +8,6 @@
 /* Between the words of a header are at least so many blanks, and between matrices side by side. */
 enum { HEADER_BYTES = 180, WORD_GAP = 2, PART_GAP = 3, LINES_ABOVE = 2 };
 
-/* 1, 2, .. or 0, 1, .. above the numbers. */
-static int header_counts(const struct attn_table *t) {
-  const attn_cell *first = &t->header.item[t->number[0]].cell;
-  for (int n = 0; n < t->numbers; n++) {
-    const attn_cell *cell = &t->header.item[t->number[n]].cell;
-    if (cell->decimals != 0 || cell->value != first->value + n) return 0;
-  }
-  return first->value == 0 || first->value == 1;
-}
-
-int attn_header_may_be_row(const struct attn_table *t) {
-  if (!t->header_is_ruled || t->header.items != t->cols || !t->numbers) return 0;
-  for (int n = 0; n < t->numbers; n++)
-    if (!attn_item_is_number(&t->header.item[t->number[n]])) return 0;
-  return t->labels < 0 || !header_counts(t); /* rows have labels, so columns do */
-}
-
 /* What a header's cell calls its column: also a token that a number cell would be blank for: "." */
 static int is_named(const struct attn_row *header, int item) {
   const struct attn_row_item *i = &header->item[item];
@@ -225,13 +208,6 @@ static int find_stems(struct attn_grouping *g, struct attn_table *t) {
   return several > 1 ? parts : 0;
 }
 
-/* Is there a column without numbers and without a name between these columns: blanks, arrows? */
-static int has_gap(const struct attn_table *t, int from, int to) {
-  for (int c = from + 1; c < to; c++)
-    if (t->header.item[c].begin == t->header.item[c].end) return 1;
-  return 0;
-}
-
 /* Do the columns begin .. end have the rows' labels, and does the next one count or is a
  * coordinate: "1", "d0", "x"? */
 static int has_row_labels(struct attn_grouping *g, const struct attn_table *t, char *const *label,
@@ -271,9 +247,8 @@ static int is_square(const struct attn_table *t, char *const *label) {
   return 1;
 }
 
-/* "the cat the cat", "the cat, blank, 1 2", "the cat sum": a part begins after a gap, where the
- * first name recurs and all others do, after the names of the rows, and with the sums of the rows.
- */
+/* "the cat the cat", "the cat 1 2", "the cat sum": a part begins where the first name recurs and
+ * all others do, after the names of the rows, and with the sums of the rows. */
 static int find_repeats(struct attn_grouping *g, struct attn_table *t) {
   char **label = attn_group_take(g, (size_t)t->numbers, sizeof *label);
   int parts = 0, recurs = 0;
@@ -284,8 +259,7 @@ static int find_repeats(struct attn_grouping *g, struct attn_table *t) {
     label[n] = attn_item_text(g, &t->header, t->number[n]);
     if (!label[n]) return 0;
     int aside = last && is_aside(t, label, last->begin, n);
-    int begins = !last || aside || has_gap(t, t->number[n - 1], t->number[n]) ||
-                 has_row_labels(g, t, label, last->begin, n);
+    int begins = !last || aside || has_row_labels(g, t, label, last->begin, n);
     int again = !begins && *label[n] && strcmp(label[n], label[last->begin]) == 0;
     if (begins || again) t->part[parts++] = (struct attn_table_part){n, n, aside ? label[n] : ""};
     t->part[parts - 1].end = n + 1;

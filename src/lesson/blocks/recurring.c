@@ -289,5 +289,5 @@ void attn_recurring_merge(struct attn_grouping *g) {
   g->scan->gathered = g->blocks - blocks;
   if (g->status != ATTN_OK || !g->scan->gathered) return;
   drop_blocks(&r, blocks);
-  attn_blocks_sort(g);
+  attn_blocks_sort(g, 0);
 }

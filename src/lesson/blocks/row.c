@@ -126,6 +126,22 @@ static void add_field(struct attn_grouping *g, struct attn_row *row, struct attn
   }
 }
 
+int attn_row_is_delimited(int style) { return style <= ATTN_ROW_COMMAS; }
+
+int attn_row_is_labelled(int style) {
+  return style == ATTN_ROW_VALUES || style == ATTN_ROW_COLON || style == ATTN_ROW_EQUALS;
+}
+
+int attn_item_is_number(const struct attn_row_item *item) {
+  return item->kind == ATTN_ITEM_CELL &&
+         (item->cell.kind != ATTN_CELL_BLANK || item->cell.decimals == ATTN_CELL_OPEN);
+}
+
+int attn_item_is_integer(const struct attn_row_item *item, int value) {
+  return item->kind == ATTN_ITEM_CELL && item->cell.kind == ATTN_CELL_NUMBER &&
+         item->cell.decimals == 0 && item->cell.value == value;
+}
+
 static int is_two_assignments(struct attn_grouping *g, const char *text, struct attn_part p) {
   struct attn_match m;
   for (int found = 0; found < 2; found++) {

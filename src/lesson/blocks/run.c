@@ -17,14 +17,6 @@ static const char COUNT_LABEL[] =
 static const char TWO_WORDS[] = "[A-Za-z]\\s+[A-Za-z]";
 enum { VALUE_LABEL_MAX = 40, NUMBER_LABEL_MAX = 60, SIZE_CHARACTERS = 14, WORDS_MAX = 2 };
 
-static int is_delimited(const struct attn_row *row) { return row->style <= ATTN_ROW_COMMAS; }
-
-/* Or a place for one: an ellipsis. */
-static int is_number(const struct attn_row_item *item) {
-  return item->kind == ATTN_ITEM_CELL &&
-         (item->cell.kind != ATTN_CELL_BLANK || item->cell.decimals == ATTN_CELL_OPEN);
-}
-
 static int count_texts(const struct attn_row *row) {
   int count = 0;
   for (int n = 0; n < row->items; n++) count += row->item[n].kind == ATTN_ITEM_TEXT;
@@ -34,7 +26,7 @@ static int count_texts(const struct attn_row *row) {
 static int count_numbers(const struct attn_row *row) {
   int count = 0;
   for (int n = 0; n < row->items; n++)
-    count += row->item[n].kind == ATTN_ITEM_VALUE || is_number(&row->item[n]);
+    count += row->item[n].kind == ATTN_ITEM_VALUE || attn_item_is_number(&row->item[n]);
   return count;
 }
 
@@ -61,7 +53,7 @@ static int is_count(struct attn_grouping *g, const char *label) {
 static int is_setting(struct attn_grouping *g, const struct attn_row *row) {
   const char *label = row->label.text;
   static const char IDENTIFIER[] = "[-\\s*]*[a-z]{1,12}(?:_[a-z0-9]{1,12}){1,4}$";
-  return is_number(&row->item[0]) && row->item[0].cell.decimals == 0 &&
+  return attn_item_is_number(&row->item[0]) && row->item[0].cell.decimals == 0 &&
          attn_label_step(label) < 0 &&
          attn_match_at(g->scan->patterns, IDENTIFIER, label, strlen(label), 0, NULL);
 }
@@ -69,7 +61,7 @@ static int is_setting(struct attn_grouping *g, const struct attn_row *row) {
 /* "We get 0.5", "d_k = 2" */
 static int is_prose(struct attn_grouping *g, const struct attn_row *row) {
   const char *label = row->label.text;
-  int texts = is_delimited(row) ? count_texts(row) : 0;
+  int texts = attn_row_is_delimited(row->style) ? count_texts(row) : 0;
   if (texts > WORDS_MAX && texts > count_numbers(row)) return 1;
   if (row->items != 1) return 0;
   if (row->style != ATTN_ROW_VALUES &&
@@ -81,7 +73,7 @@ static int is_prose(struct attn_grouping *g, const struct attn_row *row) {
   if (row->style == ATTN_ROW_VALUES) return is_longer(label, VALUE_LABEL_MAX);
   if (row->style == ATTN_ROW_COLON && row->item[0].cell.decimals == 0 && is_count(g, label))
     return 1;
-  return row->style == ATTN_ROW_EQUALS && is_number(&row->item[0]) &&
+  return row->style == ATTN_ROW_EQUALS && attn_item_is_number(&row->item[0]) &&
          (is_longer(label, NUMBER_LABEL_MAX) || is_size(g, label));
 }
 
@@ -109,7 +101,8 @@ static int is_second_header(const struct attn_grouping *g, const struct attn_row
 
 /* A row of words alone: the header of what follows, and perhaps a line of text. */
 static int read_header(struct attn_grouping *g, const struct attn_row *row) {
-  if (!is_delimited(row) || (count_numbers(row) > 0 && !is_second_header(g, row))) return 0;
+  if (!attn_row_is_delimited(row->style) || (count_numbers(row) > 0 && !is_second_header(g, row)))
+    return 0;
   struct attn_row above = g->rows == 0 ? g->header : (struct attn_row){.items = 0};
   for (int n = 0; n < row->items; n++) attn_stray_list(g, row, n);
   attn_run_flush(g);
@@ -124,10 +117,6 @@ static int read_header(struct attn_grouping *g, const struct attn_row *row) {
 }
 
 /* ---- rows that look alike ---- */
-
-static int is_labelled(int style) {
-  return style == ATTN_ROW_VALUES || style == ATTN_ROW_COLON || style == ATTN_ROW_EQUALS;
-}
 
 /* The length of the vector that an item is, 0: it is none. */
 static int item_length(const struct attn_grouping *g, const struct attn_row_item *item) {
@@ -154,7 +143,7 @@ static int goes_on(const struct attn_row *last, const struct attn_row *row) {
 static int begins_next(const struct attn_grouping *g, const struct attn_row *row) {
   int is_name = row->style != ATTN_ROW_VALUES || row->label.stem || strchr(row->label.text, '=') ||
                 attn_label_step(row->label.text) >= 0;
-  return g->rows > 1 && !is_delimited(row) && !is_bare(row) && is_name &&
+  return g->rows > 1 && !attn_row_is_delimited(row->style) && !is_bare(row) && is_name &&
          is_bare(&g->row[g->rows - 1]) && !is_bare(&g->row[0]);
 }
 
@@ -169,25 +158,22 @@ static int looks_alike(const struct attn_grouping *g, const struct attn_row *las
   if (goes_on(last, row)) return 1;
   if (last->formula != row->formula) return 0;
   if (row->formula == ATTN_FORMULA_OTHER && !same_name(last, row)) return 0;
-  if (last->style != row->style && !(is_labelled(last->style) && is_labelled(row->style))) return 0;
+  if (last->style != row->style &&
+      !(attn_row_is_labelled(last->style) && attn_row_is_labelled(row->style)))
+    return 0;
   for (int n = 0; n < row->items; n++)
     if (item_length(g, &last->item[n]) != item_length(g, &row->item[n])) return 0;
   return !begins_again(last, row);
-}
-
-static int is_integer(const struct attn_row_item *item, int value) {
-  return item->kind == ATTN_ITEM_CELL && item->cell.kind == ATTN_CELL_NUMBER &&
-         item->cell.decimals == 0 && item->cell.value == value;
 }
 
 /* "  0 1" above "0 0.5 0.2": column numbers of a printed table, whose rows are numbered, too. */
 static int is_numbered_header(const struct attn_row *header, const struct attn_row *row) {
   int first;
   if (row->style != header->style || row->items != header->items + 1 || *row->label.text) return 0;
-  first = is_integer(&header->item[0], 1);
+  first = attn_item_is_integer(&header->item[0], 1);
   for (int n = 0; n < header->items; n++)
-    if (!is_integer(&header->item[n], first + n)) return 0;
-  return is_integer(&row->item[0], first);
+    if (!attn_item_is_integer(&header->item[n], first + n)) return 0;
+  return attn_item_is_integer(&row->item[0], first);
 }
 
 /* A table whose row has one cell more or less is a mistake. */

@@ -188,23 +188,6 @@ static void read_vectors(struct attn_grouping *g, const struct attn_scan_line *l
   }
 }
 
-/* The blocks of a line in the order of their numbers. */
-static void sort_blocks(struct attn_grouping *g, int from) {
-  for (int n = from + 1; n < g->blocks; n++) {
-    struct attn_block *moved = g->block[n];
-    const attn_cell *cell = moved->reading[0].cells;
-    int at = n;
-    for (; at > from; at--) {
-      const attn_cell *before = g->block[at - 1]->reading[0].cells;
-      if (before->line < cell->line ||
-          (before->line == cell->line && before->column <= cell->column))
-        break;
-      g->block[at] = g->block[at - 1];
-    }
-    g->block[at] = moved;
-  }
-}
-
 void attn_sentence(struct attn_grouping *g, const struct attn_scan_line *line) {
   static const char STATEMENT[] =
       "\\s*(?:for|while|if)\\s*\\([^\\n]*[;{})]\\s*$"; /* of a program */
@@ -213,7 +196,7 @@ void attn_sentence(struct attn_grouping *g, const struct attn_scan_line *line) {
   if (!attn_match_at(g->scan->patterns, STATEMENT, line->text, bytes, 0, NULL)) {
     read_vectors(g, line);
     if (g->status == ATTN_OK) attn_results(g, line);
-    sort_blocks(g, blocks);
+    attn_blocks_sort(g, blocks);
   }
   attn_group_above(g, attn_group_text(g, line->text, (struct attn_part){0, bytes}));
 }

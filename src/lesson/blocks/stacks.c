@@ -1,5 +1,4 @@
-/* stacks.c -- rows of a matrix that are lists of their own: "Row 1" above a number a line, or
- * "cat: 1 2" for each token. */
+/* stacks.c -- rows of a matrix that are lists of their own: "Row 1" above a number a line. */
 #include <string.h>
 
 #include "blocks.h"
@@ -7,8 +6,6 @@
 static const char *last_caption(const struct attn_block *b) {
   return b->captions ? b->caption[b->captions - 1] : "";
 }
-
-/* ---- a list for each row ---- */
 
 static int is_list(const struct attn_block *b) {
   return b->source == ATTN_BLOCK_ROWS && b->reading[0].cols == 1 && b->reading[0].rows > 1 &&
@@ -66,48 +63,6 @@ static void stack_lists(struct attn_grouping *g, int n, int count) {
   g->block[n] = all;
 }
 
-/* ---- a line for each token ---- */
-
-static int is_line(const struct attn_block *b) {
-  return b->source == ATTN_BLOCK_ROWS && b->reading[0].rows == 1 && b->reading[0].cols > 1 &&
-         b->labels == 1;
-}
-
-/* Does the label name one of the first rows of one of the last blocks? */
-static int is_known_label(const struct attn_grouping *g, int before, const char *label) {
-  enum { BLOCKS = 120, ROWS = 64 }; /* hostile text stays cheap */
-  for (int n = before > BLOCKS ? before - BLOCKS : 0; n < before; n++)
-    for (int r = 0; g->block[n]->labels > 1 && r < g->block[n]->labels && r < ROWS; r++)
-      if (strcmp(g->block[n]->label[r], label) == 0) return 1;
-  return 0;
-}
-
-static int count_lines(const struct attn_grouping *g, int n) {
-  const struct attn_block *first = g->block[n];
-  int count = 0;
-  if (!is_line(first) || !is_known_label(g, n, first->label[0])) return 0;
-  for (const struct attn_block *b = first; n + count < g->blocks; count++) {
-    const struct attn_block *next = g->block[n + count];
-    if (!is_line(next) || next->reading[0].cols != b->reading[0].cols ||
-        strcmp(last_caption(next), last_caption(first)) != 0 || next->line - b->end > 1 ||
-        !is_known_label(g, n, next->label[0]))
-      break;
-    b = next;
-  }
-  return count > 1 ? count : 0;
-}
-
-static void stack_lines(struct attn_grouping *g, int n, int count) {
-  struct attn_block *all = g->block[n];
-  all->name = "";
-  all->readings = 1;
-  for (int r = 1; r < count; r++) {
-    const struct attn_block *b = g->block[n + r];
-    if (!attn_block_copy_row(g, all, b->reading[0].cells, b->reading[0].cols, b->label[0])) return;
-    all->end = b->end;
-  }
-}
-
 /* ---- the working of each vector beside it: q1 = (1·2 + 0·1, 1·3) = (2, 3) ---- */
 
 static int is_worked(const attn_printing *p) {
@@ -152,11 +107,10 @@ void attn_stacks_merge(struct attn_grouping *g) {
       add_workings(g, g->block[n], g->block[n + 1]);
       n++;
     }
-    int lists = count_lists(g, n), lines = lists ? 0 : count_lines(g, n);
+    int lists = count_lists(g, n);
     if (lists) stack_lists(g, n, lists);
-    if (lines) stack_lines(g, n, lines);
     g->block[kept] = g->block[n];
-    n += lists ? lists : lines ? lines : 1;
+    n += lists ? lists : 1;
   }
   g->blocks = kept;
 }

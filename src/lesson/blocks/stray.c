@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "blocks.h"
+#include "cell.h"
 
 struct attn_part attn_name_before(const char *text, size_t at) {
   struct attn_part p = attn_part_chop(text, (struct attn_part){0, at}, " \t\r\f\v=:");
@@ -70,17 +71,14 @@ void attn_stray_list(struct attn_grouping *g, const struct attn_row *row, int it
       attn_stray_cell(g, row->label.text, &cell, 1);
 }
 
-static int in_order(const attn_cell *x, const attn_cell *y) {
-  if (x->line != y->line) return x->line < y->line ? -1 : 1;
-  return (x->column > y->column) - (x->column < y->column);
-}
-
 static int strays_in_order(const void *a, const void *b) {
-  return in_order(&((const struct attn_stray *)a)->cell, &((const struct attn_stray *)b)->cell);
+  return attn_cell_compare(&((const struct attn_stray *)a)->cell,
+                           &((const struct attn_stray *)b)->cell);
 }
 
 static int worked_in_order(const void *a, const void *b) {
-  return in_order(&((const struct attn_worked *)a)->first, &((const struct attn_worked *)b)->first);
+  return attn_cell_compare(&((const struct attn_worked *)a)->first,
+                           &((const struct attn_worked *)b)->first);
 }
 
 void attn_stray_finish(struct attn_grouping *g) {

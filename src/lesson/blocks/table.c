@@ -7,7 +7,6 @@
 
 enum { UNIT_COLUMNS = 64 }; /* that are compared */
 
-static int is_delimited(int style) { return style <= ATTN_ROW_COMMAS; }
 static int is_assigned(int style) { return style == ATTN_ROW_COLON || style == ATTN_ROW_EQUALS; }
 
 struct attn_row_item *attn_table_item(const struct attn_table *t, int row, int col) {
@@ -17,16 +16,6 @@ struct attn_row_item *attn_table_item(const struct attn_table *t, int row, int c
 char *attn_item_text(struct attn_grouping *g, const struct attn_row *row, int item) {
   struct attn_part part = {row->item[item].begin, row->item[item].end};
   return attn_group_text(g, row->line->text, part);
-}
-
-int attn_item_is_number(const struct attn_row_item *item) {
-  return item->kind == ATTN_ITEM_CELL &&
-         (item->cell.kind != ATTN_CELL_BLANK || item->cell.decimals == ATTN_CELL_OPEN);
-}
-
-static int is_integer(const struct attn_row_item *item, int value) {
-  return item->kind == ATTN_ITEM_CELL && item->cell.kind == ATTN_CELL_NUMBER &&
-         item->cell.decimals == 0 && item->cell.value == value;
 }
 
 /* ---- columns ---- */
@@ -73,7 +62,7 @@ static void check_words(struct attn_grouping *g, const struct attn_table *t, int
 /* "Q | 1 | 0" above " | 0 | 1": titles of rows, each with blanks below. */
 static int has_titles(const struct attn_table *t, int col) {
   int texts = 0, blanks = 0, blanks_below = 0;
-  if (!is_delimited(t->style) || col != 0 || t->cols < 2) return 0;
+  if (!attn_row_is_delimited(t->style) || col != 0 || t->cols < 2) return 0;
   for (int r = 0; r < t->rows; r++) {
     const struct attn_row_item *item = attn_table_item(t, r, col);
     int is_blank = item->kind == ATTN_ITEM_CELL && item->begin == item->end;
@@ -164,7 +153,8 @@ static int read_columns(struct attn_grouping *g, struct attn_table *t) {
     check_units(t, c);
     t->kind[c] = (unsigned char)kind_of_column(g, t, c);
     if (t->kind[c] == COLUMN_TITLES) t->titles = 1;
-    if (t->kind[c] == COLUMN_TEXT && t->labels < 0 && is_delimited(t->style)) t->labels = c;
+    if (t->kind[c] == COLUMN_TEXT && t->labels < 0 && attn_row_is_delimited(t->style))
+      t->labels = c;
     if (t->kind[c] == COLUMN_NUMBERS && !is_blank_column(t, c)) t->number[t->numbers++] = c;
   }
   return g->status == ATTN_OK;
@@ -190,23 +180,14 @@ static int has_only_numbers(const struct attn_table *t) {
   return 1;
 }
 
-/* Is the column called q1, x2: one of several, and so no count of rows? In front of columns that
- * count it is the name of the table. */
-static int has_indexed_header(struct attn_grouping *g, const struct attn_table *t, int col) {
-  if (t->header.items != t->cols || t->header.item[col].kind != ATTN_ITEM_TEXT) return 0;
-  if (col + 1 < t->cols && t->header.item[col + 1].kind == ATTN_ITEM_CELL) return 0;
-  char *text = attn_item_text(g, &t->header, col);
-  return text && attn_label_is_indexed(text);
-}
-
 /* Does the first column only count: 0, 1, .. or 1, 2, ..? */
-static int has_index_column(struct attn_grouping *g, const struct attn_table *t) {
+static int has_index_column(const struct attn_table *t) {
   if (t->numbers < 2 || t->rows < 2 || t->style == ATTN_ROW_SPACES) return 0;
   if (t->labels >= 0 && t->labels < t->number[0]) return 0; /* "cat | 1 | 2" */
-  int first = is_integer(attn_table_item(t, 0, t->number[0]), 1);
+  int first = attn_item_is_integer(attn_table_item(t, 0, t->number[0]), 1);
   for (int r = 0; r < t->rows; r++)
-    if (!is_integer(attn_table_item(t, r, t->number[0]), first + r)) return 0;
-  return !has_indexed_header(g, t, t->number[0]);
+    if (!attn_item_is_integer(attn_table_item(t, r, t->number[0]), first + r)) return 0;
+  return 1;
 }
 
 static void copy_cells(const struct attn_row *row, const int *number, int count, attn_cell *out) {
@@ -236,17 +217,14 @@ static struct attn_block *rows_block(struct attn_grouping *g, const struct attn_
   return b;
 }
 
-/* The rows once more: with all columns, and with the header as a row if there is one to add. */
+/* The rows once more, with all columns. */
 static void add_table_reading(struct attn_grouping *g, const struct attn_table *t,
-                              struct attn_block *b, const struct attn_row *header) {
-  int rows = t->rows + (header ? 1 : 0);
-  size_t count = (size_t)rows * (size_t)t->numbers;
-  attn_cell *cells = attn_group_take(g, count, sizeof *cells), *row = cells;
-  if (!cells) return;
-  if (header) copy_cells(header, t->number, t->numbers, row), row += t->numbers;
-  for (int r = 0; r < t->rows; r++, row += t->numbers)
-    copy_cells(&t->row[r], t->number, t->numbers, row);
-  attn_block_add_reading(b, rows, t->numbers, cells);
+                              struct attn_block *b) {
+  size_t count = (size_t)t->rows * (size_t)t->numbers;
+  attn_cell *cells = attn_group_take(g, count, sizeof *cells);
+  for (int r = 0; cells && r < t->rows; r++)
+    copy_cells(&t->row[r], t->number, t->numbers, cells + r * t->numbers);
+  if (cells) attn_block_add_reading(b, t->rows, t->numbers, cells);
 }
 
 /* One number in each line: a column, a row, or any shape between. */
@@ -263,10 +241,10 @@ static int first_label_names(const struct attn_table *t) {
 
 /* "W_Q | 1 | 2" above "a | 0.5 | 0.1": the first row may be a header that names and counts. */
 static int first_row_counts(const struct attn_table *t) {
-  if (!is_delimited(t->style) || t->labels < 0 || t->rows < 2 || t->header.items) return 0;
-  int first = t->numbers > 1 && is_integer(attn_table_item(t, 0, t->number[0]), 1);
+  if (!attn_row_is_delimited(t->style) || t->labels < 0 || t->rows < 2 || t->header.items) return 0;
+  int first = t->numbers > 1 && attn_item_is_integer(attn_table_item(t, 0, t->number[0]), 1);
   for (int n = 0; n < t->numbers; n++)
-    if (!is_integer(attn_table_item(t, 0, t->number[n]), first + n)) return 0;
+    if (!attn_item_is_integer(attn_table_item(t, 0, t->number[n]), first + n)) return 0;
   return t->numbers > 1;
 }
 
@@ -277,8 +255,7 @@ static void add_table(struct attn_grouping *g, const struct attn_table *t) {
   if (counts)
     attn_block_add_reading(b, t->rows - 1, b->reading[0].cols,
                            b->reading[0].cells + b->reading[0].cols);
-  if (t->skip && !t->drop_first) add_table_reading(g, t, b, NULL);
-  if (attn_header_may_be_row(t)) add_table_reading(g, t, b, &t->header);
+  if (t->skip && !t->drop_first) add_table_reading(g, t, b);
   if (t->numbers == 1 && t->rows > 1) add_scalar_shapes(b);
   attn_header_set(g, t, b, t->skip);
   attn_block_end(g, b, t->last_line);
@@ -335,7 +312,7 @@ static void add_numbers(struct attn_grouping *g, struct attn_table *t) {
     add_titled(g, t);
     return;
   }
-  t->skip = (t->drop_first && t->numbers > 1) || has_index_column(g, t);
+  t->skip = (t->drop_first && t->numbers > 1) || has_index_column(t);
   attn_header_find(g, t);
   if (t->parts)
     add_parts(g, t);
@@ -405,7 +382,7 @@ static int are_steps(struct attn_grouping *g, const struct attn_table *t) {
   for (int r = 0; r < t->rows; r++) {
     int step = step_of_row(g, &t->row[r]);
     if (t->row[r].label.stem) return 0;
-    if (is_delimited(t->style) && (step < 0 || seen >> step & 1)) return 0;
+    if (attn_row_is_delimited(t->style) && (step < 0 || seen >> step & 1)) return 0;
     if (step < 0) continue;
     seen |= (uint32_t)1 << step;
     if (!known++) first = step;
@@ -444,19 +421,18 @@ static struct attn_table take_run(struct attn_grouping *g) {
                          .rows = g->rows,
                          .header = g->header,
                          .super = g->super,
-                         .header_is_ruled = g->header_is_ruled,
                          .drop_first = g->drop_first};
   if (g->rows) {
     t.cols = t.row[0].items;
     t.style = t.row[0].style;
     t.line = t.row[0].line->line;
     t.last_line = t.row[t.rows - 1].line->line;
-    t.steps = !is_delimited(t.style) && are_steps(g, &t);
+    t.steps = !attn_row_is_delimited(t.style) && are_steps(g, &t);
   }
   g->rows = 0;
   g->row = NULL;
   g->header.items = g->super.items = g->before.items = 0;
-  g->header_is_ruled = g->drop_first = 0;
+  g->drop_first = 0;
   return t;
 }
 
@@ -475,7 +451,7 @@ void attn_run_flush(struct attn_grouping *g) {
     return;
   }
   int is_read = read_columns(g, &t) && read_labels(g, &t);
-  if (is_read && is_delimited(t.style)) t.steps = are_steps(g, &t);
+  if (is_read && attn_row_is_delimited(t.style)) t.steps = are_steps(g, &t);
   int are_both = is_read && t.numbers > 1 && attn_header_has_steps(g, &t); /* numbers and vectors */
   if (are_both) add_numbers(g, &t);
   if (is_read && !attn_table_vectors(g, &t) && !are_both) add_numbers(g, &t);

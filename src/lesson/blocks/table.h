@@ -12,7 +12,7 @@ struct attn_table {
   int rows, cols, style, line, last_line;
   struct attn_row header; /* items 0: none */
   struct attn_row super;  /* the header above it, of several columns each; items 0: none */
-  int header_is_ruled, drop_first;
+  int drop_first;
   unsigned char *kind; /* column_kind */
   int *number;         /* the columns of numbers */
   int numbers;
@@ -30,7 +30,6 @@ struct attn_table {
 /* table.c */
 struct attn_row_item *attn_table_item(const struct attn_table *t, int row, int col);
 char *attn_item_text(struct attn_grouping *g, const struct attn_row *row, int item);
-int attn_item_is_number(const struct attn_row_item *item);
 int attn_table_count(const struct attn_table *t, int col, int kind); /* column_kind's items */
 /* The step that a row or column is called, also in words: "divided by √2"; -1: none. */
 int attn_step_of_text(struct attn_grouping *g, const char *text);
@@ -43,8 +42,6 @@ int attn_table_vectors(struct attn_grouping *g, const struct attn_table *t);
 /* header.c. The header's words, and what each column after the first `skip` is called. */
 void attn_header_set(struct attn_grouping *g, const struct attn_table *t, struct attn_block *b,
                      int skip);
-/* A header of numbers with a rule below may be the first row. */
-int attn_header_may_be_row(const struct attn_table *t);
 /* Is each column of numbers called another step? */
 int attn_header_has_steps(struct attn_grouping *g, const struct attn_table *t);
 /* Words above columns that blanks separate are their header; a header may name parts. */

@@ -112,7 +112,7 @@ static void replace_blocks(struct attn_grouping *g, int from) {
       g->block[kept++] = g->block[n];
   }
   g->blocks = kept;
-  attn_blocks_sort(g);
+  attn_blocks_sort(g, 0);
   for (int n = 0; n < g->facts->facts; n++) {
     const struct attn_fact *f = &g->facts->fact[n];
     if (f->value >= 0 && has_place(&p, f->cell)) g->lines->value[f->value].used = 1;

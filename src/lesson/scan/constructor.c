@@ -146,10 +146,7 @@ static void rewrite_calls(struct attn_rewrite *r, const struct call *call) {
     add_newlines(out, from, m.group[0].begin, m.group[0].end);
     done = m.group[0].end;
   }
-  attn_text_copy(out, from, done, from->bytes);
-  attn_text_end(out, from->origin[from->bytes]);
-  r->spare = r->text;
-  r->text = out;
+  attn_rewrite_end(r, done);
 }
 
 void attn_rewrite_calls(struct attn_rewrite *r) {

@@ -297,7 +297,5 @@ void attn_markup_tables(struct attn_rewrite *r, int kinds) {
     at = l.next;
   }
   if (m.in_row) end_row(&m, m.from->bytes);
-  attn_text_end(m.out, m.from->origin[m.from->bytes]);
-  r->spare = r->text;
-  r->text = m.out;
+  attn_rewrite_end(r, m.from->bytes);
 }

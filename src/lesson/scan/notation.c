@@ -53,8 +53,8 @@ static void add_without_commas(struct attn_text *out, const struct attn_canonica
     if (from->text[at] != ',') attn_text_copy(out, from, at, at + 1);
 }
 
-static void rewrite(struct attn_rewrite *r, const char *pattern, const char *replacement,
-                    const char *needs) {
+void attn_rewrite_all(struct attn_rewrite *r, const char *pattern, const char *replacement,
+                      const char *needs) {
   const struct attn_canonical *from = &r->text->now;
   struct attn_text *out = r->spare;
   struct attn_match m;
@@ -71,19 +71,7 @@ static void rewrite(struct attn_rewrite *r, const char *pattern, const char *rep
     done = m.group[0].end;
   } while (m.group[0].end > m.group[0].begin &&
            attn_find(r->scan->patterns, pattern, from->text, from->bytes, done, &m));
-  attn_text_copy(out, from, done, from->bytes);
-  attn_text_end(out, from->origin[from->bytes]);
-  r->spare = r->text;
-  r->text = out;
-}
-
-void attn_rewrite_all(struct attn_rewrite *r, const char *pattern, const char *replacement,
-                      const char *needs) {
-  rewrite(r, pattern, replacement, needs);
-}
-
-void attn_rewrite_without_commas(struct attn_rewrite *r, const char *pattern) {
-  rewrite(r, pattern, NULL, ",");
+  attn_rewrite_end(r, done);
 }
 
 struct notation {
@@ -304,7 +292,7 @@ static const struct notation notations[] = {
 void attn_rewrite_notations(struct attn_rewrite *r, int kinds) {
   for (size_t n = 0; n < sizeof notations / sizeof *notations; n++)
     if (!notations[n].kind || notations[n].kind & kinds)
-      rewrite(r, notations[n].pattern, notations[n].replacement, notations[n].needs);
+      attn_rewrite_all(r, notations[n].pattern, notations[n].replacement, notations[n].needs);
 }
 
 /* ---- commas ---- */
@@ -344,10 +332,13 @@ void attn_rewrite_commas(struct attn_rewrite *r) {
     return;
   }
   /* 1,234.5: a cell of its own, or the result of an equation */
-  attn_rewrite_without_commas(
-      r, "(?m)(?:(?<=[|&\u00A6\\t\u23CE])|^(?=[ \\t\\d,.+-]{1,60}+[|\\t&]))" THOUSANDS
-         "(?:,\\d{3})++(?:\\.\\d++)?(?=[ \\t]{0,40}(?:[|&\u00A6\\t\u23CE]|$))");
-  attn_rewrite_without_commas(r, "=" THOUSANDS
-                                 "(?:,\\d{3}(?:\\.\\d++)?|(?:,\\d{3})++\\.\\d++)"
-                                 "(?![\\w,]|\\.\\d|[ \\t]{0,40}[,;])");
+  attn_rewrite_all(r,
+                   "(?m)(?:(?<=[|&\u00A6\\t\u23CE])|^(?=[ \\t\\d,.+-]{1,60}+[|\\t&]))" THOUSANDS
+                   "(?:,\\d{3})++(?:\\.\\d++)?(?=[ \\t]{0,40}(?:[|&\u00A6\\t\u23CE]|$))",
+                   NULL, ",");
+  attn_rewrite_all(r,
+                   "=" THOUSANDS
+                   "(?:,\\d{3}(?:\\.\\d++)?|(?:,\\d{3})++\\.\\d++)"
+                   "(?![\\w,]|\\.\\d|[ \\t]{0,40}[,;])",
+                   NULL, ",");
 }

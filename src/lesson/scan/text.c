@@ -80,11 +80,13 @@ static void read_source(const struct attn_source *source, struct attn_text *out)
   }
 }
 
-static void swap_texts(struct attn_rewrite *r) {
-  struct attn_text *other = r->spare;
-  attn_text_end(other, (uint32_t)r->scan->source.size);
+void attn_rewrite_end(struct attn_rewrite *r, size_t from) {
+  const struct attn_canonical *before = &r->text->now;
+  struct attn_text *out = r->spare;
+  attn_text_copy(out, before, from, before->bytes);
+  attn_text_end(out, before->origin[before->bytes]);
   r->spare = r->text;
-  r->text = other;
+  r->text = out;
 }
 
 static void replace_entities(struct attn_rewrite *r) {
@@ -102,8 +104,7 @@ static void replace_entities(struct attn_rewrite *r) {
     done = at + length;
     at = done - 1;
   }
-  attn_text_copy(r->spare, from, done, from->bytes);
-  swap_texts(r);
+  attn_rewrite_end(r, done);
 }
 
 /* A row of a table in the source has several lines: makes them one. */
@@ -136,8 +137,7 @@ static void join_table_rows(struct attn_rewrite *r) {
     join_lines(r->spare, from, begin.group[0].begin, end.group[0].end);
     done = end.group[0].end;
   }
-  attn_text_copy(r->spare, from, done, from->bytes);
-  swap_texts(r);
+  attn_rewrite_end(r, done);
 }
 
 /* ---- which notations a document has ---- */

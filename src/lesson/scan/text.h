@@ -50,12 +50,12 @@ struct attn_rewrite {
   struct attn_text *text, *spare;
 };
 /* Replaces each match of the pattern; $1 to $9 in `replacement` are its groups. Newlines of the
- * match that are not in the groups are kept after it. needs: characters, at least one of which any
- * match contains, NULL: unknown. */
+ * match that are not in the groups are kept after it; NULL: removes the commas of the match. needs:
+ * characters, at least one of which any match contains, NULL: unknown. */
 void attn_rewrite_all(struct attn_rewrite *r, const char *pattern, const char *replacement,
                       const char *needs);
-/* Removes commas inside each match. */
-void attn_rewrite_without_commas(struct attn_rewrite *r, const char *pattern);
+/* The text from `from` on is as it was: r->spare, with the rest of it, becomes the text. */
+void attn_rewrite_end(struct attn_rewrite *r, size_t from);
 /* LaTeX, HTML, MathML, arrays of programs: all to marks. kinds: bits of attn_notation_kind. */
 void attn_rewrite_notations(struct attn_rewrite *r, int kinds);
 /* Decimal commas and separators of thousands. */

@@ -98,8 +98,5 @@ void attn_typst_tables(struct attn_rewrite *rewrite) {
     r.at = m.group[0].end - 1;
     read_table(&r);
   }
-  attn_text_copy(r.out, r.from, r.at, r.from->bytes);
-  attn_text_end(r.out, r.from->origin[r.from->bytes]);
-  rewrite->spare = rewrite->text;
-  rewrite->text = r.out;
+  attn_rewrite_end(rewrite, r.at);
 }
