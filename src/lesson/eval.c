@@ -24,34 +24,34 @@ attn_matrix attn_matrix_new(struct attn_pool *pool, int32_t rows, int32_t cols) 
 }
 
 /* The product of two long thin matrices is the one result that is far larger than what is read. */
-static attn_status make(struct attn_pool *pool, int64_t rows, int64_t cols, attn_matrix *out,
-                        attn_error *err) {
+static attn_status make(const struct attn_eval_call *call, int64_t rows, int64_t cols,
+                        attn_matrix *out) {
   if (rows < 1 || cols < 1 || rows > ATTN_CELLS_MAX || cols > ATTN_CELLS_MAX ||
       rows * cols > ATTN_CELLS_MAX)
-    return attn_fail(err, ATTN_ERR_SHAPE, NULL,
+    return attn_fail(call->err, ATTN_ERR_SHAPE, NULL,
                      "the result would be %lld x %lld; the limit is %d values", (long long)rows,
                      (long long)cols, ATTN_CELLS_MAX);
-  *out = attn_matrix_new(pool, (int32_t)rows, (int32_t)cols);
+  *out = attn_matrix_new(call->pool, (int32_t)rows, (int32_t)cols);
   if (!out->at)
-    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %lld x %lld numbers",
+    return attn_fail(call->err, ATTN_ERR_MEMORY, NULL, "no memory for %lld x %lld numbers",
                      (long long)rows, (long long)cols);
   return ATTN_OK;
 }
 
-static attn_status misfit(matrix a, matrix b, const char *what, attn_error *err) {
-  return attn_fail(err, ATTN_ERR_SHAPE, NULL, "%s: shapes %dx%d and %dx%d do not match", what,
+static attn_status misfit(const struct attn_eval_call *call, matrix a, matrix b, const char *what) {
+  return attn_fail(call->err, ATTN_ERR_SHAPE, NULL, "%s: shapes %dx%d and %dx%d do not match", what,
                    (int)a->rows, (int)a->cols, (int)b->rows, (int)b->cols);
 }
 
 /* ---- products ---- */
 
 /* op(a) op(b); ta and tb: 1 where that factor is transposed. */
-static attn_status multiply(matrix a, int ta, matrix b, int tb, struct attn_pool *pool,
-                            attn_matrix *out, attn_error *err) {
+static attn_status multiply(const struct attn_eval_call *call, matrix a, int ta, matrix b, int tb,
+                            attn_matrix *out) {
   int32_t rows = ta ? a->cols : a->rows, inner = ta ? a->rows : a->cols;
   int32_t cols = tb ? b->rows : b->cols;
-  if (inner != (tb ? b->cols : b->rows)) return misfit(a, b, "product", err);
-  attn_status status = make(pool, rows, cols, out, err);
+  if (inner != (tb ? b->cols : b->rows)) return misfit(call, a, b, "product");
+  attn_status status = make(call, rows, cols, out);
   if (status) return status;
   for (int32_t i = 0; i < rows; i++)
     for (int32_t j = 0; j < cols; j++) {
@@ -63,39 +63,34 @@ static attn_status multiply(matrix a, int ta, matrix b, int tb, struct attn_pool
   return ATTN_OK;
 }
 
-attn_status attn_eval_product(const attn_step *step, const attn_matrix *const *operand,
-                              struct attn_pool *pool, attn_matrix *out, attn_error *err) {
-  return multiply(operand[0], step->op == ATTN_OP_MATMUL_TN, operand[1],
-                  step->op == ATTN_OP_MATMUL_NT, pool, out, err);
+attn_status attn_eval_product(const struct attn_eval_call *call) {
+  return multiply(call, call->operand[0], call->step->op == ATTN_OP_MATMUL_TN, call->operand[1],
+                  call->step->op == ATTN_OP_MATMUL_NT, call->out);
 }
 
-attn_status attn_eval_general(const attn_step *step, const attn_matrix *const *operand,
-                              struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+attn_status attn_eval_general(const struct attn_eval_call *call) {
   attn_matrix qw;
-  (void)step;
-  attn_status status = multiply(operand[0], 0, operand[2], 0, pool, &qw, err);
-  return status ? status : multiply(&qw, 0, operand[1], 1, pool, out, err);
+  attn_status status = multiply(call, call->operand[0], 0, call->operand[2], 0, &qw);
+  return status ? status : multiply(call, &qw, 0, call->operand[1], 1, call->out);
 }
 
 /* W and U act on upright vectors: a row a_i of a becomes W a_i, so a W^T row by row. */
-attn_status attn_eval_additive(const attn_step *step, const attn_matrix *const *operand,
-                               struct attn_pool *pool, attn_matrix *out, attn_error *err) {
-  matrix v = operand[4];
+attn_status attn_eval_additive(const struct attn_eval_call *call) {
+  matrix v = call->operand[4];
   attn_matrix wa, ub;
-  (void)step;
-  attn_status status = multiply(operand[0], 0, operand[2], 1, pool, &wa, err);
-  if (!status) status = multiply(operand[1], 0, operand[3], 1, pool, &ub, err);
+  attn_status status = multiply(call, call->operand[0], 0, call->operand[2], 1, &wa);
+  if (!status) status = multiply(call, call->operand[1], 0, call->operand[3], 1, &ub);
   if (status) return status;
   int64_t width = (int64_t)v->rows * v->cols;
-  if (wa.cols != ub.cols) return misfit(&wa, &ub, "sum under tanh", err);
-  if ((v->rows != 1 && v->cols != 1) || width != wa.cols) return misfit(v, &wa, "v and tanh", err);
-  status = make(pool, wa.rows, ub.rows, out, err);
+  if (wa.cols != ub.cols) return misfit(call, &wa, &ub, "sum under tanh");
+  if ((v->rows != 1 && v->cols != 1) || width != wa.cols) return misfit(call, v, &wa, "v and tanh");
+  status = make(call, wa.rows, ub.rows, call->out);
   if (status) return status;
   for (int32_t i = 0; i < wa.rows; i++)
     for (int32_t j = 0; j < ub.rows; j++) {
       double sum = 0;
       for (int32_t k = 0; k < wa.cols; k++) sum += v->at[k] * tanh(get(&wa, i, k) + get(&ub, j, k));
-      set(out, i, j, sum);
+      set(call->out, i, j, sum);
     }
   return ATTN_OK;
 }
@@ -116,11 +111,10 @@ static void line_set(attn_matrix *m, int axis, int32_t line, int32_t k, double v
 }
 
 /* A line that sees nothing has no weights: zeros, not NaN. */
-attn_status attn_eval_softmax(const attn_step *step, const attn_matrix *const *operand,
-                              struct attn_pool *pool, attn_matrix *out, attn_error *err) {
-  matrix a = operand[0];
-  int axis = step->axis;
-  attn_status status = make(pool, a->rows, a->cols, out, err);
+attn_status attn_eval_softmax(const struct attn_eval_call *call) {
+  matrix a = call->operand[0];
+  int axis = call->step->axis;
+  attn_status status = make(call, a->rows, a->cols, call->out);
   if (status) return status;
   for (int32_t l = 0; l < lines(a, axis); l++) {
     double top = -INFINITY, sum = 0;
@@ -128,71 +122,67 @@ attn_status attn_eval_softmax(const attn_step *step, const attn_matrix *const *o
     if (top == -INFINITY) continue;
     for (int32_t k = 0; k < length(a, axis); k++) {
       double e = exp(line_get(a, axis, l, k) - top);
-      line_set(out, axis, l, k, e);
+      line_set(call->out, axis, l, k, e);
       sum += e;
     }
     for (int32_t k = 0; k < length(a, axis); k++)
-      line_set(out, axis, l, k, line_get(out, axis, l, k) / sum);
+      line_set(call->out, axis, l, k, line_get(call->out, axis, l, k) / sum);
   }
   return ATTN_OK;
 }
 
-attn_status attn_eval_sum(const attn_step *step, const attn_matrix *const *operand,
-                          struct attn_pool *pool, attn_matrix *out, attn_error *err) {
-  matrix a = operand[0];
-  int axis = step->axis;
-  attn_status status = make(pool, axis ? a->rows : 1, axis ? 1 : a->cols, out, err);
+attn_status attn_eval_sum(const struct attn_eval_call *call) {
+  matrix a = call->operand[0];
+  int axis = call->step->axis;
+  attn_status status = make(call, axis ? a->rows : 1, axis ? 1 : a->cols, call->out);
   if (status) return status;
   for (int32_t l = 0; l < lines(a, axis); l++)
-    for (int32_t k = 0; k < length(a, axis); k++) out->at[l] += line_get(a, axis, l, k);
+    for (int32_t k = 0; k < length(a, axis); k++) call->out->at[l] += line_get(a, axis, l, k);
   return ATTN_OK;
 }
 
-attn_status attn_eval_quotient(const attn_step *step, const attn_matrix *const *operand,
-                               struct attn_pool *pool, attn_matrix *out, attn_error *err) {
-  matrix a = operand[0], b = operand[1];
-  int axis = step->axis;
+attn_status attn_eval_quotient(const struct attn_eval_call *call) {
+  matrix a = call->operand[0], b = call->operand[1];
+  int axis = call->step->axis;
   if (b->rows != (axis ? a->rows : 1) || b->cols != (axis ? 1 : a->cols))
-    return misfit(a, b, "quotient", err);
-  attn_status status = make(pool, a->rows, a->cols, out, err);
+    return misfit(call, a, b, "quotient");
+  attn_status status = make(call, a->rows, a->cols, call->out);
   if (status) return status;
   for (int32_t l = 0; l < lines(a, axis); l++)
     for (int32_t k = 0; k < length(a, axis); k++) {
       double value = line_get(a, axis, l, k);
       /* A line that sees nothing sums to 0: zeros, as softmax has it. */
-      line_set(out, axis, l, k, value == 0 && b->at[l] == 0 ? 0 : value / b->at[l]);
+      line_set(call->out, axis, l, k, value == 0 && b->at[l] == 0 ? 0 : value / b->at[l]);
     }
   return ATTN_OK;
 }
 
 /* A line without a finite value stays as it is. */
-attn_status attn_eval_shift(const attn_step *step, const attn_matrix *const *operand,
-                            struct attn_pool *pool, attn_matrix *out, attn_error *err) {
-  matrix a = operand[0];
-  int axis = step->axis;
-  attn_status status = make(pool, a->rows, a->cols, out, err);
+attn_status attn_eval_shift(const struct attn_eval_call *call) {
+  matrix a = call->operand[0];
+  int axis = call->step->axis;
+  attn_status status = make(call, a->rows, a->cols, call->out);
   for (int32_t l = 0; l < lines(a, axis) && !status; l++) {
     double top = -INFINITY;
     for (int32_t k = 0; k < length(a, axis); k++) top = fmax(top, line_get(a, axis, l, k));
     for (int32_t k = 0; k < length(a, axis); k++)
-      line_set(out, axis, l, k, line_get(a, axis, l, k) - (isfinite(top) ? top : 0));
+      line_set(call->out, axis, l, k, line_get(a, axis, l, k) - (isfinite(top) ? top : 0));
   }
   return status;
 }
 
 /* p (g - sum p g), the sum along the line. */
-attn_status attn_eval_softmax_gradient(const attn_step *step, const attn_matrix *const *operand,
-                                       struct attn_pool *pool, attn_matrix *out, attn_error *err) {
-  matrix p = operand[0], g = operand[1];
-  int axis = step->axis;
-  if (p->rows != g->rows || p->cols != g->cols) return misfit(p, g, "gradient of softmax", err);
-  attn_status status = make(pool, p->rows, p->cols, out, err);
+attn_status attn_eval_softmax_gradient(const struct attn_eval_call *call) {
+  matrix p = call->operand[0], g = call->operand[1];
+  int axis = call->step->axis;
+  if (p->rows != g->rows || p->cols != g->cols) return misfit(call, p, g, "gradient of softmax");
+  attn_status status = make(call, p->rows, p->cols, call->out);
   for (int32_t l = 0; l < lines(p, axis) && !status; l++) {
     double sum = 0;
     for (int32_t k = 0; k < length(p, axis); k++)
       sum += line_get(p, axis, l, k) * line_get(g, axis, l, k);
     for (int32_t k = 0; k < length(p, axis); k++)
-      line_set(out, axis, l, k, line_get(p, axis, l, k) * (line_get(g, axis, l, k) - sum));
+      line_set(call->out, axis, l, k, line_get(p, axis, l, k) * (line_get(g, axis, l, k) - sum));
   }
   return status;
 }
@@ -200,17 +190,15 @@ attn_status attn_eval_softmax_gradient(const attn_step *step, const attn_matrix 
 /* ---- element by element ---- */
 
 /* b may be one row, one column or one value that is broadcast. */
-static attn_status binary(double (*f)(double, double, double), const char *what,
-                          const attn_step *step, const attn_matrix *const *operand,
-                          struct attn_pool *pool, attn_matrix *out, attn_error *err) {
-  matrix a = operand[0], b = operand[1];
+static attn_status binary(const struct attn_eval_call *call, double (*f)(double, double, double),
+                          const char *what, matrix a, matrix b) {
   if ((b->rows != a->rows && b->rows != 1) || (b->cols != a->cols && b->cols != 1))
-    return misfit(a, b, what, err);
-  attn_status status = make(pool, a->rows, a->cols, out, err);
+    return misfit(call, a, b, what);
+  attn_status status = make(call, a->rows, a->cols, call->out);
   for (int32_t i = 0; i < a->rows && !status; i++)
     for (int32_t j = 0; j < a->cols; j++) {
       double y = get(b, b->rows == 1 ? 0 : i, b->cols == 1 ? 0 : j);
-      set(out, i, j, f(get(a, i, j), y, step->scalar));
+      set(call->out, i, j, f(get(a, i, j), y, call->step->scalar));
     }
   return status;
 }
@@ -219,23 +207,19 @@ static double added(double x, double y, double unused) { return (void)unused, x 
 static double masked(double x, double y, double fill) { return y != 0 ? x : fill; }
 
 /* Either operand may be one row. */
-attn_status attn_eval_add(const attn_step *step, const attn_matrix *const *operand,
-                          struct attn_pool *pool, attn_matrix *out, attn_error *err) {
-  const attn_matrix *turned[2] = {operand[1], operand[0]};
-  if (operand[0]->rows == 1 && operand[1]->rows > 1) operand = turned;
-  return binary(added, "sum", step, operand, pool, out, err);
+attn_status attn_eval_add(const struct attn_eval_call *call) {
+  int turned = call->operand[0]->rows == 1 && call->operand[1]->rows > 1;
+  return binary(call, added, "sum", call->operand[turned], call->operand[!turned]);
 }
 
-attn_status attn_eval_mask(const attn_step *step, const attn_matrix *const *operand,
-                           struct attn_pool *pool, attn_matrix *out, attn_error *err) {
-  return binary(masked, "mask", step, operand, pool, out, err);
+attn_status attn_eval_mask(const struct attn_eval_call *call) {
+  return binary(call, masked, "mask", call->operand[0], call->operand[1]);
 }
 
-static attn_status unary(double (*f)(double, double), matrix a, double scalar,
-                         struct attn_pool *pool, attn_matrix *out, attn_error *err) {
-  attn_status status = make(pool, a->rows, a->cols, out, err);
+static attn_status unary(const struct attn_eval_call *call, double (*f)(double, double), matrix a) {
+  attn_status status = make(call, a->rows, a->cols, call->out);
   for (int32_t i = 0; i < a->rows && !status; i++)
-    for (int32_t j = 0; j < a->cols; j++) set(out, i, j, f(get(a, i, j), scalar));
+    for (int32_t j = 0; j < a->cols; j++) set(call->out, i, j, f(get(a, i, j), call->step->scalar));
   return status;
 }
 
@@ -244,80 +228,69 @@ static double divided(double x, double scalar) { return x / scalar; }
 static double exponential(double x, double unused) { return (void)unused, exp(x); }
 static double tangent(double x, double unused) { return (void)unused, tanh(x); }
 
-attn_status attn_eval_given(const attn_step *step, const attn_matrix *const *operand,
-                            struct attn_pool *pool, attn_matrix *out, attn_error *err) {
-  (void)operand;
-  return unary(copied, &step->exact, 0, pool, out, err);
+attn_status attn_eval_given(const struct attn_eval_call *call) {
+  return unary(call, copied, &call->step->exact);
 }
 
-attn_status attn_eval_divide(const attn_step *step, const attn_matrix *const *operand,
-                             struct attn_pool *pool, attn_matrix *out, attn_error *err) {
-  return unary(divided, operand[0], step->scalar, pool, out, err);
+attn_status attn_eval_divide(const struct attn_eval_call *call) {
+  return unary(call, divided, call->operand[0]);
 }
 
-attn_status attn_eval_exp(const attn_step *step, const attn_matrix *const *operand,
-                          struct attn_pool *pool, attn_matrix *out, attn_error *err) {
-  (void)step;
-  return unary(exponential, operand[0], 0, pool, out, err);
+attn_status attn_eval_exp(const struct attn_eval_call *call) {
+  return unary(call, exponential, call->operand[0]);
 }
 
-attn_status attn_eval_tanh(const attn_step *step, const attn_matrix *const *operand,
-                           struct attn_pool *pool, attn_matrix *out, attn_error *err) {
-  (void)step;
-  return unary(tangent, operand[0], 0, pool, out, err);
+attn_status attn_eval_tanh(const struct attn_eval_call *call) {
+  return unary(call, tangent, call->operand[0]);
 }
 
-attn_status attn_eval_transpose(const attn_step *step, const attn_matrix *const *operand,
-                                struct attn_pool *pool, attn_matrix *out, attn_error *err) {
-  matrix a = operand[0];
-  (void)step;
-  attn_status status = make(pool, a->cols, a->rows, out, err);
+attn_status attn_eval_transpose(const struct attn_eval_call *call) {
+  matrix a = call->operand[0];
+  attn_status status = make(call, a->cols, a->rows, call->out);
   for (int32_t i = 0; i < a->cols && !status; i++)
-    for (int32_t j = 0; j < a->rows; j++) set(out, i, j, get(a, j, i));
+    for (int32_t j = 0; j < a->rows; j++) set(call->out, i, j, get(a, j, i));
   return status;
 }
 
-attn_status attn_eval_append(const attn_step *step, const attn_matrix *const *operand,
-                             struct attn_pool *pool, attn_matrix *out, attn_error *err) {
-  int32_t count = step->operands;
+attn_status attn_eval_append(const struct attn_eval_call *call) {
+  int32_t count = call->step->operands;
   int64_t cols = 0;
   for (int32_t n = 0; n < count; n++) {
-    if (operand[n]->rows != operand[0]->rows) return misfit(operand[0], operand[n], "concat", err);
-    cols += operand[n]->cols;
+    if (call->operand[n]->rows != call->operand[0]->rows)
+      return misfit(call, call->operand[0], call->operand[n], "concat");
+    cols += call->operand[n]->cols;
   }
-  attn_status status = make(pool, operand[0]->rows, cols, out, err);
+  attn_status status = make(call, call->operand[0]->rows, cols, call->out);
   int32_t at = 0;
-  for (int32_t n = 0; !status && n < count; at += operand[n]->cols, n++)
-    for (int32_t i = 0; i < out->rows; i++)
-      for (int32_t j = 0; j < operand[n]->cols; j++) set(out, i, at + j, get(operand[n], i, j));
+  for (int32_t n = 0; !status && n < count; at += call->operand[n]->cols, n++)
+    for (int32_t i = 0; i < call->out->rows; i++)
+      for (int32_t j = 0; j < call->operand[n]->cols; j++)
+        set(call->out, i, at + j, get(call->operand[n], i, j));
   return status;
 }
 
-attn_status attn_eval_columns(const attn_step *step, const attn_matrix *const *operand,
-                              struct attn_pool *pool, attn_matrix *out, attn_error *err) {
-  matrix a = operand[0];
-  const int32_t from = (int32_t)step->scalar, cols = step->exact.cols;
-  if (!(step->scalar >= 0 && step->scalar <= a->cols) || cols > a->cols - from)
-    return attn_fail(err, ATTN_ERR_SHAPE, NULL, "columns %g and %d more: there are %d",
-                     step->scalar, (int)cols, (int)a->cols);
-  attn_status status = make(pool, a->rows, cols, out, err);
+attn_status attn_eval_columns(const struct attn_eval_call *call) {
+  matrix a = call->operand[0];
+  const int32_t from = (int32_t)call->step->scalar, cols = call->step->exact.cols;
+  if (!(call->step->scalar >= 0 && call->step->scalar <= a->cols) || cols > a->cols - from)
+    return attn_fail(call->err, ATTN_ERR_SHAPE, NULL, "columns %g and %d more: there are %d",
+                     call->step->scalar, (int)cols, (int)a->cols);
+  attn_status status = make(call, a->rows, cols, call->out);
   for (int32_t i = 0; i < a->rows && !status; i++)
-    for (int32_t j = 0; j < cols; j++) set(out, i, j, get(a, i, from + j));
+    for (int32_t j = 0; j < cols; j++) set(call->out, i, j, get(a, i, from + j));
   return status;
 }
 
 /* p(t) = [sin(w t), cos(w t), ...] with w = base^(-2k/d), k from first on, t from 0. */
-attn_status attn_eval_positions(const attn_step *step, const attn_matrix *const *operand,
-                                struct attn_pool *pool, attn_matrix *out, attn_error *err) {
-  int32_t rows = step->exact.rows, cols = step->exact.cols;
-  double base = step->base ? step->base : ATTN_POSITION_BASE;
-  (void)operand;
-  attn_status status = make(pool, rows, cols, out, err);
+attn_status attn_eval_positions(const struct attn_eval_call *call) {
+  int32_t rows = call->step->exact.rows, cols = call->step->exact.cols;
+  double base = call->step->base ? call->step->base : ATTN_POSITION_BASE;
+  attn_status status = make(call, rows, cols, call->out);
   if (status) return status;
   for (int32_t t = 0; t < rows; t++)
     for (int32_t c = 0; c < cols; c++) {
-      double k = step->scalar + floor(c / 2.0), w = pow(base, -2 * k / cols);
-      set(out, t, c, c % 2 ? cos(w * t) : sin(w * t));
+      double k = call->step->scalar + floor(c / 2.0), w = pow(base, -2 * k / cols);
+      set(call->out, t, c, c % 2 ? cos(w * t) : sin(w * t));
     }
   return ATTN_OK;
 }
@@ -332,5 +305,5 @@ attn_status attn_eval_step(const attn_step *step, const attn_matrix *const *oper
   if (step->operands < operation->operands)
     return attn_fail(err, ATTN_ERR_SHAPE, NULL, "%s needs %d operands, got %d", step->symbol,
                      (int)operation->operands, (int)step->operands);
-  return operation->eval(step, operand, pool, out, err);
+  return operation->eval(&(struct attn_eval_call){step, operand, pool, out, err});
 }

@@ -32,19 +32,19 @@ static struct attn_interval times(struct attn_interval a, struct attn_interval b
   return r;
 }
 
-static attn_status make(struct attn_pool *pool, int32_t rows, int32_t cols,
-                        struct attn_interval_matrix *out, attn_error *err) {
-  out->lo = attn_matrix_new(pool, rows, cols);
-  out->hi = attn_matrix_new(pool, rows, cols);
-  return out->lo.at && out->hi.at ? ATTN_OK : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory");
+static attn_status make(const struct attn_interval_call *call, int32_t rows, int32_t cols,
+                        struct attn_interval_matrix *out) {
+  out->lo = attn_matrix_new(call->pool, rows, cols);
+  out->hi = attn_matrix_new(call->pool, rows, cols);
+  return out->lo.at && out->hi.at ? ATTN_OK
+                                  : attn_fail(call->err, ATTN_ERR_MEMORY, NULL, "no memory");
 }
 
-static attn_status multiply(intervals a, int ta, intervals b, int tb, double slack,
-                            struct attn_pool *pool, struct attn_interval_matrix *out,
-                            attn_error *err) {
+static attn_status multiply(const struct attn_interval_call *call, intervals a, int ta, intervals b,
+                            int tb, struct attn_interval_matrix *out) {
   int32_t rows = ta ? a->lo.cols : a->lo.rows, inner = ta ? a->lo.rows : a->lo.cols;
   int32_t cols = tb ? b->lo.rows : b->lo.cols;
-  attn_status status = make(pool, rows, cols, out, err);
+  attn_status status = make(call, rows, cols, out);
   if (status) return status;
   for (int32_t i = 0; i < rows; i++)
     for (int32_t j = 0; j < cols; j++) {
@@ -55,37 +55,33 @@ static attn_status multiply(intervals a, int ta, intervals b, int tb, double sla
         int plain = (x.lo == x.hi && (x.lo == 0 || fabs(x.lo) == 1)) ||
                     (y.lo == y.hi && (y.lo == 0 || fabs(y.lo) == 1)) ||
                     (x.lo == x.hi && y.lo == y.hi && p.lo == floor(p.lo));
-        sum.lo += p.lo - (plain ? 0 : slack), sum.hi += p.hi + (plain ? 0 : slack);
+        sum.lo += p.lo - (plain ? 0 : call->slack), sum.hi += p.hi + (plain ? 0 : call->slack);
       }
       set(out, i, j, sum);
     }
   return ATTN_OK;
 }
 
-attn_status attn_interval_product(const attn_step *step, intervals const *o, double slack,
-                                  struct attn_pool *pool, struct attn_interval_matrix *out,
-                                  attn_error *err) {
-  return multiply(o[0], step->op == ATTN_OP_MATMUL_TN, o[1], step->op == ATTN_OP_MATMUL_NT, slack,
-                  pool, out, err);
+attn_status attn_interval_product(const struct attn_interval_call *call) {
+  return multiply(call, call->operand[0], call->step->op == ATTN_OP_MATMUL_TN, call->operand[1],
+                  call->step->op == ATTN_OP_MATMUL_NT, call->out);
 }
 
-attn_status attn_interval_general(const attn_step *step, intervals const *o, double slack,
-                                  struct attn_pool *pool, struct attn_interval_matrix *out,
-                                  attn_error *err) {
+attn_status attn_interval_general(const struct attn_interval_call *call) {
   struct attn_interval_matrix qw;
-  (void)step;
-  attn_status status = multiply(o[0], 0, o[2], 0, slack, pool, &qw, err);
-  return status ? status : multiply(&qw, 0, o[1], 1, slack, pool, out, err);
+  attn_status status = multiply(call, call->operand[0], 0, call->operand[2], 0, &qw);
+  return status ? status : multiply(call, &qw, 0, call->operand[1], 1, call->out);
 }
 
 /* Each number by itself, by a function that never falls. */
-static attn_status map(intervals a, double (*f)(double, double), double with, double slack,
-                       struct attn_pool *pool, struct attn_interval_matrix *out, attn_error *err) {
-  attn_status status = make(pool, a->lo.rows, a->lo.cols, out, err);
+static attn_status map(const struct attn_interval_call *call, intervals a,
+                       double (*f)(double, double), double slack,
+                       struct attn_interval_matrix *out) {
+  attn_status status = make(call, a->lo.rows, a->lo.cols, out);
   for (int32_t i = 0; i < a->lo.rows && !status; i++)
     for (int32_t j = 0; j < a->lo.cols; j++) {
       struct attn_interval x = get(a, 0, i, j);
-      double lo = f(x.lo, with), hi = f(x.hi, with);
+      double lo = f(x.lo, call->step->scalar), hi = f(x.hi, call->step->scalar);
       set(out, i, j, (struct attn_interval){fmin(lo, hi) - slack, fmax(lo, hi) + slack});
     }
   return status;
@@ -101,25 +97,16 @@ static double tangent(double x, double unused) {
   return tanh(x);
 }
 
-attn_status attn_interval_divide(const attn_step *step, intervals const *o, double slack,
-                                 struct attn_pool *pool, struct attn_interval_matrix *out,
-                                 attn_error *err) {
-  (void)slack;
-  return map(o[0], divided, step->scalar, 0, pool, out, err);
+attn_status attn_interval_divide(const struct attn_interval_call *call) {
+  return map(call, call->operand[0], divided, 0, call->out);
 }
 
-attn_status attn_interval_exp(const attn_step *step, intervals const *o, double slack,
-                              struct attn_pool *pool, struct attn_interval_matrix *out,
-                              attn_error *err) {
-  (void)step, (void)slack;
-  return map(o[0], power, 0, 0, pool, out, err);
+attn_status attn_interval_exp(const struct attn_interval_call *call) {
+  return map(call, call->operand[0], power, 0, call->out);
 }
 
-attn_status attn_interval_tanh(const attn_step *step, intervals const *o, double slack,
-                               struct attn_pool *pool, struct attn_interval_matrix *out,
-                               attn_error *err) {
-  (void)step, (void)slack;
-  return map(o[0], tangent, 0, 0, pool, out, err);
+attn_status attn_interval_tanh(const struct attn_interval_call *call) {
+  return map(call, call->operand[0], tangent, 0, call->out);
 }
 
 /* Lines of a matrix: rows for axis 1, columns for axis 0. */
@@ -164,28 +151,24 @@ static struct attn_interval less_maximum(intervals a, int axis, int32_t line, in
   return x;
 }
 
-attn_status attn_interval_shift(const attn_step *step, intervals const *o, double slack,
-                                struct attn_pool *pool, struct attn_interval_matrix *out,
-                                attn_error *err) {
-  intervals a = o[0];
-  (void)slack;
-  attn_status status = make(pool, a->lo.rows, a->lo.cols, out, err);
-  for (int32_t l = 0; l < lines(a, step->axis) && !status; l++)
-    for (int32_t k = 0; k < length(a, step->axis); k++)
-      line_set(out, step->axis, l, k, less_maximum(a, step->axis, l, k));
+attn_status attn_interval_shift(const struct attn_interval_call *call) {
+  intervals a = call->operand[0];
+  attn_status status = make(call, a->lo.rows, a->lo.cols, call->out);
+  for (int32_t l = 0; l < lines(a, call->step->axis) && !status; l++)
+    for (int32_t k = 0; k < length(a, call->step->axis); k++)
+      line_set(call->out, call->step->axis, l, k, less_maximum(a, call->step->axis, l, k));
   return status;
 }
 
-attn_status attn_interval_sum(const attn_step *step, intervals const *o, double slack,
-                              struct attn_pool *pool, struct attn_interval_matrix *out,
-                              attn_error *err) {
-  intervals a = o[0];
-  int axis = step->axis;
+attn_status attn_interval_sum(const struct attn_interval_call *call) {
+  intervals a = call->operand[0];
+  int axis = call->step->axis;
   int32_t rows = axis ? a->lo.rows : 1, cols = axis ? 1 : a->lo.cols;
-  attn_status status = make(pool, rows, cols, out, err);
+  attn_status status = make(call, rows, cols, call->out);
   for (int32_t n = 0; n < (axis ? rows : cols) && !status; n++) {
     struct attn_interval sum = line_sum(a, axis, n);
-    set(out, axis ? n : 0, axis ? 0 : n, (struct attn_interval){sum.lo - slack, sum.hi + slack});
+    set(call->out, axis ? n : 0, axis ? 0 : n,
+        (struct attn_interval){sum.lo - call->slack, sum.hi + call->slack});
   }
   return status;
 }
@@ -205,18 +188,16 @@ static void line_exponentials(intervals a, int axis, int32_t line, double slack,
 }
 
 /* p_i is largest where e_i is and all others are least. */
-attn_status attn_interval_softmax(const attn_step *step, intervals const *o, double slack,
-                                  struct attn_pool *pool, struct attn_interval_matrix *out,
-                                  attn_error *err) {
-  int axis = step->axis;
-  attn_status status = make(pool, o[0]->lo.rows, o[0]->lo.cols, out, err);
-  for (int32_t l = 0; l < lines(o[0], axis) && !status; l++) {
-    line_exponentials(o[0], axis, l, slack, out);
-    struct attn_interval sum = line_sum(out, axis, l);
-    for (int32_t k = 0; k < length(out, axis); k++) {
-      struct attn_interval x = line_get(out, axis, l, k);
+attn_status attn_interval_softmax(const struct attn_interval_call *call) {
+  int axis = call->step->axis;
+  attn_status status = make(call, call->operand[0]->lo.rows, call->operand[0]->lo.cols, call->out);
+  for (int32_t l = 0; l < lines(call->operand[0], axis) && !status; l++) {
+    line_exponentials(call->operand[0], axis, l, call->slack, call->out);
+    struct attn_interval sum = line_sum(call->out, axis, l);
+    for (int32_t k = 0; k < length(call->out, axis); k++) {
+      struct attn_interval x = line_get(call->out, axis, l, k);
       double least = x.lo + (sum.hi - x.hi), most = x.hi + (sum.lo - x.lo);
-      line_set(out, axis, l, k,
+      line_set(call->out, axis, l, k,
                (struct attn_interval){least > 0 ? x.lo / least : 0, most > 0 ? x.hi / most : 0});
     }
   }
@@ -224,13 +205,10 @@ attn_status attn_interval_softmax(const attn_step *step, intervals const *o, dou
 }
 
 /* p (g - sum p g), each operation over intervals. */
-attn_status attn_interval_softmax_gradient(const attn_step *step, intervals const *o, double slack,
-                                           struct attn_pool *pool, struct attn_interval_matrix *out,
-                                           attn_error *err) {
-  intervals p = o[0], g = o[1];
-  int axis = step->axis;
-  (void)slack;
-  attn_status status = make(pool, p->lo.rows, p->lo.cols, out, err);
+attn_status attn_interval_softmax_gradient(const struct attn_interval_call *call) {
+  intervals p = call->operand[0], g = call->operand[1];
+  int axis = call->step->axis;
+  attn_status status = make(call, p->lo.rows, p->lo.cols, call->out);
   for (int32_t l = 0; l < lines(p, axis) && !status; l++) {
     struct attn_interval sum = {0, 0};
     for (int32_t k = 0; k < length(p, axis); k++) {
@@ -240,67 +218,59 @@ attn_status attn_interval_softmax_gradient(const attn_step *step, intervals cons
     for (int32_t k = 0; k < length(p, axis); k++) {
       struct attn_interval x = line_get(g, axis, l, k);
       line_set(
-          out, axis, l, k,
+          call->out, axis, l, k,
           times(line_get(p, axis, l, k), (struct attn_interval){x.lo - sum.hi, x.hi - sum.lo}));
     }
   }
   return status;
 }
 
-attn_status attn_interval_quotient(const attn_step *step, intervals const *o, double slack,
-                                   struct attn_pool *pool, struct attn_interval_matrix *out,
-                                   attn_error *err) {
-  intervals a = o[0], b = o[1];
-  int axis = step->axis;
-  (void)slack;
-  attn_status status = make(pool, a->lo.rows, a->lo.cols, out, err);
+attn_status attn_interval_quotient(const struct attn_interval_call *call) {
+  intervals a = call->operand[0], b = call->operand[1];
+  int axis = call->step->axis;
+  attn_status status = make(call, a->lo.rows, a->lo.cols, call->out);
   for (int32_t i = 0; i < a->lo.rows && !status; i++)
     for (int32_t j = 0; j < a->lo.cols; j++) {
       struct attn_interval x = get(a, 0, i, j), y = axis ? get(b, 0, i, 0) : get(b, 0, 0, j);
       struct attn_interval inverse =
           y.lo > 0 || y.hi < 0 ? (struct attn_interval){1 / y.hi, 1 / y.lo}
                                : (struct attn_interval){-(double)INFINITY, (double)INFINITY};
-      set(out, i, j, times(x, inverse));
+      set(call->out, i, j, times(x, inverse));
     }
   return status;
 }
 
-attn_status attn_interval_add(const attn_step *step, intervals const *o, double slack,
-                              struct attn_pool *pool, struct attn_interval_matrix *out,
-                              attn_error *err) {
-  int turned = o[0]->lo.rows == 1 && o[1]->lo.rows > 1; /* either may be one row */
-  intervals a = o[turned], b = o[!turned];
-  (void)step, (void)slack;
-  attn_status status = make(pool, a->lo.rows, a->lo.cols, out, err);
+attn_status attn_interval_add(const struct attn_interval_call *call) {
+  int turned =
+      call->operand[0]->lo.rows == 1 && call->operand[1]->lo.rows > 1; /* either may be one row */
+  intervals a = call->operand[turned], b = call->operand[!turned];
+  attn_status status = make(call, a->lo.rows, a->lo.cols, call->out);
   for (int32_t i = 0; i < a->lo.rows && !status; i++)
     for (int32_t j = 0; j < a->lo.cols; j++) {
       struct attn_interval x = get(a, 0, i, j);
       struct attn_interval y = get(b, 0, b->lo.rows == 1 ? 0 : i, b->lo.cols == 1 ? 0 : j);
-      set(out, i, j, (struct attn_interval){x.lo + y.lo, x.hi + y.hi});
+      set(call->out, i, j, (struct attn_interval){x.lo + y.lo, x.hi + y.hi});
     }
   return status;
 }
 
 /* e_ij = v . tanh(W a_i + U b_j) */
-attn_status attn_interval_additive(const attn_step *step, intervals const *o, double slack,
-                                   struct attn_pool *pool, struct attn_interval_matrix *out,
-                                   attn_error *err) {
-  (void)step;
+attn_status attn_interval_additive(const struct attn_interval_call *call) {
   struct attn_interval_matrix wa, ub, sum, t, e;
-  attn_status status = multiply(o[0], 0, o[2], 1, slack, pool, &wa, err);
-  if (!status) status = multiply(o[1], 0, o[3], 1, slack, pool, &ub, err);
-  if (!status) status = make(pool, wa.lo.rows, ub.lo.rows, out, err);
-  if (!status) status = make(pool, 1, wa.lo.cols, &sum, err);
-  int column = o[4]->lo.rows > 1;
+  attn_status status = multiply(call, call->operand[0], 0, call->operand[2], 1, &wa);
+  if (!status) status = multiply(call, call->operand[1], 0, call->operand[3], 1, &ub);
+  if (!status) status = make(call, wa.lo.rows, ub.lo.rows, call->out);
+  if (!status) status = make(call, 1, wa.lo.cols, &sum);
+  int column = call->operand[4]->lo.rows > 1;
   for (int32_t i = 0; !status && i < wa.lo.rows; i++)
     for (int32_t j = 0; !status && j < ub.lo.rows; j++) {
       for (int32_t k = 0; k < wa.lo.cols; k++) {
         struct attn_interval x = get(&wa, 0, i, k), y = get(&ub, 0, j, k);
         set(&sum, 0, k, (struct attn_interval){x.lo + y.lo, x.hi + y.hi});
       }
-      status = map(&sum, tangent, 0, slack, pool, &t, err);
-      if (!status) status = multiply(&t, 0, o[4], !column, slack, pool, &e, err);
-      if (!status) set(out, i, j, get(&e, 0, 0, 0));
+      status = map(call, &sum, tangent, call->slack, &t);
+      if (!status) status = multiply(call, &t, 0, call->operand[4], !column, &e);
+      if (!status) set(call->out, i, j, get(&e, 0, 0, 0));
     }
   return status;
 }
@@ -319,5 +289,6 @@ attn_status attn_interval_step(const attn_step *step, intervals const *o, double
                                attn_error *err) {
   int known = step->op >= 0 && step->op < ATTN_OP_COUNT;
   if (!known || !attn_operations[step->op].interval) return both_ends(step, o, pool, out, err);
-  return attn_operations[step->op].interval(step, o, slack, pool, out, err);
+  return attn_operations[step->op].interval(
+      &(struct attn_interval_call){step, o, slack, pool, out, err});
 }

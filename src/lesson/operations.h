@@ -4,12 +4,24 @@
 
 #include "interval_arithmetic.h"
 
-typedef attn_status attn_eval_operation(const attn_step *step, const attn_matrix *const *operand,
-                                        struct attn_pool *pool, attn_matrix *out, attn_error *err);
-typedef attn_status attn_interval_operation(const attn_step *step,
-                                            const struct attn_interval_matrix *const *operand,
-                                            double slack, struct attn_pool *pool,
-                                            struct attn_interval_matrix *out, attn_error *err);
+/* One evaluation: of a step from its operands into out. */
+struct attn_eval_call {
+  const attn_step *step;
+  const attn_matrix *const *operand;
+  struct attn_pool *pool;
+  attn_matrix *out;
+  attn_error *err;
+};
+struct attn_interval_call {
+  const attn_step *step;
+  const struct attn_interval_matrix *const *operand;
+  double slack;
+  struct attn_pool *pool;
+  struct attn_interval_matrix *out;
+  attn_error *err;
+};
+typedef attn_status attn_eval_operation(const struct attn_eval_call *call);
+typedef attn_status attn_interval_operation(const struct attn_interval_call *call);
 
 struct attn_operation {
   int32_t operands; /* the fewest it takes */

@@ -8,6 +8,23 @@
 /* Between the words of a header are at least so many blanks, and between matrices side by side. */
 enum { HEADER_BYTES = 180, WORD_GAP = 2, PART_GAP = 3, LINES_ABOVE = 2 };
 
+/* 1, 2, .. or 0, 1, .. above the numbers. */
+static int header_counts(const struct attn_table *t) {
+  const attn_cell *first = &t->header.item[t->number[0]].cell;
+  for (int n = 0; n < t->numbers; n++) {
+    const attn_cell *cell = &t->header.item[t->number[n]].cell;
+    if (cell->decimals != 0 || cell->value != first->value + n) return 0;
+  }
+  return first->value == 0 || first->value == 1;
+}
+
+int attn_header_may_be_row(const struct attn_table *t) {
+  if (!t->header_is_ruled || t->header.items != t->cols || !t->numbers) return 0;
+  for (int n = 0; n < t->numbers; n++)
+    if (!attn_item_is_number(&t->header.item[t->number[n]])) return 0;
+  return t->labels < 0 || !header_counts(t); /* rows have labels, so columns do */
+}
+
 /* What a header's cell calls its column: also a token that a number cell would be blank for: "." */
 static int is_named(const struct attn_row *header, int item) {
   const struct attn_row_item *i = &header->item[item];

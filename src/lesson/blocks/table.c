@@ -217,14 +217,17 @@ static struct attn_block *rows_block(struct attn_grouping *g, const struct attn_
   return b;
 }
 
-/* The rows once more, with all columns. */
+/* The rows once more: with all columns, and with the header as a row if there is one to add. */
 static void add_table_reading(struct attn_grouping *g, const struct attn_table *t,
-                              struct attn_block *b) {
-  size_t count = (size_t)t->rows * (size_t)t->numbers;
-  attn_cell *cells = attn_group_take(g, count, sizeof *cells);
-  for (int r = 0; cells && r < t->rows; r++)
-    copy_cells(&t->row[r], t->number, t->numbers, cells + r * t->numbers);
-  if (cells) attn_block_add_reading(b, t->rows, t->numbers, cells);
+                              struct attn_block *b, const struct attn_row *header) {
+  int rows = t->rows + (header ? 1 : 0);
+  attn_cell *cells = attn_group_take(g, (size_t)rows * (size_t)t->numbers, sizeof *cells);
+  attn_cell *row = cells;
+  if (!cells) return;
+  if (header) copy_cells(header, t->number, t->numbers, row), row += t->numbers;
+  for (int r = 0; r < t->rows; r++, row += t->numbers)
+    copy_cells(&t->row[r], t->number, t->numbers, row);
+  attn_block_add_reading(b, rows, t->numbers, cells);
 }
 
 /* One number in each line: a column, a row, or any shape between. */
@@ -255,7 +258,8 @@ static void add_table(struct attn_grouping *g, const struct attn_table *t) {
   if (counts)
     attn_block_add_reading(b, t->rows - 1, b->reading[0].cols,
                            b->reading[0].cells + b->reading[0].cols);
-  if (t->skip && !t->drop_first) add_table_reading(g, t, b);
+  if (t->skip && !t->drop_first) add_table_reading(g, t, b, NULL);
+  if (attn_header_may_be_row(t)) add_table_reading(g, t, b, &t->header);
   if (t->numbers == 1 && t->rows > 1) add_scalar_shapes(b);
   attn_header_set(g, t, b, t->skip);
   attn_block_end(g, b, t->last_line);
@@ -421,6 +425,7 @@ static struct attn_table take_run(struct attn_grouping *g) {
                          .rows = g->rows,
                          .header = g->header,
                          .super = g->super,
+                         .header_is_ruled = g->header_is_ruled,
                          .drop_first = g->drop_first};
   if (g->rows) {
     t.cols = t.row[0].items;
@@ -432,7 +437,7 @@ static struct attn_table take_run(struct attn_grouping *g) {
   g->rows = 0;
   g->row = NULL;
   g->header.items = g->super.items = g->before.items = 0;
-  g->drop_first = 0;
+  g->header_is_ruled = g->drop_first = 0;
   return t;
 }
 

@@ -12,7 +12,7 @@ struct attn_table {
   int rows, cols, style, line, last_line;
   struct attn_row header; /* items 0: none */
   struct attn_row super;  /* the header above it, of several columns each; items 0: none */
-  int drop_first;
+  int header_is_ruled, drop_first;
   unsigned char *kind; /* column_kind */
   int *number;         /* the columns of numbers */
   int numbers;
@@ -42,6 +42,8 @@ int attn_table_vectors(struct attn_grouping *g, const struct attn_table *t);
 /* header.c. The header's words, and what each column after the first `skip` is called. */
 void attn_header_set(struct attn_grouping *g, const struct attn_table *t, struct attn_block *b,
                      int skip);
+/* A header of numbers with a rule below may be the first row. */
+int attn_header_may_be_row(const struct attn_table *t);
 /* Is each column of numbers called another step? */
 int attn_header_has_steps(struct attn_grouping *g, const struct attn_table *t);
 /* Words above columns that blanks separate are their header; a header may name parts. */
