@@ -109,6 +109,18 @@ struct attn_block *attn_block_begin(struct attn_grouping *g, int source, int lin
   return b;
 }
 
+struct attn_block *attn_block_in_place_of(struct attn_grouping *g, const struct attn_block *first,
+                                          char *name) {
+  struct attn_block *b = attn_group_take(g, 1, sizeof *b);
+  if (!b || !name) return NULL;
+  *b = *first;
+  b->name = name;
+  b->label = NULL, b->labels = 0, b->readings = 1;
+  b->ordinal = b->siblings = b->stated_row = 0;
+  b->reading[0] = (attn_printing){0};
+  return b;
+}
+
 static int add_text(struct attn_grouping *g, char ***list, int *count, const char *text) {
   if (!attn_group_grow(g, (void **)list, (size_t)*count, sizeof **list)) return 0;
   (*list)[(*count)++] = (char *)text;
@@ -145,8 +157,11 @@ attn_cell *attn_block_add_row(struct attn_grouping *g, struct attn_block *b, int
 int attn_block_copy_row(struct attn_grouping *g, struct attn_block *b, const attn_cell *cells,
                         int cols, const char *label) {
   attn_cell *row = attn_block_add_row(g, b, cols, label);
-  if (row) memcpy(row, cells, (size_t)cols * sizeof *row);
-  return row != NULL;
+  if (!row) return 0;
+  memcpy(row, cells, (size_t)cols * sizeof *row);
+  attn_printing *p = &b->reading[0];
+  if (!p->line) p->line = cells[0].line, p->column = cells[0].column;
+  return 1;
 }
 
 int attn_block_widen(struct attn_grouping *g, struct attn_block *b, const attn_cell *cell,

@@ -158,6 +158,10 @@ int attn_group_ragged(struct attn_grouping *g, struct attn_source_position place
 
 /* A block begins, with the captions of this moment; it is part of nothing yet. NULL: no memory. */
 struct attn_block *attn_block_begin(struct attn_grouping *g, int source, int line, char *name);
+/* A block in the place of another and those after it, with its words, but no cells yet. NULL: no
+ * memory. */
+struct attn_block *attn_block_in_place_of(struct attn_grouping *g, const struct attn_block *first,
+                                          char *name);
 /* The cells of another row of reading 0, to be filled in; cols as the rows before. NULL: no memory,
  * or b is NULL. */
 attn_cell *attn_block_add_row(struct attn_grouping *g, struct attn_block *b, int cols,

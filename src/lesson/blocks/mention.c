@@ -21,64 +21,18 @@ static const char INDICES[] = "\\d+(?:\\s*,\\s*\\d+){0,9}\\s*[)\\]]";
 static const char SCRIPT[] = "\\d[\\d.]*(?:,\\d+){0,9}";
 static const char ROOT[] = "\u221A";
 
-/* The number after one of these is its number. In English also with a plural s. */
+/* The number after one of these is its number, also one with decimals: section 3.2. In English also
+ * with a plural s. */
 static const char *const NUMBERED[] = {
-    /* also with decimals: section 3.2 */
-    "table",
-    "tab",
-    "fig",
-    "figure",
-    "section",
-    "sec",
-    "example",
-    "problem",
-    "exercise",
-    "question",
-    "lecture",
-    "chapter",
-    "equation",
-    "eq",
-    "theorem",
-    "lemma",
-    "definition",
-    "version",
-    "room",
-    "part",
-    "unit",
-    "python",
-    "numpy",
-    "\u5B9A\u7406", /* theorem */
-    "\u4F8B",       /* example */
-    "\u554F",       /* question */
-    "\u56F3",       /* figure */
-    "\u8868",       /* table */
-    "\u5F0F",       /* equation */
-    "\u7B2C",       /* number */
-    "\u00A7",
-    "step",
-    "head",
-    "token",
-    "query",
-    "key",
-    "row",
-    "column",
-    "position",
-    "layer",
-    "word",
-    "page",
-    "week",
-    "quiz",
-    "no",
-    "\u30B9\u30C6\u30C3\u30D7", /* step */
-    "\u30C8\u30FC\u30AF\u30F3", /* token */
-    "\u30D8\u30C3\u30C9",       /* head */
-};
-enum {
-  WORDS = sizeof NUMBERED / sizeof NUMBERED[0],
-  WORDS_OF_PARTS = 31,
-  WIDTH_CHARACTERS = 16,
-  DIVISOR_CHARACTERS = 40
-};
+    "table",      "tab",      "fig",     "figure",  "section",  "sec",    "example", "problem",
+    "exercise",   "question", "lecture", "chapter", "equation", "eq",     "theorem", "lemma",
+    "definition", "version",  "room",    "part",    "unit",     "python", "numpy",   "定理",
+    "例",         "問",       "図",      "表",      "式",       "第",     "§",       NULL};
+/* Only a whole number. */
+static const char *const COUNTED[] = {
+    "step", "head", "token", "query", "key", "row",      "column",   "position", "layer",
+    "word", "page", "week",  "quiz",  "no",  "ステップ", "トークン", "ヘッド",   NULL};
+enum { WIDTH_CHARACTERS = 16, DIVISOR_CHARACTERS = 40 };
 
 static size_t back_over(const char *text, size_t at, const char *set) {
   while (at > 0 && text[at - 1] && strchr(set, text[at - 1])) at--;
@@ -96,15 +50,19 @@ static int ends_with(const char *text, size_t at, const char *word) {
   return at == bytes || !attn_is_letter(word[0]) || !attn_is_letter(text[at - bytes - 1]);
 }
 
+static int ends_with_any(const char *text, size_t at, const char *const *words) {
+  size_t singular = at > 1 && (text[at - 1] | ' ') == 's' ? at - 1 : at;
+  for (; *words; words++)
+    if (ends_with(text, at, *words) || ends_with(text, singular, *words)) return 1;
+  return 0;
+}
+
 /* "step 3", "heads 1 and", "No. 4", "#2" */
 static int is_numbered(const char *text, size_t at, int is_integer) {
   at = back_over(text, at, " \t");
   if (at > 0 && text[at - 1] == '#') return 1;
   at = back_over(text, at, " \t.(");
-  size_t singular = at > 1 && (text[at - 1] | ' ') == 's' ? at - 1 : at;
-  for (int n = 0; n < (is_integer ? WORDS : WORDS_OF_PARTS); n++)
-    if (ends_with(text, at, NUMBERED[n]) || ends_with(text, singular, NUMBERED[n])) return 1;
-  return 0;
+  return ends_with_any(text, at, NUMBERED) || (is_integer && ends_with_any(text, at, COUNTED));
 }
 
 /* Greek of two bytes: U+0370 .. U+03FF. */

@@ -184,16 +184,13 @@ static char *name_of_all(struct recurring *r, const char *name) {
 
 static void stack_vectors(struct recurring *r, int n, int k, int period, int turns) {
   struct attn_grouping *g = r->g;
-  struct attn_block *all = attn_group_take(g, 1, sizeof *all);
   const struct recurring_vector *first = &r->vector[n + k];
+  struct attn_block *all =
+      attn_block_in_place_of(g, g->block[first->block], name_of_all(r, first->name));
   if (!all || !attn_group_grow(g, (void **)&g->block, (size_t)g->blocks, sizeof *g->block)) return;
-  *all = *g->block[first->block];
   all->source = ATTN_BLOCK_VECTORS;
-  all->name = name_of_all(r, first->name);
-  all->label = NULL, all->labels = 0, all->readings = 1, all->ordinal = all->siblings = 0;
   all->line = first->cell->line;
-  all->reading[0] = (attn_printing){.line = first->cell->line, .column = first->cell->column};
-  for (int turn = 0; all->name && turn < turns && g->status == ATTN_OK; turn++) {
+  for (int turn = 0; turn < turns && g->status == ATTN_OK; turn++) {
     const struct recurring_vector *v = &r->vector[n + turn * period + k];
     attn_block_copy_row(g, all, v->cell, v->cols, token_of(r, n, period, turn));
     all->end = v->cell->line;

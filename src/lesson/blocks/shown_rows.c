@@ -59,13 +59,9 @@ static void add_working(struct attn_grouping *g, struct attn_block *b, int row) 
 
 /* The words of the last item: the first has more of the working in front of its result. */
 static int merge_rows(struct attn_grouping *g, const struct shown_rows *s) {
-  struct attn_block *all = attn_group_take(g, 1, sizeof *all);
-  if (!all) return 0;
   const struct attn_block *last = g->block[s->result[s->rows - 1]];
-  *all = *g->block[s->begin];
-  all->name = last->name;
-  all->reading[0] = (attn_printing){0};
-  all->labels = 0, all->label = NULL, all->readings = 1, all->siblings = all->stated_row = 0;
+  struct attn_block *all = attn_block_in_place_of(g, g->block[s->begin], last->name);
+  if (!all) return 0;
   for (int r = 0, n = s->begin; n < s->end; n++) {
     const attn_printing *p = &g->block[n]->reading[0];
     if (n != s->result[r]) {
@@ -76,8 +72,6 @@ static int merge_rows(struct attn_grouping *g, const struct shown_rows *s) {
     }
   }
   all->end = last->end;
-  all->reading[0].line = all->reading[0].cells[0].line;
-  all->reading[0].column = all->reading[0].cells[0].column;
   g->block[s->begin] = all;
   int more = s->end - s->begin - 1;
   memmove(g->block + s->begin + 1, g->block + s->end,

@@ -44,16 +44,12 @@ static int count_lists(struct attn_grouping *g, int n) {
 }
 
 static void stack_lists(struct attn_grouping *g, int n, int count) {
-  struct attn_block *all = attn_group_take(g, 1, sizeof *all);
-  if (!all) return;
   const struct attn_block *first = g->block[n];
-  *all = *first;
+  struct attn_block *all = attn_block_in_place_of(g, first, first->name);
+  if (!all) return;
   int captioned = is_captioned_row(g, first, 0);
   all->captions -= captioned;
-  all->reading[0] =
-      (attn_printing){.line = first->reading[0].line, .column = first->reading[0].column};
   all->column_label = first->label, all->column_labels = first->labels;
-  all->label = NULL, all->labels = 0, all->readings = 1;
   for (int r = 0; r < count; r++) {
     const struct attn_block *b = g->block[n + r];
     const char *label = captioned ? last_caption(b) : "";

@@ -6,12 +6,6 @@
 
 enum { MATRIX = 0x27E6, ROW_END = 0x23CE, ROOT = 0x221A, INFINITE = 0x221E };
 
-static int is_space(unsigned char c) { return c == ' ' || (c >= '\t' && c <= '\r') || c == 1; }
-
-static uint32_t character(const struct attn_value_reader *p, size_t at, size_t *next) {
-  return attn_code_point(p->text->text, at, p->text->bytes, next);
-}
-
 /* f(1, 2) is a call; 2(3), and a bracket after Japanese words, may be values. */
 static int is_call(const struct attn_value_reader *p, size_t at) {
   const char *text = p->text->text;
@@ -19,7 +13,7 @@ static int is_call(const struct attn_value_reader *p, size_t at) {
   if (at == 0 || text[at] != '(') return 0;
   do begin--;
   while (begin > 0 && ((unsigned char)text[begin] & 0xC0) == 0x80);
-  uint32_t c = character(p, begin, &next);
+  uint32_t c = attn_value_character(p, begin, &next);
   if (c < 0x80) return c == '_' || (c | 32) - 'a' < 26;
   return c <= 0x2FFF &&
          attn_match_at(p->scan->patterns, "\\p{L}", text, p->text->bytes, begin, NULL);
@@ -27,19 +21,19 @@ static int is_call(const struct attn_value_reader *p, size_t at) {
 
 static size_t skip_spaces(const struct attn_value_reader *p, size_t at, size_t most) {
   size_t end = p->text->bytes - at > most ? at + most : p->text->bytes;
-  while (at < end && is_space((unsigned char)p->text->text[at])) at++;
+  while (at < end && attn_is_space((unsigned char)p->text->text[at])) at++;
   return at < end ? at : p->text->bytes;
 }
 
 /* Does it begin as numbers do? */
 static int may_be_value(const struct attn_value_reader *p, size_t at) {
   size_t next;
-  uint32_t c = character(p, at, &next);
+  uint32_t c = attn_value_character(p, at, &next);
   if (!attn_bracket_mate(c) || is_call(p, at)) return 0;
   at = skip_spaces(p, next, 40);
   if (at == p->text->bytes) return 0;
   const char *text = p->text->text + at;
-  c = character(p, at, &next);
+  c = attn_value_character(p, at, &next);
   if (attn_bracket_mate(c) || c - '0' < 10 || c == ROOT || c == INFINITE || c == ROW_END) return 1;
   if (c == '-' || c == '+' || c == '.') return 1;
   return attn_match_at(p->scan->patterns, "(?i)nan|inf", text, p->text->bytes - at, 0, NULL);
@@ -49,7 +43,7 @@ static int may_be_value(const struct attn_value_reader *p, size_t at) {
 static int follows_equals(const struct attn_value_reader *p, size_t at) {
   const char *text = p->text->text;
   size_t begin = at;
-  while (begin > 0 && at - begin < 6 && is_space((unsigned char)text[begin - 1])) begin--;
+  while (begin > 0 && at - begin < 6 && attn_is_space((unsigned char)text[begin - 1])) begin--;
   return begin > 0 && at - begin < 6 && (text[begin - 1] == '=' || text[begin - 1] == ':');
 }
 
@@ -110,9 +104,10 @@ static int copy_value(struct attn_value_reader *p, size_t at, struct attn_scan_v
   value->grids = (int)p->grids;
   for (size_t g = 0; g < p->grids; g++)
     if (!copy_grid(p, &p->grid[g], p->text->origin[at], &value->grid[g])) return 0;
-  uint32_t c = character(p, at, &next);
+  uint32_t c = attn_value_character(p, at, &next);
   int is_row = p->grids == 1 && p->grid[0].count == 1 && c != MATRIX;
-  value->is_vector = is_row && !attn_bracket_mate(character(p, skip_spaces(p, next, 40), &next));
+  value->is_vector =
+      is_row && !attn_bracket_mate(attn_value_character(p, skip_spaces(p, next, 40), &next));
   return 1;
 }
 

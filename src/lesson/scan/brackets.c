@@ -32,13 +32,7 @@ uint32_t attn_bracket_mate(uint32_t c) {
 
 static int is_closing(uint32_t c) { return c == ']' || c == ')' || c == '}' || c == CLOSE; }
 
-static int is_space(uint32_t c) { return c == ' ' || (c >= '\t' && c <= '\r') || c == 1; }
-
 static int is_digit(uint32_t c) { return c - '0' < 10; }
-
-static uint32_t character(const struct attn_value_reader *p, size_t at, size_t *next) {
-  return attn_code_point(p->text->text, at, p->text->bytes, next);
-}
 
 static int make_room(struct attn_value_reader *p, void **list, size_t *room, size_t count,
                      size_t size) {
@@ -86,14 +80,14 @@ static int end_cell(struct attn_value_reader *p, struct bracket *b, uint32_t sep
   const char *text = p->text->text;
   attn_cell cell;
   size_t begin = b->cell, end = b->at;
-  while (begin < end && is_space((unsigned char)text[begin])) begin++;
-  while (end > begin && is_space((unsigned char)text[end - 1])) end--;
+  while (begin < end && attn_is_space((unsigned char)text[begin])) begin++;
+  while (end > begin && attn_is_space((unsigned char)text[end - 1])) end--;
   if (begin < end || is_blank_cell(b, separator)) {
     if (b->parts || !attn_scan_number(p->scan, text + begin, end - begin, &cell)) return 0;
     if (!add_cell(p, &cell, begin)) return 0;
     b->separator = 0;
   }
-  if (!is_space(separator)) b->separator = separator;
+  if (!attn_is_space(separator)) b->separator = separator;
   return 1;
 }
 
@@ -151,7 +145,7 @@ static enum progress read_part(struct attn_value_reader *p, struct bracket *b) {
   size_t end;
   if (p->cells > b->first_cell && b->parts == 0) return WORDS;
   for (size_t at = b->cell; at < b->at; at++)
-    if (!is_space((unsigned char)p->text->text[at])) return WORDS;
+    if (!attn_is_space((unsigned char)p->text->text[at])) return WORDS;
   enum attn_shape shape = attn_read_brackets(p, b->at, b->depth + 1, &end);
   if (shape == ATTN_SHAPE_WORDS) return WORDS;
   if (b->parts++ == 0) b->first_is_row = shape == ATTN_SHAPE_ROW;
@@ -164,7 +158,7 @@ static enum progress read_part(struct attn_value_reader *p, struct bracket *b) {
 /* Is the bracket at `at` part of an expression: after an operator, a root or a digit? */
 static int is_factor(const struct bracket *b, const char *text, size_t at) {
   static const char root[] = "\u221A", times[] = "\u00D7", dot[] = "\u00B7";
-  while (at > b->cell && is_space((unsigned char)text[at - 1])) at--;
+  while (at > b->cell && attn_is_space((unsigned char)text[at - 1])) at--;
   if (at == b->cell) return 0;
   if (strchr("0123456789+-*/^", text[at - 1])) return 1;
   return (at - b->cell >= 3 && memcmp(text + at - 3, root, 3) == 0) ||
@@ -204,7 +198,8 @@ static int is_row_end(const struct attn_value_reader *p, const struct bracket *b
 }
 
 static int is_cell_end(const struct bracket *b, uint32_t c) {
-  return c == CELL || c == ',' || (c == '&' && b->is_matrix) || (is_space(c) && !b->has_ampersands);
+  return c == CELL || c == ',' || (c == '&' && b->is_matrix) ||
+         (attn_is_space(c) && !b->has_ampersands);
 }
 
 /* "1·2 + 3·4": a blank beside the + or - of products does not end their cell. */
@@ -212,9 +207,9 @@ static int is_in_sum(const struct attn_value_reader *p, const struct bracket *b)
   static const char SUM[] = "(?:[^\\s,;&]*[\\d)]\\s?[\u00B7\u00D7*]\\s?[(\\d][^,;&\\n]*)";
   const char *text = p->text->text;
   size_t at = b->at;
-  while (is_space((unsigned char)text[at]) && text[at] != '\n') at++;
+  while (attn_is_space((unsigned char)text[at]) && text[at] != '\n') at++;
   int before = b->at > b->cell && strchr("+-", text[b->at - 1]) != NULL;
-  int after = (text[at] == '+' || text[at] == '-') && is_space((unsigned char)text[at + 1]);
+  int after = (text[at] == '+' || text[at] == '-') && attn_is_space((unsigned char)text[at + 1]);
   return (before || after) && attn_match_at(p->scan->patterns, SUM, text, b->at, b->cell, NULL);
 }
 
@@ -223,7 +218,8 @@ static int is_row_of(const struct bracket *b) { return b->is_matrix || b->depth 
 
 static int is_of_a_number(const struct bracket *b, uint32_t c) {
   if (c == '?') return is_row_of(b);
-  if (c < 0x80) return is_digit(c) || is_space(c) || strchr(".+-/*^eE%)nanNAxif", (int)c) != NULL;
+  if (c < 0x80)
+    return is_digit(c) || attn_is_space(c) || strchr(".+-/*^eE%)nanNAxif", (int)c) != NULL;
   return c == ROOT || c == 0xD7 || c == 0xB7 || c == INFINITE || (c == 0x2026 && is_row_of(b));
 }
 
@@ -233,12 +229,12 @@ static size_t skip_prompt(const struct attn_value_reader *p, size_t at) {
   size_t end = at + strspn(text + at, " \t");
   size_t signs = strspn(text + end, text[end] == '>' ? "> " : text[end] == '#' ? "#" : ".");
   if (signs == 0 || (text[end] == '.' && signs < 3)) return at;
-  return is_space((unsigned char)text[end + signs]) || text[end] == '>' ? end + signs : at;
+  return attn_is_space((unsigned char)text[end + signs]) || text[end] == '>' ? end + signs : at;
 }
 
 static enum progress step(struct attn_value_reader *p, struct bracket *b) {
   size_t next;
-  uint32_t c = character(p, b->at, &next);
+  uint32_t c = attn_value_character(p, b->at, &next);
   if (attn_bracket_mate(c)) {
     size_t number = c == '(' ? term_in_brackets(b, p, b->at) : 0;
     if (!number) return read_part(p, b);
@@ -251,7 +247,7 @@ static enum progress step(struct attn_value_reader *p, struct bracket *b) {
   }
   if (is_row_end(p, b, c)) {
     if (!end_cell(p, b, b->separator == '&' ? '&' : c) || !end_row(p, b, c == '\n')) return WORDS;
-  } else if (is_cell_end(b, c) && !(is_space(c) && is_in_sum(p, b))) {
+  } else if (is_cell_end(b, c) && !(attn_is_space(c) && is_in_sum(p, b))) {
     if (!end_cell(p, b, c)) return WORDS;
   } else {
     b->at = next;
@@ -277,7 +273,7 @@ static int has_ampersands(struct attn_value_reader *p, size_t at) {
 
 enum attn_shape attn_read_brackets(struct attn_value_reader *p, size_t at, int depth, size_t *end) {
   struct bracket b = {.begin = at, .depth = depth, .separator = '\n'};
-  uint32_t c = character(p, at, &b.at);
+  uint32_t c = attn_value_character(p, at, &b.at);
   if (depth > ATTN_NESTING_MAX) {
     p->status = attn_scan_fail(p->scan, p->text->origin[at],
                                "brackets are nested too deeply: more than %d", ATTN_NESTING_MAX);
@@ -294,6 +290,6 @@ enum attn_shape attn_read_brackets(struct attn_value_reader *p, size_t at, int d
   while (progress == MORE && b.at < p->text->bytes) progress = step(p, &b);
   if (p->reached < b.at) p->reached = b.at;
   if (progress != CLOSED) return ATTN_SHAPE_WORDS;
-  character(p, b.at, end);
+  attn_value_character(p, b.at, end);
   return b.parts ? close_parts(p, &b) : close_cells(p, &b);
 }

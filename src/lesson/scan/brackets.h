@@ -39,4 +39,10 @@ uint32_t attn_bracket_mate(uint32_t c);
 /* Do the rows differ in length? */
 int attn_rows_differ(const struct attn_value_reader *p, size_t first, size_t rows);
 
+/* The character at `at` of the reader's text; *next: where the one after it is. */
+static inline uint32_t attn_value_character(const struct attn_value_reader *p, size_t at,
+                                            size_t *next) {
+  return attn_code_point(p->text->text, at, p->text->bytes, next);
+}
+
 #endif

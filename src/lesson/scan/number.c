@@ -5,10 +5,9 @@
 #include "ascii.h"
 #include "cell.h"
 #include "scan.h"
+#include "text.h"
 
 enum { CELL_BYTES_MAX = 600, EXPONENT_MAX = 100000 };
-
-static int is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r') || c == 1; }
 
 struct slice {
   const char *text;
@@ -18,8 +17,8 @@ struct slice {
 static char last_of(struct slice s) { return s.bytes ? s.text[s.bytes - 1] : 0; }
 
 static struct slice trim(struct slice s) {
-  while (s.bytes && is_blank(*s.text)) s.text++, s.bytes--;
-  while (s.bytes && is_blank(last_of(s))) s.bytes--;
+  while (s.bytes && attn_is_space((unsigned char)*s.text)) s.text++, s.bytes--;
+  while (s.bytes && attn_is_space((unsigned char)last_of(s))) s.bytes--;
   return s;
 }
 
@@ -105,7 +104,7 @@ static int read_signs(struct slice s, struct signs *out) {
   out->count = 0;
   for (size_t at = 0; at < s.bytes; at += length) {
     length = 1;
-    if (is_blank(s.text[at])) {
+    if (attn_is_space((unsigned char)s.text[at])) {
       blank = 1;
       continue;
     }
@@ -113,7 +112,7 @@ static int read_signs(struct slice s, struct signs *out) {
     if (!sign || out->count == CELL_BYTES_MAX) return 0;
     product |= sign == 'x' || sign == '*';
     depth += (sign == '(') - (sign == ')');
-    int is_operator = depth > 0 && at + 1 < s.bytes && is_blank(s.text[at + 1]);
+    int is_operator = depth > 0 && at + 1 < s.bytes && attn_is_space((unsigned char)s.text[at + 1]);
     if (blank && out->count && is_part_of_number(out->text[out->count - 1]))
       apart |= is_part_of_number(sign) || ((sign == '-' || sign == '+') && !is_operator);
     blank = 0;

@@ -9,6 +9,11 @@
  * lines. */
 #define ATTN_MARK_NEWLINE "\x01"
 
+/* A blank of canonical text. */
+static inline int attn_is_space(uint32_t c) {
+  return c == ' ' || (c >= '\t' && c <= '\r') || c == (uint32_t)*ATTN_MARK_NEWLINE;
+}
+
 /* A rule of a LaTeX table. Blank elsewhere. */
 #define ATTN_MARK_RULE "\f"
 
