@@ -353,7 +353,7 @@ page("08-kyouzai-ja.html", "HTML tables", "ja", "causal mask", n=4, mask="causal
 </html>
 """)
 
-page("09-multihead-ja.ipynb", "Jupyter notebook", "ja", "multi-head", heads=2, n=3, D=4, dk=2, pool=(0, 1), wpool=(0, 1, -1), steps="Q0 K0 V0 scores0 scaled4 weights4 output4 concat4 projected4", post=notebook, text=r"""
+page("09-multihead-ja.ipynb", "Jupyter notebook", "ja", "multi-head", heads=2, n=3, D=4, dk=2, pool=(0, 1), wpool=(0, 1, -1), seed=1430, steps="Q0 K0 V0 scores0 scaled4 weights4 output4 concat4 projected4", post=notebook, text=r"""
 %% md
 # マルチヘッドアテンションを NumPy で確認する
 
@@ -1164,7 +1164,7 @@ $$AV = <<tex(output, "pmatrix")>>$$
 です。
 """)
 
-page("29-heads-ja.txt", "several heads with concat and W_O", "ja", "multi-head", heads=2, n=2, m=2, D=4, dk=2, pool=(0, 1, 2), wpool=(0, 1, -1), steps="Q0 K0 V0 scores0 scaled3 weights3 output3 concat3 projected3", text=r"""
+page("29-heads-ja.txt", "several heads with concat and W_O", "ja", "multi-head", heads=2, n=2, m=2, D=4, dk=2, pool=(0, 1, 2), wpool=(0, 1, -1), seed=1060, steps="Q0 K0 V0 scores0 scaled3 weights3 output3 concat3 projected3", text=r"""
 マルチヘッド注意　板書用メモ（担当：中川）
 
 トークン2個、d_model = 4、ヘッド2個、d_k = 2。
