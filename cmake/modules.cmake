@@ -23,11 +23,13 @@ if(ATTN_SANITIZE)
   # For micro-kernels: unrolled, these checks of each access take clang up to half a minute a file.
   # AddressSanitizer checks the same accesses. An option of source files, which comes after the -fsanitize of the target.
   set(ATTN_UNROLLED -fno-sanitize=null,object-size,pointer-overflow)
-  # AVX-512: AddressSanitizer calls a function for each access. It is compiled in a third of the time, and runs longer.
+  # Wide vectors: AddressSanitizer calls a function for each access. They are compiled in half the time, and run longer.
   set(ATTN_CALLED ${ATTN_UNROLLED})
   if(CMAKE_C_COMPILER_ID MATCHES Clang)
     list(APPEND ATTN_CALLED -mllvm -asan-instrumentation-with-call-threshold=0)
   endif()
+  # The code of the scalar kernel, in which alignment is checked.
+  set(ATTN_SHARED ${ATTN_CALLED} -fno-sanitize=alignment)
 endif()
 if(ATTN_COVERAGE)
   target_compile_options(attn_flags INTERFACE --coverage -fprofile-update=atomic)

@@ -16,10 +16,10 @@ print(attn.__file__)
 
 
 def test_pip_install(tmp_path):
-    venv.create(tmp_path / "env", with_pip=True)
+    venv.create(tmp_path / "env")
     python = tmp_path / "env" / "bin" / "python"
     # Without optimization and debug information the wheel has the same files, sooner.
-    subprocess.run([python, "-m", "pip", "install", "-q", str(SOURCE), "--config-settings=cmake.build-type=Debug",
+    subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-compile", str(SOURCE), "--config-settings=cmake.build-type=Debug",
                     "--config-settings=cmake.define.CMAKE_C_FLAGS_DEBUG=-O0"], check=True, cwd=tmp_path)
     out = subprocess.run([python, "-c", USE], check=True, capture_output=True, text=True, cwd=tmp_path).stdout
     assert str(tmp_path) in out and sys.version_info
