@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -211,38 +210,6 @@ int attn_cli_finish(int status) {
 }
 
 attn_sink attn_cli_stdout(void) { return attn_cli_sink(stdout); }
-
-const char *const attn_cli_colors[3] = {"auto", "always", "never"};
-
-static int wants_color(const char *color) {
-  if (color && !strcmp(color, "always")) return 1;
-  if (color && !strcmp(color, "never")) return 0;
-  const char *force = getenv("CLICOLOR_FORCE"), *no = getenv("NO_COLOR"), *term = getenv("TERM");
-  if (no && *no) return 0;
-  if (force && *force && strcmp(force, "0")) return 1;
-  return isatty(STDOUT_FILENO) && !(term && !strcmp(term, "dumb"));
-}
-
-static int terminal_width(void) {
-  struct winsize size;
-  int64_t columns;
-  const char *text = getenv("COLUMNS");
-  if (text && !attn_cli_parse_int(text, &columns) && columns >= 20 && columns <= 10000)
-    return (int)columns;
-  if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col >= 20) return size.ws_col;
-  return 80;
-}
-
-int attn_cli_parse_style(const char *command, const struct attn_cli_style_options *o,
-                         attn_style *style) {
-  if (o->width && attn_cli_check_range(command, "--width", o->width, 20, 10000)) return -1;
-  if (o->precision != -1 && attn_cli_check_range(command, "--precision", o->precision, 0, 17))
-    return -1;
-  int32_t precision = o->precision < 0 ? 0 : o->precision ? (int32_t)o->precision : -1;
-  *style = (attn_style){sizeof *style, (int32_t)attn_cli_language(), wants_color(o->color),
-                        o->width ? (int32_t)o->width : terminal_width(), precision};
-  return 0;
-}
 
 /* ---- Files -------------------------------------------------------------------------- */
 

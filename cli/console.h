@@ -81,25 +81,6 @@ int attn_cli_finish(int status);
 attn_sink attn_cli_sink(FILE *to);
 attn_sink attn_cli_stdout(void);
 
-/* Options of the commands that print documents. */
-struct attn_cli_style_options {
-  const char *color;
-  int64_t width, precision; /* 0: of the terminal; -1: the default */
-};
-#define ATTN_CLI_STYLE_DEFAULTS \
-  { NULL, 0, -1 }
-extern const char *const attn_cli_colors[3];
-#define ATTN_CLI_STYLE_OPTIONS(s)                                   \
-  {"--color", ATTN_CLI_CHOICE(&(s)->color, attn_cli_colors), NULL}, \
-      {"--width", OPTION_INT, &(s)->width, NULL}, {                 \
-    "--precision", OPTION_INT, &(s)->precision, NULL                \
-  }
-
-/* Fills style from the options, the environment and the terminal. Returns 0, or -1 after a
- * message. */
-int attn_cli_parse_style(const char *command, const struct attn_cli_style_options *options,
-                         attn_style *style);
-
 /* ---- Files ---- */
 
 #define ATTN_CLI_NUL_BYTE "contains a NUL byte; expected text without NUL bytes"

@@ -71,4 +71,25 @@ enum { ATTN_CLI_MAX_THREADS = 1024 };
 int attn_cli_parse_choice(const char *command, const char *option, const char *text,
                           const char *const *names, int count);
 
+/* ---- Style ---- */
+
+/* Options of the commands that print documents. */
+struct attn_cli_style_options {
+  const char *color;
+  int64_t width, precision; /* 0: of the terminal; -1: the default */
+};
+#define ATTN_CLI_STYLE_DEFAULTS \
+  { NULL, 0, -1 }
+extern const char *const attn_cli_colors[3];
+#define ATTN_CLI_STYLE_OPTIONS(s)                                   \
+  {"--color", ATTN_CLI_CHOICE(&(s)->color, attn_cli_colors), NULL}, \
+      {"--width", OPTION_INT, &(s)->width, NULL}, {                 \
+    "--precision", OPTION_INT, &(s)->precision, NULL                \
+  }
+
+/* Fills style from the options, the environment and the terminal. Returns 0, or -1 after a
+ * message. */
+int attn_cli_parse_style(const char *command, const struct attn_cli_style_options *options,
+                         attn_style *style);
+
 #endif

@@ -52,6 +52,11 @@ int attn_heat_level(double weight) {
   return weight >= 1 ? ATTN_HEAT_LEVELS - 1 : (int)(weight * (ATTN_HEAT_LEVELS - 1) + 0.5);
 }
 
+const char *attn_terminal_shade(int level) {
+  static const char *const shades[] = {" ", "░", "▒", "▓", "█"};
+  return shades[(level * 4 + ATTN_HEAT_LEVELS / 2) / (ATTN_HEAT_LEVELS - 1)];
+}
+
 /* ---- Contrast ----------------------------------------------------------------------------- */
 
 static double decoded(unsigned char c) {

@@ -28,6 +28,9 @@ enum { ATTN_HEAT_LEVELS = 64 };
 /* The level of a weight, 0 to ATTN_HEAT_LEVELS - 1; clamps to 0..1; not for NaN. */
 int attn_heat_level(double weight);
 
+/* The character of a level of heat on a terminal without colours. */
+const char *attn_terminal_shade(int level);
+
 struct attn_rgb attn_paint_color(int paint, enum attn_theme theme);
 
 /* Relative luminance and contrast of two colours, 1 to 21 [W3C 2018, WCAG 2.1, 1.4.3]. */

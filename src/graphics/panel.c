@@ -7,72 +7,19 @@
 #include "text_layout.h"
 
 enum {
-  LABEL = 13, /* font sizes */
+  LABEL = ATTN_LABEL_SIZE,
   SMALL = 11,
   LABEL_COLUMNS = 16,
   BRACKET = 7,
   LEGEND_TOP = 12,
   LEGEND_BAR = 10,
   LEGEND_WIDTH = 2 * ATTN_HEAT_LEVELS,
-  FEW = 64,     /* cells */
   BLOCK = 1040, /* wider matrices continue below */
   BLOCK_GAP = 14,
   THUMBNAIL = 96,
 };
 
 static double larger(double a, double b) { return a > b ? a : b; }
-
-double attn_panel_at(const attn_panel *p, int32_t i, int32_t j) {
-  return p->at[(size_t)i * (size_t)p->cols + (size_t)j];
-}
-
-/* In a large map 0.00 reads better than 3.1e-9; a small one has the space for the exponent. */
-const char *attn_panel_number(const attn_panel *p, double value, int precision,
-                              char text[ATTN_NUMBER_BYTES]) {
-  int large = p->kind == ATTN_PANEL_HEAT && (int64_t)p->rows * p->cols > FEW;
-  if (large && value != 0 && fabs(value) < 1) return attn_number_fixed(value, precision, text);
-  return attn_number_text(value, precision, text);
-}
-
-/* ---- Labels --------------------------------------------------------------------------------- */
-
-int attn_panel_has_labels(const attn_panel *p, int axis) {
-  if (p->compact) return 0;
-  return p->kind == ATTN_PANEL_HEAT || (axis ? p->col_label : p->row_label) != NULL;
-}
-
-const char *attn_panel_label(const attn_panel *p, int axis, int32_t index, int plain,
-                             char text[ATTN_NAME_BYTES]) {
-  const char *const *labels = axis ? p->col_label : p->row_label;
-  const char *label = labels ? labels[index] : NULL;
-  if (label && *label && (!plain || attn_font_covers(label)))
-    return attn_text_shorten(text, ATTN_NAME_BYTES, label, LABEL_COLUMNS);
-  snprintf(text, ATTN_NAME_BYTES, labels ? "#%d" : "%d", (int)(index + p->first));
-  return text;
-}
-
-double attn_panel_widest_label(const attn_panel *p, int axis, int plain,
-                               double (*measure)(const char *text)) {
-  char text[ATTN_NAME_BYTES];
-  double widest = 0;
-  for (int32_t n = 0; n < (axis ? p->cols : p->rows); n++)
-    widest = larger(widest, measure(attn_panel_label(p, axis, n, plain, text)));
-  return widest;
-}
-
-double attn_panel_widest_number(const attn_panel *p, int precision,
-                                double (*measure)(const char *text)) {
-  char text[ATTN_NUMBER_BYTES];
-  double widest = 0;
-  for (int32_t i = 0; i < p->rows; i++)
-    for (int32_t j = 0; j < p->cols; j++)
-      if (!isnan(attn_panel_at(p, i, j)))
-        widest =
-            larger(widest, measure(attn_panel_number(p, attn_panel_at(p, i, j), precision, text)));
-  return widest;
-}
-
-double attn_label_units(const char *text) { return attn_text_units(text, LABEL); }
 
 /* ---- Layout --------------------------------------------------------------------------------- */
 

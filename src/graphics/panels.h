@@ -8,7 +8,8 @@
 enum {
   ATTN_NUMBERED_CELLS = 400, /* a heat map of more shows no numbers */
   ATTN_TABLE_CELLS = 10000,  /* an HTML page has no table of more */
-  ATTN_NAME_BYTES = 128
+  ATTN_NAME_BYTES = 128,
+  ATTN_LABEL_SIZE = 13 /* of the font of labels */
 };
 
 /* The layout of a panel, relative to its upper left corner. */
@@ -22,6 +23,10 @@ struct attn_panel_layout {
   int32_t block;              /* columns side by side; the others follow below */
   double block_h;
 };
+
+/* ---- Values and texts (panel_text.c) ---- */
+
+double attn_panel_at(const attn_panel *p, int32_t i, int32_t j);
 
 /* The displayable name of a row (axis 0) or column (axis 1); its number if it has no name, or with
  * plain none in the built-in font. Returns text. */
@@ -44,7 +49,7 @@ double attn_panel_widest_label(const attn_panel *p, int axis, int plain,
 double attn_panel_widest_number(const attn_panel *p, int precision,
                                 double (*measure)(const char *text));
 
-double attn_panel_at(const attn_panel *p, int32_t i, int32_t j);
+/* ---- Layout and drawing (panel.c) ---- */
 
 struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct attn_canvas *c,
                                             int precision);

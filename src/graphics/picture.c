@@ -70,22 +70,6 @@ static attn_status copy_panels(const attn_panel *from, int32_t count, attn_panel
   return ATTN_OK;
 }
 
-/* ---- Shared by the formats ----------------------------------------------------------------- */
-
-static int same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
-
-int attn_picture_has_heading(const struct attn_picture *p, int32_t n) {
-  const attn_bilingual_text *now = &p->panel[n].section,
-                            *before = n ? &p->panel[n - 1].section : NULL;
-  if (!now->english && !now->japanese) return 0;
-  return !before || !same_text(now->english, before->english) ||
-         !same_text(now->japanese, before->japanese);
-}
-
-attn_status attn_picture_no_memory(attn_error *err) {
-  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to draw an image");
-}
-
 int32_t attn_picture_has_glyphs(const char *text) { return text && attn_font_covers(text); }
 
 /* ---- Drawing -------------------------------------------------------------------------------- */

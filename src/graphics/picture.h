@@ -24,7 +24,4 @@ attn_status attn_picture_no_memory(attn_error *err);
  * Returns their number. */
 int32_t attn_terminal_images(struct attn_out *out, const struct attn_picture *p, int32_t n);
 
-/* The character of a level of heat on a terminal without colours. */
-const char *attn_terminal_shade(int level);
-
 #endif

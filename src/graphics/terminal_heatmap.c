@@ -57,11 +57,6 @@ static void set_colors(struct attn_out *out, int level) {
   attn_out_color(out, code);
 }
 
-const char *attn_terminal_shade(int level) {
-  static const char *const shades[] = {" ", "░", "▒", "▓", "█"};
-  return shades[(level * 4 + ATTN_HEAT_LEVELS / 2) / (ATTN_HEAT_LEVELS - 1)];
-}
-
 static const char *mark_of(const struct terminal_table *t, double value) {
   return isnan(value) || t->out->style.color ? " " : attn_terminal_shade(attn_heat_level(value));
 }
