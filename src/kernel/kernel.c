@@ -38,18 +38,21 @@ static const int64_t SCORES = (int64_t)ATTN_KEY_BLOCK * ATTN_ROW_BLOCK;
 static const int64_t MASK_BITS =
     2 * ATTN_MASK_BLOCKS * (int64_t)ATTN_KEY_BLOCK / 32 * ATTN_ROW_BLOCK;
 
-struct attn_sdpa_layout attn_sdpa_lay_out(int64_t width, int64_t value_width, int has_additive) {
+struct attn_sdpa_layout attn_sdpa_lay_out(int64_t width, int64_t value_width, int has_additive,
+                                          int32_t blocks) {
   struct attn_sdpa_layout l = {0};
   width = round_up(width, ATTN_PANEL_WIDTH), value_width = round_up(value_width, ATTN_PANEL_WIDTH);
   l.q = place(&l.end, width * ATTN_ROW_BLOCK);
-  l.p = place(&l.end, SCORES);
-  l.tile = place(&l.end, SCORES);
+  l.o = place(&l.end, (value_width + 1) * ATTN_ROW_BLOCK); /* and a column of sums */
+  l.a = place(&l.end, has_additive ? width * ATTN_ROW_BLOCK : 0);
   l.mask_values = place(&l.end, SCORES);
   l.mask_bits = place(&l.end, MASK_BITS);
-  l.o = place(&l.end, (value_width + 1) * ATTN_ROW_BLOCK); /* and a column of sums */
+  l.rows_end = l.end;
+  l.end *= blocks;
+  l.p = place(&l.end, SCORES);
+  l.tile = place(&l.end, SCORES);
   l.k_copy = place(&l.end, width * ATTN_KEY_BLOCK);
   l.v_copy = place(&l.end, value_width * ATTN_KEY_BLOCK);
-  l.a = place(&l.end, has_additive ? width * ATTN_ROW_BLOCK : 0);
   l.scores = place(&l.end, has_additive ? SCORES : 0);
   return l;
 }
@@ -84,8 +87,9 @@ struct attn_backward_layout attn_backward_lay_out(int64_t width, int64_t value_w
   return l;
 }
 
-int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width, int has_additive) {
-  return attn_sdpa_lay_out(width, value_width, has_additive).end;
+int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width, int has_additive,
+                               int32_t blocks) {
+  return attn_sdpa_lay_out(width, value_width, has_additive, blocks).end;
 }
 
 /* ---- Softmax ---- */

@@ -17,7 +17,8 @@ enum {
   ATTN_ROW_BLOCK = 64,      /* queries of a block: the lanes of the panels */
   ATTN_KEY_BLOCK = 96,      /* keys of a block, counted from key 0 */
   ATTN_MASK_BLOCKS = 4,     /* of keys at most, whose mask is loaded at once: 384 bytes of a row */
-  ATTN_BACKWARD_BLOCKS = 4, /* blocks of rows at most that share a pass over the keys */
+  ATTN_FORWARD_BLOCKS = 4,  /* blocks of rows at most that share a pass over the keys, */
+  ATTN_BACKWARD_BLOCKS = 4, /* and in the backward */
   ATTN_PANEL_ALIGN = 64,    /* bytes: a full vector of the widest set */
   ATTN_PANEL_WIDTH = 16     /* floats: the same */
 };
@@ -75,7 +76,8 @@ struct attn_sdpa_task {
   uint32_t counter[ATTN_ROW_BLOCK][3]; /* i, h, b of the Philox counter */
   double scale;                        /* scale * log2(e): scores are in base 2 */
   float headroom;   /* c: keeps sums of weights at most 1, so that sums of |p v| cannot overflow */
-  float *workspace; /* attn_sdpa_panel_floats floats, aligned to ATTN_PANEL_ALIGN; any contents */
+  float *workspace; /* attn_sdpa_panel_floats floats, aligned to ATTN_PANEL_ALIGN; any contents; one
+                       for all blocks of a call */
   int32_t has_additive; /* the score is scale * sum_e a_e tanh(q_e + k_e) */
   attn_dtype additive_dtype;
   int64_t additive_col;
@@ -130,14 +132,17 @@ struct attn_backward_kernel {
 struct attn_kernel {
   int32_t isa;
   const char *name; /* "f32 avx2" */
-  void (*sdpa_f32)(struct attn_sdpa_task *task);
+  int32_t row_blocks; /* in a call that runs fast */
+  /* Runs up to ATTN_FORWARD_BLOCKS blocks of rows of one head, which share each block of keys. All but
+   * the last have ATTN_ROW_BLOCK rows. Results do not depend on their number. */
+  void (*sdpa_f32)(struct attn_sdpa_task *tasks, int32_t blocks);
   void (*exp2_f32)(const float *x, float *y, int64_t count); /* for tests */
   double (*fma_f32)(int64_t rounds); /* runs independent FMAs; returns the number of operations */
   const struct attn_backward_kernel *backward;
   void (*tanh_f32)(const float *x, float *y, int64_t count); /* for tests */
   /* sdpa_f32 by bf16 dot products, with weights rounded to bf16; NULL: none. For q, k, v in bf16, E
    * and Ev above 0, a scale in float32's range, and no additive scores, dropout and weights. */
-  void (*sdpa_bf16)(struct attn_sdpa_task *task);
+  void (*sdpa_bf16)(struct attn_sdpa_task *tasks, int32_t blocks);
   /* The backward of what sdpa_bf16 runs; NULL where that is. */
   const struct attn_backward_kernel *backward_bf16;
 };
@@ -146,18 +151,22 @@ struct attn_kernel {
  * number of operations. */
 double attn_dot_bf16(int64_t rounds);
 
-/* Where the panels of a task begin in its workspace, in floats; end is the size. Each is a multiple
- * of ATTN_PANEL_ALIGN. A panel of one group of rows is as large as the widest kernel needs it. */
+/* Where the panels of a call begin in its workspace, in floats; end is the size. Each is a multiple
+ * of ATTN_PANEL_ALIGN. A panel of one group of rows is as large as the widest kernel needs it. Those
+ * up to rows_end belong to a block of rows; they repeat for each block. */
 struct attn_sdpa_layout {
   int64_t q, o;           /* [E][row], [Ev][row] */
-  int64_t p, tile;        /* [key][row]: weights of one group; what is added to the scores */
+  int64_t a;              /* additive scores: [E][row] */
   int64_t mask_values;    /* [row][key] */
   int64_t mask_bits;      /* [key / 32][row] of two times ATTN_MASK_BLOCKS */
+  int64_t rows_end;
+  int64_t p, tile;        /* [key][row]: weights of one group; what is added to the scores */
   int64_t k_copy, v_copy; /* a block of k or v that cannot be read in place */
-  int64_t a, scores;      /* additive scores: [E][row]; [key][row] of one group */
+  int64_t scores;         /* additive scores: [key][row] of one group */
   int64_t end;
 };
-struct attn_sdpa_layout attn_sdpa_lay_out(int64_t width, int64_t value_width, int has_additive);
+struct attn_sdpa_layout attn_sdpa_lay_out(int64_t width, int64_t value_width, int has_additive,
+                                          int32_t blocks);
 
 /* The backward. Rows and keys are in panels of as many columns as the widest kernel needs. Those
  * from q_lanes to rows_end belong to a block of rows; they repeat for each block of a call. */
@@ -178,8 +187,9 @@ struct attn_backward_layout {
 struct attn_backward_layout attn_backward_lay_out(int64_t width, int64_t value_width, int64_t keys,
                                                   int has_additive, int32_t blocks);
 
-/* Floats of workspace of an attn_sdpa_task. */
-int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width, int has_additive);
+/* Floats of workspace of a call. */
+int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width, int has_additive,
+                               int32_t blocks);
 
 /* Kernel number index, slowest first; NULL past the end. */
 const struct attn_kernel *attn_kernel_entry(int32_t index);
@@ -190,7 +200,7 @@ const struct attn_kernel *attn_kernel_for(int32_t isa);
 extern const struct attn_kernel attn_kernel_scalar;
 #if defined(__x86_64__)
 extern const struct attn_kernel attn_kernel_avx2, attn_kernel_avx512, attn_kernel_avx512_bf16;
-void attn_sdpa_bf16_avx512(struct attn_sdpa_task *task);
+void attn_sdpa_bf16_avx512(struct attn_sdpa_task *tasks, int32_t blocks);
 extern const struct attn_backward_kernel attn_backward_bf16_avx512;
 #endif
 

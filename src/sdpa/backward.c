@@ -190,9 +190,9 @@ static void recompute_sums(const struct backward_call *r, struct attn_sdpa_task 
   for (int n = 0; n < t->rows; n++) t->partial[n] = partial[n], t->weights[n] = NULL;
   t->value_width = 0, t->drop_below = 0;
   if (r->p.has_dots)
-    r->p.kernel->sdpa_bf16(t);
+    r->p.kernel->sdpa_bf16(t, 1);
   else
-    r->p.kernel->sdpa_f32(t);
+    r->p.kernel->sdpa_f32(t, 1);
   for (int n = 0; n < t->rows; n++) {
     struct attn_softmax_sum all =
         attn_softmax_finish((double)partial[n][0], (double)partial[n][1], t->sink[n]);
@@ -512,7 +512,7 @@ static int cut_chunks(struct backward_call *r) {
 
 /* A worker's: of the backward, or of the sums that are recomputed. */
 static int64_t worker_floats(const struct backward_call *r) {
-  int64_t sums = attn_sdpa_panel_floats(r->p.width, 0, r->p.desc.additive != NULL);
+  int64_t sums = attn_sdpa_panel_floats(r->p.width, 0, r->p.desc.additive != NULL, 1);
   int64_t floats = TASK_FLOATS + r->chunks.layout.end;
   return floats > sums ? floats : sums;
 }

@@ -47,11 +47,11 @@ static void write_empty(const struct attn_problem *p, int64_t b, int64_t h, int6
 
 /* ---- float32 ------------------------------------------------------------------ */
 
-static void run_task(const struct attn_problem *p, struct attn_sdpa_task *t) {
+static void run_blocks(const struct attn_problem *p, struct attn_sdpa_task *t, int32_t blocks) {
   if (p->has_dots)
-    p->kernel->sdpa_bf16(t);
+    p->kernel->sdpa_bf16(t, blocks);
   else
-    p->kernel->sdpa_f32(t);
+    p->kernel->sdpa_f32(t, blocks);
 }
 
 static float *partial_of(const struct forward_call *run, int64_t b, int64_t h, int64_t i) {
@@ -96,13 +96,13 @@ static void point_ahead(const struct forward_call *run, struct attn_sdpa_task *t
   enum { MOST = 1 << 17 };
   const struct attn_problem *p = run->p;
   const struct attn_partition *s = &run->parts;
-  int64_t kv = index / s->blocks / s->units, block = s->blocks - 1 - index % s->blocks;
+  int64_t kv = index / s->tasks / s->units, task = s->tasks - 1 - index % s->tasks;
   if (p->paging || run->splits > 1 || s->group > 1 || kv >= p->batch * p->heads) return;
-  int64_t b = kv / p->heads, h = kv % p->heads, first = block * ATTN_ROW_BLOCK;
-  int64_t rows = p->rows - first < ATTN_ROW_BLOCK ? p->rows - first : ATTN_ROW_BLOCK;
+  int64_t b = kv / p->heads, h = kv % p->heads, most = p->row_blocks * ATTN_ROW_BLOCK;
+  int64_t first = task * most, rows = p->rows - first < most ? p->rows - first : most;
   t->ahead[0] = rows_ahead(&p->q, b, h, first, rows);
-  t->ahead[1] = rows_ahead(&p->k, b, h, 0, block + 1 == s->blocks ? p->keys : 0);
-  t->ahead[2] = rows_ahead(&p->v, b, h, 0, block + 1 == s->blocks ? p->keys : 0);
+  t->ahead[1] = rows_ahead(&p->k, b, h, 0, task + 1 == s->tasks ? p->keys : 0);
+  t->ahead[2] = rows_ahead(&p->v, b, h, 0, task + 1 == s->tasks ? p->keys : 0);
   t->ahead[3] = rows_ahead(&p->o, b, h, first, rows);
   int64_t bytes = 0;
   for (int n = 0; n < 4; n++) bytes += t->ahead[n].bytes;
@@ -118,38 +118,49 @@ static void run_split(struct forward_call *run, struct attn_sdpa_task *t, int64_
   if (split >= count) return;
   for (int r = 0; r < t->rows; r++)
     point_split(run, t, r, split, keys, partial_of(run, b, h + r / p->rows, r % p->rows));
-  run_task(p, t);
+  run_blocks(p, t, 1);
   attn_progress_report(&run->progress, &run->p->desc, 0);
 }
 
-static void run_whole(struct forward_call *run, struct attn_sdpa_task *t, int64_t kv, int64_t unit,
-                      int64_t first) {
+static void write_empty_rows(const struct forward_call *run, const struct attn_sdpa_task *t,
+                             int64_t kv, int64_t unit, int64_t first) {
   const struct attn_problem *p = run->p;
   int64_t b = kv / p->heads, h = kv % p->heads * run->parts.group + unit;
-  run_task(p, t);
   for (int r = 0; r < t->rows && p->desc.empty_row != ATTN_EMPTY_ZERO; r++)
     if (t->empty[r]) write_empty(p, b, h + (first + r) / p->rows, (first + r) % p->rows);
-  attn_progress_report(&run->progress, &run->p->desc, t->rows);
 }
 
-static void run_block(void *argument, int64_t index, int32_t worker) {
+static void run_whole(struct forward_call *run, struct attn_sdpa_task *t, int32_t blocks,
+                      int64_t kv, int64_t unit, int64_t first) {
+  int64_t rows = 0;
+  run_blocks(run->p, t, blocks);
+  for (int32_t n = 0; n < blocks; rows += t[n++].rows)
+    write_empty_rows(run, &t[n], kv, unit, first + n * ATTN_ROW_BLOCK);
+  attn_progress_report(&run->progress, &run->p->desc, rows);
+}
+
+/* Runs some blocks of rows. */
+static void run_task(void *argument, int64_t index, int32_t worker) {
   struct forward_call *run = argument;
   const struct attn_problem *p = run->p;
   const struct attn_partition *s = &run->parts;
   if (run->progress.stop) return;
-  int64_t split = index % run->splits, task = index / run->splits;
+  int64_t split = index % run->splits, number = index / run->splits;
   /* The last rows see most keys under a causal mask: they run first to balance the threads. */
-  int64_t block = s->blocks - 1 - task % s->blocks, rest = task / s->blocks;
-  int64_t unit = rest % s->units, kv = rest / s->units, first = block * ATTN_ROW_BLOCK;
+  int64_t task = s->tasks - 1 - number % s->tasks, rest = number / s->tasks;
+  int64_t unit = rest % s->units, kv = rest / s->units, first = task * p->row_blocks;
   int64_t count = run->splits > 1 ? attn_split_count(p, attn_problem_keys(p, kv / p->heads)) : 1;
-  struct attn_sdpa_task t;
-  t.workspace = (float *)(void *)(run->workspace + (size_t)worker * p->worker_bytes);
-  point_block(run, &t, kv, unit, first);
-  point_ahead(run, &t, index + p->workers);
+  struct attn_sdpa_task *t = (void *)(run->workspace + (size_t)worker * p->worker_bytes);
+  int32_t blocks = 0;
+  for (; blocks < p->row_blocks && first + blocks < s->blocks; blocks++) {
+    t[blocks].workspace = (float *)(void *)t + attn_task_floats(p);
+    point_block(run, &t[blocks], kv, unit, (first + blocks) * ATTN_ROW_BLOCK);
+  }
+  point_ahead(run, t, index + p->workers);
   if (count > 1)
-    run_split(run, &t, kv, split, count);
+    run_split(run, t, kv, split, count);
   else if (split == 0)
-    run_whole(run, &t, kv, unit, first);
+    run_whole(run, t, blocks, kv, unit, first * ATTN_ROW_BLOCK);
 }
 
 static void merge_row(void *argument, int64_t index, int32_t worker) {
@@ -216,8 +227,8 @@ static attn_status run_all(const struct attn_problem *p, void *workspace, attn_e
   if (!p->kernel) {
     attn_problem_parallel(p, run.progress.total, run_row, &run);
   } else {
-    int64_t blocks = p->batch * p->heads * run.parts.units * run.parts.blocks;
-    attn_problem_parallel(p, blocks * run.splits, run_block, &run);
+    int64_t tasks = p->batch * p->heads * run.parts.units * run.parts.tasks;
+    attn_problem_parallel(p, tasks * run.splits, run_task, &run);
     if (run.splits > 1) attn_problem_parallel(p, run.progress.total, merge_row, &run);
   }
   return attn_progress_end(&run.progress, err);

@@ -5,12 +5,22 @@
 #include "threads.h"
 
 struct attn_partition attn_problem_partition(const struct attn_problem *p) {
-  struct attn_partition s = {p->heads ? p->heads_q / p->heads : 0, 0, 0, 0};
+  struct attn_partition s = {p->heads ? p->heads_q / p->heads : 0, 0, 0, 0, 0};
   int merged = p->rows < ATTN_ROW_BLOCK;
   s.units = merged ? 1 : s.group;
   s.unit_rows = merged ? s.group * p->rows : p->rows;
   s.blocks = (s.unit_rows + ATTN_ROW_BLOCK - 1) / ATTN_ROW_BLOCK;
+  if (p->row_blocks) s.tasks = (s.blocks + p->row_blocks - 1) / p->row_blocks;
   return s;
+}
+
+int32_t attn_problem_row_blocks(const struct attn_problem *p) {
+  enum { TASKS = 4 }; /* of a worker, at least */
+  const struct attn_partition s = attn_problem_partition(p);
+  int64_t all = p->batch * p->heads * s.units * s.blocks, most = p->kernel->row_blocks;
+  if (p->workers > 1 && most > all / p->workers / TASKS) most = all / p->workers / TASKS;
+  if (most > s.blocks) most = s.blocks;
+  return most < 1 ? 1 : (int32_t)most;
 }
 
 void attn_partition_key_blocks(const struct attn_problem *p, int64_t b, int64_t from, int64_t to,

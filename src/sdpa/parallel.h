@@ -19,8 +19,12 @@ struct attn_partition {
   int64_t units; /* of a group: runs of rows that are cut into blocks */
   int64_t unit_rows;
   int64_t blocks; /* of a unit */
+  int64_t tasks;  /* of a unit, of row_blocks blocks but the last one */
 };
 struct attn_partition attn_problem_partition(const struct attn_problem *problem);
+
+/* Blocks of rows of a task: as many as the kernel runs fast, if each worker has some tasks. */
+int32_t attn_problem_row_blocks(const struct attn_problem *problem);
 
 /* The blocks of ATTN_KEY_BLOCK keys that rows of blocks from..to, counted over a group of sequence
  * b, see by their ranges: lo <= n < hi. Those past the group's last block are none. */

@@ -76,7 +76,7 @@ attn_status attn_sdpa_plan(const attn_sdpa *desc, const attn_tensor *q, const at
   result.workspace_bytes = p.workspace_bytes;
   result.row_block = p.kernel ? ATTN_ROW_BLOCK : 1;
   result.key_block = p.kernel ? ATTN_KEY_BLOCK : p.keys;
-  result.tasks = p.kernel ? p.batch * p.heads * parts.units * parts.blocks * attn_split_max(&p)
+  result.tasks = p.kernel ? p.batch * p.heads * parts.units * parts.tasks * attn_split_max(&p)
                           : p.batch * p.heads_q * p.rows;
   result.workers = p.workers < result.tasks ? p.workers : (int32_t)result.tasks;
   result.flops = flops(&p);

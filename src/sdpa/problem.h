@@ -19,6 +19,7 @@ struct attn_problem {
   const struct attn_kernel *kernel; /* NULL: the reference, for float64 */
   int32_t has_dots;                 /* the kernel's sdpa_bf16 and backward_bf16 run the call */
   int32_t workers;
+  int32_t row_blocks;     /* of a task of the forward; no bits depend on it */
   size_t worker_bytes;    /* of workspace, a multiple of ATTN_PANEL_ALIGN */
   size_t workspace_bytes; /* of all workers and of split rows, alignment slack included */
 };

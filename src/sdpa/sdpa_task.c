@@ -12,6 +12,11 @@ double attn_problem_sink(const struct attn_problem *p, int64_t h) {
   return p->desc.sinks ? attn_tensor_per_head(p->desc.sinks, 0, h) : -(double)INFINITY;
 }
 
+size_t attn_task_floats(const struct attn_problem *p) {
+  size_t bytes = (size_t)p->row_blocks * sizeof(struct attn_sdpa_task);
+  return (bytes + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_WIDTH;
+}
+
 static const char *vector_of(const attn_tensor *t, int64_t h) {
   if (attn_view_is_empty(t)) return NULL;
   return attn_view_at(t, t->rank == 2 ? h * t->strides[0] : 0);

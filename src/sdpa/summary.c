@@ -281,7 +281,7 @@ static int64_t run_block(struct summary_call *r, const struct summary_task *c, i
     t.lse[t.rows] = &lse[t.rows];
     t.weights[t.rows] = (char *)(weights + t.rows * p->keys);
   }
-  p->kernel->sdpa_f32(&t);
+  p->kernel->sdpa_f32(&t, 1);
   for (int64_t m = 0; m < count; m++) {
     struct summary_row row = row_at(r, worker, c, n + m);
     row.lse = (double)lse[m];
@@ -480,7 +480,7 @@ static size_t measure(struct summary_call *r, size_t *at_columns) {
   int over = 0;
   if (block > ATTN_ROW_BLOCK) block = ATTN_ROW_BLOCK;
   if (p->kernel)
-    add_bytes(&r->worker_bytes, attn_sdpa_panel_floats(p->width, 0, p->desc.additive != NULL),
+    add_bytes(&r->worker_bytes, attn_sdpa_panel_floats(p->width, 0, p->desc.additive != NULL, 1),
               sizeof(float), &over);
   over |= __builtin_mul_overflow((size_t)block, sizeof(float), &column);
   if (p->kernel) r->at_weights = add_bytes(&r->worker_bytes, p->keys, column, &over);

@@ -10,6 +10,8 @@
 #include "threads.h"
 #include "key_range.h"
 #include "machine.h"
+#include "parallel.h"
+#include "sdpa_task.h"
 #include "split.h"
 
 static attn_status check_main(const attn_tensor *t, const char *name, const attn_tensor *q,
@@ -289,7 +291,10 @@ static attn_status measure(struct attn_problem *p, attn_error *err) {
     int64_t max = INT64_MAX / (ATTN_ROW_BLOCK + ATTN_KEY_BLOCK) / 64;
     if (p->width > max || p->value_width > max)
       return attn_fail(err, ATTN_ERR_SHAPE, "q", "the size of the workspace overflows");
-    each = (size_t)attn_sdpa_panel_floats(p->width, p->value_width, p->desc.additive != NULL);
+    p->row_blocks = attn_problem_row_blocks(p);
+    each = (size_t)attn_sdpa_panel_floats(p->width, p->value_width, p->desc.additive != NULL,
+                                          p->row_blocks);
+    each += attn_task_floats(p);
     unit = sizeof(float);
   }
   p->worker_bytes = (each * unit + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;

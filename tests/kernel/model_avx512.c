@@ -12,19 +12,19 @@
 #define KERNEL_NAME "f32 avx512 (software model)"
 #include "sdpa_f32.inc"
 
-/* With bf16 dot products: model_bf16.c. */
-void attn_sdpa_bf16_model(struct attn_sdpa_task *task);
+void attn_sdpa_bf16_model(struct attn_sdpa_task *tasks, int32_t blocks);
 extern const struct attn_backward_kernel attn_backward_bf16_model;
 
-static void sdpa_by_dots(struct attn_sdpa_task *t) {
-  if (is_decode(t))
-    sdpa(t);
-  else
-    attn_sdpa_bf16_model(t);
+/* With bf16 dot products: model_bf16.c. Few rows, which may be the last block, are decoded. */
+static void sdpa_by_dots(struct attn_sdpa_task *tasks, int32_t blocks) {
+  const int32_t together = blocks - is_decode(&tasks[blocks - 1]);
+  if (together) attn_sdpa_bf16_model(tasks, together);
+  if (together < blocks) sdpa(&tasks[together], 1);
 }
 
 const struct attn_kernel attn_kernel_bf16_model = {ATTN_ISA_AVX512_BF16,
                                                    "avx512_bf16 (software model)",
+                                                   ROW_BLOCKS,
                                                    sdpa,
                                                    exp2_array,
                                                    fma_rounds,

@@ -11,7 +11,7 @@
 #define PIPELINE_KEYS 4
 #define SDPA attn_sdpa_bf16_model
 #define BACKWARD attn_backward_bf16_model
-void attn_sdpa_bf16_model(struct attn_sdpa_task *task);
+void attn_sdpa_bf16_model(struct attn_sdpa_task *tasks, int32_t blocks);
 extern const struct attn_backward_kernel attn_backward_bf16_model;
 #include "sdpa_bf16.inc"
 #define PAIR_OPS pair_ops_model

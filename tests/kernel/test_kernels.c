@@ -55,7 +55,7 @@ static void draw(struct setting *s) {
     for (int64_t n = s->keys * 2 / 3 * s->width; n < s->keys * s->width; n++) s->k[n] *= 200;
   s->o = numbers(s->rows * s->value_width, 1), s->lse = numbers(s->rows, 1);
   s->weights = numbers(s->rows * s->keys, 1);
-  size_t floats = (size_t)attn_sdpa_panel_floats(s->width, s->value_width, 0);
+  size_t floats = (size_t)attn_sdpa_panel_floats(s->width, s->value_width, 0, 1);
   s->workspace = aligned_alloc(64, (floats * 4 + 63) / 64 * 64);
   memset(s->workspace, 0xFF, floats * 4); /* NaN exposes a read before a write */
 }
@@ -141,7 +141,7 @@ static void kernels_agree_with_the_oracle(void **state) {
     for (int n = 0; test_kernel(n); n++) {
       if (!test_kernel_runs(test_kernel(n))) continue;
       fill_task(&s);
-      test_kernel(n)->sdpa_f32(&s.task);
+      test_kernel(n)->sdpa_f32(&s.task, 1);
       for (int64_t i = 0; i < s.rows; i++) compare_row(&s, test_kernel(n), i);
     }
     release(&s);
@@ -151,7 +151,7 @@ static void kernels_agree_with_the_oracle(void **state) {
 /* The results of one block: outputs, log-sum-exps and weights, back to back. */
 static float *outputs_of(struct setting *s, const struct attn_kernel *kernel, size_t *bytes) {
   fill_task(s);
-  kernel->sdpa_f32(&s->task);
+  kernel->sdpa_f32(&s->task, 1);
   size_t o = (size_t)(s->rows * s->value_width), w = (size_t)(s->rows * s->keys);
   *bytes = (o + (size_t)s->rows + w) * sizeof(float);
   float *all = malloc(*bytes);
