@@ -131,10 +131,10 @@ struct attn_backward_kernel {
 
 struct attn_kernel {
   int32_t isa;
-  const char *name; /* "f32 avx2" */
+  const char *name;   /* "f32 avx2" */
   int32_t row_blocks; /* in a call that runs fast */
-  /* Runs up to ATTN_FORWARD_BLOCKS blocks of rows of one head, which share each block of keys. All but
-   * the last have ATTN_ROW_BLOCK rows. Results do not depend on their number. */
+  /* Runs up to ATTN_FORWARD_BLOCKS blocks of rows of one head, which share each block of keys. All
+   * but the last have ATTN_ROW_BLOCK rows. Results do not depend on their number. */
   void (*sdpa_f32)(struct attn_sdpa_task *tasks, int32_t blocks);
   void (*exp2_f32)(const float *x, float *y, int64_t count); /* for tests */
   double (*fma_f32)(int64_t rounds); /* runs independent FMAs; returns the number of operations */
@@ -152,13 +152,13 @@ struct attn_kernel {
 double attn_dot_bf16(int64_t rounds);
 
 /* Where the panels of a call begin in its workspace, in floats; end is the size. Each is a multiple
- * of ATTN_PANEL_ALIGN. A panel of one group of rows is as large as the widest kernel needs it. Those
- * up to rows_end belong to a block of rows; they repeat for each block. */
+ * of ATTN_PANEL_ALIGN. A panel of one group of rows is as large as the widest kernel needs it.
+ * Those up to rows_end belong to a block of rows; they repeat for each block. */
 struct attn_sdpa_layout {
-  int64_t q, o;           /* [E][row], [Ev][row] */
-  int64_t a;              /* additive scores: [E][row] */
-  int64_t mask_values;    /* [row][key] */
-  int64_t mask_bits;      /* [key / 32][row] of two times ATTN_MASK_BLOCKS */
+  int64_t q, o;        /* [E][row], [Ev][row] */
+  int64_t a;           /* additive scores: [E][row] */
+  int64_t mask_values; /* [row][key] */
+  int64_t mask_bits;   /* [key / 32][row] of two times ATTN_MASK_BLOCKS */
   int64_t rows_end;
   int64_t p, tile;        /* [key][row]: weights of one group; what is added to the scores */
   int64_t k_copy, v_copy; /* a block of k or v that cannot be read in place */

@@ -17,5 +17,5 @@ static void sdpa_by_dots(struct attn_sdpa_task *tasks, int32_t blocks) {
 }
 
 const struct attn_kernel attn_kernel_avx512_bf16 = {
-    ATTN_ISA_AVX512_BF16,      "f32 avx512", ROW_BLOCKS, sdpa,         exp2_array, fma_rounds,
-    &backward,                 tanh_array,   sdpa_by_dots, &attn_backward_bf16_avx512};
+    ATTN_ISA_AVX512_BF16, "f32 avx512", ROW_BLOCKS, sdpa,         exp2_array,
+    fma_rounds,           &backward,    tanh_array, sdpa_by_dots, &attn_backward_bf16_avx512};
