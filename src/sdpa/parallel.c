@@ -14,13 +14,25 @@ struct attn_partition attn_problem_partition(const struct attn_problem *p) {
   return s;
 }
 
+/* Whether blocks of rows gain by sharing keys: if those are widened, or do not stay in the L2 cache
+ * from one block to the next. Float masks and windows leave too little to share. */
+static int shares_keys(const struct attn_problem *p) {
+  enum { MOST = 1 << 16 }; /* floats of k and v */
+  const int float_mask = p->desc.mask && p->mask.dtype != ATTN_BOOL;
+  if (p->k.dtype != ATTN_F32) return 1;
+  if (float_mask || p->desc.flags & ATTN_SDPA_WINDOW) return 0;
+  return (double)p->keys * (double)(p->width + p->value_width) >= MOST; /* any sizes */
+}
+
 int32_t attn_problem_row_blocks(const struct attn_problem *p) {
   enum { TASKS = 4 }; /* of a worker, at least */
   const struct attn_partition s = attn_problem_partition(p);
-  int64_t all = p->batch * p->heads * s.units * s.blocks, most = p->kernel->row_blocks;
-  if (p->workers > 1 && most > all / p->workers / TASKS) most = all / p->workers / TASKS;
-  if (most > s.blocks) most = s.blocks;
-  return most < 1 ? 1 : (int32_t)most;
+  if (s.blocks <= 1 || !shares_keys(p)) return 1;
+  double each = (double)p->batch * (double)(p->heads * s.units) * (double)s.blocks / p->workers;
+  int32_t most = p->kernel->row_blocks;
+  if (s.blocks < most) most = (int32_t)s.blocks;
+  if (p->workers > 1 && each / TASKS < most) most = (int32_t)(each / TASKS);
+  return most < 1 ? 1 : most;
 }
 
 void attn_partition_key_blocks(const struct attn_problem *p, int64_t b, int64_t from, int64_t to,

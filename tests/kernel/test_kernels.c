@@ -177,7 +177,7 @@ static float *outputs_of(struct setting *s, const struct attn_kernel *kernel, in
 
 static void bits_do_not_depend_on_other_blocks(void **state) {
   (void)state;
-  for (int round = 0; round < 200; round++) {
+  for (int round = 0; round < 60; round++) {
     struct setting s = {0};
     size_t bytes;
     draw(&s);
