@@ -153,7 +153,7 @@ static void run_task(void *argument, int64_t index, int32_t worker) {
   struct attn_sdpa_task *t = (void *)(run->workspace + (size_t)worker * p->worker_bytes);
   int32_t blocks = 0;
   for (; blocks < p->row_blocks && first + blocks < s->blocks; blocks++) {
-    t[blocks].workspace = (float *)(void *)t + attn_task_floats(p);
+    t[blocks].workspace = (float *)(void *)t + attn_task_floats(p->row_blocks);
     point_block(run, &t[blocks], kv, unit, (first + blocks) * ATTN_ROW_BLOCK);
   }
   point_ahead(run, t, index + p->workers);

@@ -14,9 +14,7 @@ struct attn_partition attn_problem_partition(const struct attn_problem *p) {
   return s;
 }
 
-/* Whether blocks of rows gain by sharing keys: if those are widened, or do not stay in the L2 cache
- * from one block to the next. Float masks and windows leave too little to share. */
-static int shares_keys(const struct attn_problem *p) {
+int attn_problem_shares_keys(const struct attn_problem *p) {
   enum { MOST = 1 << 16 }; /* floats of k and v */
   const int float_mask = p->desc.mask && p->mask.dtype != ATTN_BOOL;
   if (p->k.dtype != ATTN_F32) return 1;
@@ -27,7 +25,7 @@ static int shares_keys(const struct attn_problem *p) {
 int32_t attn_problem_row_blocks(const struct attn_problem *p) {
   enum { TASKS = 4 }; /* of a worker, at least */
   const struct attn_partition s = attn_problem_partition(p);
-  if (s.blocks <= 1 || !shares_keys(p)) return 1;
+  if (s.blocks <= 1) return 1;
   double each = (double)p->batch * (double)(p->heads * s.units) * (double)s.blocks / p->workers;
   int32_t most = p->kernel->row_blocks;
   if (s.blocks < most) most = (int32_t)s.blocks;

@@ -23,7 +23,12 @@ struct attn_partition {
 };
 struct attn_partition attn_problem_partition(const struct attn_problem *problem);
 
-/* Blocks of rows of a task: as many as the kernel runs fast, if each worker has some tasks. */
+/* Whether blocks of rows gain by sharing keys: if those are widened, or do not stay in the L2 cache
+ * from one block to the next. Float masks and windows leave too little to share. */
+int attn_problem_shares_keys(const struct attn_problem *problem);
+
+/* Blocks of rows of a task at most: as many as the kernel runs fast, if each worker has some tasks.
+ * It does not depend on the keys, and so neither does the workspace. */
 int32_t attn_problem_row_blocks(const struct attn_problem *problem);
 
 /* The blocks of ATTN_KEY_BLOCK keys that rows of blocks from..to, counted over a group of sequence

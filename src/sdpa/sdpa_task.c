@@ -12,8 +12,8 @@ double attn_problem_sink(const struct attn_problem *p, int64_t h) {
   return p->desc.sinks ? attn_tensor_per_head(p->desc.sinks, 0, h) : -(double)INFINITY;
 }
 
-size_t attn_task_floats(const struct attn_problem *p) {
-  size_t bytes = (size_t)p->row_blocks * sizeof(struct attn_sdpa_task);
+size_t attn_task_floats(int32_t count) {
+  size_t bytes = (size_t)count * sizeof(struct attn_sdpa_task);
   return (bytes + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_WIDTH;
 }
 

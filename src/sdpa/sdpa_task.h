@@ -4,8 +4,8 @@
 
 #include "problem.h"
 
-/* Floats of a worker's tasks, which precede their workspace. */
-size_t attn_task_floats(const struct attn_problem *problem);
+/* Floats of so many tasks of a worker, which precede their workspace. */
+size_t attn_task_floats(int32_t count);
 
 /* Sets what a task has in common: the key/value head, its pages and the call's features. */
 void attn_task_set_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,

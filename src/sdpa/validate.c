@@ -291,10 +291,10 @@ static attn_status measure(struct attn_problem *p, attn_error *err) {
     int64_t max = INT64_MAX / (ATTN_ROW_BLOCK + ATTN_KEY_BLOCK) / 64;
     if (p->width > max || p->value_width > max)
       return attn_fail(err, ATTN_ERR_SHAPE, "q", "the size of the workspace overflows");
-    p->row_blocks = attn_problem_row_blocks(p);
-    each = (size_t)attn_sdpa_panel_floats(p->width, p->value_width, p->desc.additive != NULL,
-                                          p->row_blocks);
-    each += attn_task_floats(p);
+    const int32_t most = attn_problem_row_blocks(p);
+    p->row_blocks = attn_problem_shares_keys(p) ? most : 1;
+    each = (size_t)attn_sdpa_panel_floats(p->width, p->value_width, p->desc.additive != NULL, most);
+    each += attn_task_floats(most);
     unit = sizeof(float);
   }
   p->worker_bytes = (each * unit + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
