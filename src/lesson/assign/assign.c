@@ -168,13 +168,29 @@ static int follow(struct beam_search *s, const struct beam_successor *by,
   return 0;
 }
 
+/* The score of the last of the successors that will be kept; fewer are known: -inf. */
+static double least_kept(const struct beam_search *s) {
+  double best[BEAM];
+  int count = 0;
+  for (int i = 0; i < s->successors; i++) {
+    double score = s->successor[i].score;
+    if (count == s->width && score <= best[count - 1]) continue;
+    int at = count < s->width ? count++ : count - 1;
+    for (; at > 0 && best[at - 1] < score; at--) best[at] = best[at - 1];
+    best[at] = score;
+  }
+  return count == s->width ? best[count - 1] : -(double)INFINITY;
+}
+
+static const double ANY = -INFINITY, EQUAL = 1e-6; /* scores, in bits */
+
 /* States with a lower score than `least` after the block are not kept. */
 static int advance(struct beam_search *s, const struct attn_candidate *c, double least) {
   struct attn_options options;
   s->successors = 0;
   memset(s->slot, 0, sizeof s->slot);
   for (int i = 0; i < s->members; i++) {
-    options.least = least - s->beam[i].state.score;
+    options.least = fmax(least, least_kept(s) - EQUAL) - s->beam[i].state.score;
     attn_expand(s->relations, &s->beam[i].state, c, s->budget, &options);
     add_successors(s, i, &options);
   }
@@ -284,8 +300,6 @@ static int search_document(struct searched_document *d, int width, double least,
   *last = s->members ? &s->beam[0].state : NULL;
   return attn_relations_failed(d->relations) ? -1 : 0;
 }
-
-static const double ANY = -INFINITY, EQUAL = 1e-6; /* scores, in bits */
 
 /* Without a reading to surpass: a narrow beam finds one. */
 static int search_first(struct searched_document *d, int width, struct attn_pool *pool,

@@ -78,6 +78,7 @@ void attn_push_option(struct attn_options *out, const struct attn_option *option
   memmove(out->at + at + 1, out->at + at, (size_t)(kept - at) * sizeof *out->at);
   out->at[at] = *option;
   out->count = kept + 1;
+  if (out->count == ATTN_OPTIONS) out->least = fmax(out->least, out->at[kept].bits);
 }
 
 double attn_word_bits(const struct attn_priors *p, int role, double weight) {
@@ -86,19 +87,13 @@ double attn_word_bits(const struct attn_priors *p, int role, double weight) {
   return hinted ? p->bits[role] : p->bits[role] - PRICE.contrary * weight * p->best / 2;
 }
 
-static double all_bits(const struct attn_grid *g) {
-  double bits = 0;
-  for (int n = 0; n < g->rows * g->cols; n++) bits += g->bits[n];
-  return bits;
-}
-
 /* A result saves the bits of its numbers at most, given weights those of their rows. */
 double attn_most_bits(const struct attn_candidate *c) {
   double numbers = 0, evidence = 0;
   int lines = 0;
   for (int i = 0; i < c->readings; i++) {
     const struct attn_grid *g = c->grid[i];
-    numbers = fmax(numbers, all_bits(g));
+    numbers = fmax(numbers, g->all_bits);
     lines = g->rows > lines ? g->rows : lines;
     lines = g->cols > lines ? g->cols : lines;
   }
@@ -220,9 +215,10 @@ static void push_results(struct attn_expansion *e, int role, int head) {
   const struct attn_grid *g =
       attn_role_is_of_scores(role) ? c->scores[e->reading] : c->grid[e->reading];
   const struct attn_relation *list = NULL;
-  if (c->is_factor || !attn_spend(e->budget, LIST)) return;
+  double bits = role_bits(e, role, head), most = g->all_bits + bits;
+  if (c->is_factor || most - ATTN_LEAST_COST < e->out->least) return;
+  if (!attn_spend(e->budget, LIST)) return;
   int n = attn_relations_list(e->relations, e->state, head, role, g, &c->hints, &list);
-  double bits = n > 0 ? role_bits(e, role, head) : 0, most = n > 0 ? all_bits(g) + bits : 0;
   for (int i = 0; i < n && !e->budget->exhausted; i++) {
     if (most - list[i].cost < e->out->least) continue;
     const struct attn_node *node = evaluate(e, g, &list[i]);

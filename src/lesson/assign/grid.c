@@ -80,9 +80,11 @@ static void set_bits(struct attn_grid *g) {
     negative |= g->value[n] < 0;
   }
   double range = negative ? 2 * largest : largest;
-  for (size_t n = 0; n < count; n++)
+  for (size_t n = 0; n < count; n++) {
     g->bits[n] =
         isfinite(g->value[n]) ? fmin(BITS_MAX, log2(1 + range / (2 * g->half[n] + NOTHING))) : 1;
+    g->all_bits += g->bits[n];
+  }
 }
 
 static int take_arrays(struct attn_relations *r, struct attn_grid *g) {

@@ -56,6 +56,7 @@ struct attn_grid {
       *half; /* half a unit of the block's last digit; of its own where scientific or worked out */
   double *half_own;     /* half a unit of the number's own last digit */
   double *bits;         /* that a number costs to print, at most 16 */
+  double all_bits;      /* their sum */
   unsigned char *blank; /* 1; 2: left to the reader */
 };
 
