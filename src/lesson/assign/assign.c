@@ -135,7 +135,6 @@ static struct attn_placement *place(struct beam_search *s, const struct attn_opt
 }
 
 static void set_role(struct attn_state *state, const struct attn_option *o) {
-  if (!adds_node(o)) return;
   if (attn_role_is_shared(o->role)) {
     state->shared.at[o->role] = o->node;
     return;
@@ -159,8 +158,11 @@ static int follow(struct beam_search *s, const struct beam_successor *by,
   } else {
     to->state = from->state;
   }
-  set_role(&to->state, &by->option);
-  if (to->state.section < 0 && adds_node(&by->option)) to->state.section = c->section;
+  if (adds_node(&by->option)) {
+    if (!attn_node_follow(s->relations, by->option.node)) return -1;
+    set_role(&to->state, &by->option);
+    if (to->state.section < 0) to->state.section = c->section;
+  }
   to->state.score = by->score;
   to->state.last = last;
   to->hash = by->hash;
@@ -216,8 +218,8 @@ static struct beam_search *start_search(struct attn_relations *relations,
   s->pool = pool;
   s->budget = budget;
   s->width = width;
-  s->beam = attn_pool_take(pool, BEAM * sizeof *s->beam);
-  s->next = attn_pool_take(pool, BEAM * sizeof *s->next);
+  s->beam = attn_pool_take(pool, (size_t)width * sizeof *s->beam);
+  s->next = attn_pool_take(pool, (size_t)width * sizeof *s->next);
   s->successor = attn_pool_take(pool, SUCCESSORS * sizeof *s->successor);
   if (!s->beam || !s->next || !s->successor) return NULL;
   s->members = 1;

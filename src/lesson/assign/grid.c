@@ -53,20 +53,13 @@ static double half_of(const attn_cell *c, int decimals) {
   return c->kind != ATTN_CELL_EXACT && isfinite(half) ? half : 0;
 }
 
-static double half_own(const attn_cell *c, int decimals) {
-  if (c->kind == ATTN_CELL_NUMBER) return half_unit(c->decimals);
-  return c->kind == ATTN_CELL_SCIENTIFIC ? half_of(c, decimals) : half_unit(decimals);
-}
-
 static void set_cell(struct attn_grid *g, size_t n, const attn_cell *c) {
   int none = c->kind == ATTN_CELL_BLANK || isnan(c->value);
   int open = c->kind == ATTN_CELL_BLANK && c->decimals == ATTN_CELL_OPEN;
   g->blank[n] = (unsigned char)(none + open);
   g->open += open;
   g->value[n] = none ? -(double)INFINITY : c->value;
-  if (!isfinite(g->value[n])) return;
-  g->half[n] = half_of(c, g->decimals);
-  g->half_own[n] = half_own(c, g->decimals);
+  if (isfinite(g->value[n])) g->half[n] = half_of(c, g->decimals);
 }
 
 /* The bits of one number out of the block's range. */
@@ -89,10 +82,10 @@ static void set_bits(struct attn_grid *g) {
 
 static int take_arrays(struct attn_relations *r, struct attn_grid *g) {
   size_t count = (size_t)g->rows * (size_t)g->cols;
-  double *at = attn_pool_take(r->pool, 4 * count * sizeof *at);
+  double *at = attn_pool_take(r->pool, 3 * count * sizeof *at);
   g->blank = attn_pool_take(r->pool, count);
   if (!at || !g->blank) return 0;
-  g->value = at, g->half = at + count, g->half_own = at + 2 * count, g->bits = at + 3 * count;
+  g->value = at, g->half = at + count, g->bits = at + 2 * count;
   return 1;
 }
 

@@ -24,19 +24,20 @@ static struct attn_memo_entry *entry_of(struct attn_relations *r, const struct a
   return e;
 }
 
+/* Nothing is carried yet. */
 static struct attn_node *new_node(struct attn_relations *r, const struct attn_grid *g) {
   struct attn_node *node = attn_pool_take(r->pool, sizeof *node);
-  unsigned char *fits = attn_pool_take(r->pool, 2 * cells_of(g));
-  double *carried = attn_pool_take(r->pool, 2 * cells_of(g) * sizeof *carried);
-  if (!node || !fits || !carried) {
-    r->failed = 1;
-    return NULL;
-  }
+  if (!node) return r->failed = 1, NULL;
   *node = (struct attn_node){.id = ++r->nodes, .grid = g, .share = 1};
-  node->fits = fits, node->loose = fits + cells_of(g);
-  node->carried.lo = (attn_matrix){g->rows, g->cols, carried};
-  node->carried.hi = (attn_matrix){g->rows, g->cols, carried + cells_of(g)};
+  node->carried.lo = node->carried.hi = (attn_matrix){g->rows, g->cols, NULL};
   return node;
+}
+
+static int take_carried(struct attn_relations *r, struct attn_node *node) {
+  double *at = attn_pool_take(r->pool, 2 * cells_of(node->grid) * sizeof *at);
+  if (!at) return r->failed = 1, 0;
+  node->carried.lo.at = at, node->carried.hi.at = at + cells_of(node->grid);
+  return 1;
 }
 
 const struct attn_node *attn_node_given(struct attn_relations *r, const struct attn_grid *grid,
@@ -44,12 +45,11 @@ const struct attn_node *attn_node_given(struct attn_relations *r, const struct a
   struct attn_memo_entry *e = entry_of(r, grid, rounded ? GIVEN_ROUNDED : GIVEN_EXACT, 0, 0, 0);
   if (!e || e->value) return e ? e->value : NULL;
   struct attn_node *node = new_node(r, grid);
-  if (!node) return NULL;
+  if (!node || !take_carried(r, node)) return NULL;
   for (size_t n = 0; n < cells_of(grid); n++) {
     double half = rounded && grid->decimals > 0 ? grid->half[n] : 0;
     node->carried.lo.at[n] = grid->value[n] - half;
     node->carried.hi.at[n] = grid->value[n] + half;
-    node->fits[n] = node->loose[n] = 1;
   }
   return e->value = node;
 }
@@ -70,7 +70,8 @@ static int is_hidden_weight(const struct attn_grid *g, size_t n, struct attn_int
   return g->blank[n] && x.lo == 0 && x.hi == 0;
 }
 
-static int cell_fits(const struct attn_grid *g, size_t n, double more, struct attn_interval x) {
+static int cell_fits(const struct attn_grid *g, size_t n, struct attn_interval x) {
+  double more = 1e-9 + 2e-7 * g->half[n];
   if (is_hidden_weight(g, n, x)) return 1;
   if (isinf(g->value[n]) || isinf(x.lo)) return both_hidden(g->value[n], x);
   return within(g->value[n], g->half[n], more, x);
@@ -87,36 +88,38 @@ static double open_bits(const struct attn_grid *g, size_t n, struct attn_interva
   return isfinite(bits) ? bits : 0;
 }
 
-/* Carried on: the printed number, or anything of the expected interval that prints so. */
-static void carry(struct attn_node *node, size_t n, struct attn_interval x, int unrounded) {
+static struct attn_interval expected_at(const struct attn_node *node, size_t n) {
+  return (struct attn_interval){node->expected.lo.at[n], node->expected.hi.at[n]};
+}
+
+/* Carried on: the printed number, or anything of the expected interval that prints so. A slip may
+ * have been carried on with more digits of a score than are printed. */
+static void carry(struct attn_node *node, size_t n) {
   const struct attn_grid *g = node->grid;
+  struct attn_interval x = expected_at(node, n);
+  int open = is_open(g, n, x);
   double printed = is_hidden_weight(g, n, x) ? 0 : g->value[n], lo = printed, hi = printed;
-  if (is_open(g, n, x)) lo = x.lo, hi = x.hi;
-  if (node->fits[n] && isfinite(printed)) {
+  if (open) lo = x.lo, hi = x.hi;
+  if ((open || cell_fits(g, n, x)) && isfinite(printed)) {
     double from = fmax(x.lo, printed - g->half[n]), to = fmin(x.hi, printed + g->half[n]);
     if (from <= to) lo = fmin(printed, from), hi = fmax(printed, to);
-  } else if (unrounded && isfinite(printed) && g->decimals > 0) {
+  } else if (attn_role_is_of_scores(node->relation->role) && isfinite(printed) && g->decimals > 0) {
     lo = printed - g->half[n], hi = printed + g->half[n];
   }
   node->carried.lo.at[n] = lo;
   node->carried.hi.at[n] = hi;
 }
 
-/* unrounded: 1 if a slip may have been carried on with more digits than are printed. */
-static void compare(struct attn_node *node, int unrounded) {
+static void compare(struct attn_node *node) {
   const struct attn_grid *g = node->grid;
   size_t fit = 0, open = 0;
   double gain = 0;
   for (size_t n = 0; n < cells_of(g); n++) {
-    struct attn_interval x = {node->expected.lo.at[n], node->expected.hi.at[n]};
-    double more = 1e-9 + 2e-7 * g->half[n];
-    int is_blank = is_open(g, n, x);
-    node->fits[n] = (unsigned char)(is_blank || cell_fits(g, n, more, x));
-    node->loose[n] =
-        node->fits[n] || (isfinite(x.lo) && within(g->value[n], g->half_own[n], more, x));
-    open += (size_t)is_blank;
-    if (node->fits[n] && !is_blank) fit++, gain += fmax(0, g->bits[n] - open_bits(g, n, x));
-    carry(node, n, x, unrounded);
+    struct attn_interval x = expected_at(node, n);
+    if (is_open(g, n, x))
+      open++;
+    else if (cell_fits(g, n, x))
+      fit++, gain += fmax(0, g->bits[n] - open_bits(g, n, x));
   }
   size_t printed = cells_of(g) - open, misfits = printed - fit;
   node->share = printed ? (double)fit / (double)printed : 1;
@@ -161,7 +164,7 @@ const struct attn_node *attn_node_copy(struct attn_relations *r, const struct at
     r->failed = 1;
     return NULL;
   }
-  compare(node, 0);
+  compare(node);
   return e->value = node;
 }
 
@@ -179,8 +182,8 @@ static int cut_out(const struct attn_interval_matrix *from, int row, const struc
 }
 
 /* An author who makes a slip may continue from the numbers that should have been there. */
-static void add_right(struct attn_relations *r, struct attn_node *node,
-                      const struct attn_relation *relation) {
+static void add_right(struct attn_relations *r, struct attn_node *node) {
+  const struct attn_relation *relation = node->relation;
   struct attn_interval_matrix right = node->expected;
   if (relation->cause != ATTN_CAUSE_NONE) {
     const struct attn_relation *standard = relation->standard;
@@ -188,7 +191,6 @@ static void add_right(struct attn_relations *r, struct attn_node *node,
         standard ? attn_chain_value(r, standard->chain) : NULL;
     if (!whole || !cut_out(whole, standard->row, node->grid, &right)) return;
   }
-  if (!attn_relations_afford(r, 8 * (double)cells_of(node->grid))) return;
   struct attn_node *shadow = new_node(r, node->grid);
   if (!shadow) return;
   shadow->carried = right;
@@ -208,11 +210,19 @@ const struct attn_node *attn_node_of(struct attn_relations *r, const struct attn
   if (!attn_relations_afford(r, 8 * (double)cells_of(grid))) return NULL;
   struct attn_node *node = new_node(r, grid);
   if (!node) return NULL;
+  node->relation = relation;
   node->expected = expected;
   for (int n = 0; n < relation->operands; n++) node->slipped |= relation->operand[n]->slipped;
-  compare(node, attn_role_is_of_scores(relation->role));
-  int slip = relation->cause != ATTN_CAUSE_NONE;
-  node->slipped |= slip;
-  if (slip || node->share < 1 || grid->coarse) add_right(r, node, relation);
+  compare(node);
+  node->slipped |= relation->cause != ATTN_CAUSE_NONE;
   return e->value = node;
+}
+
+int attn_node_follow(struct attn_relations *r, const struct attn_node *of) {
+  struct attn_node *node = (struct attn_node *)of; /* of a pool of ours */
+  if (node->carried.lo.at) return 1;
+  if (!take_carried(r, node)) return 0;
+  for (size_t n = 0; n < cells_of(node->grid); n++) carry(node, n);
+  if (node->relation->cause || node->share < 1 || node->grid->coarse) add_right(r, node);
+  return 1;
 }

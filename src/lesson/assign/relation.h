@@ -54,7 +54,6 @@ struct attn_grid {
   double *value; /* -inf where blank */
   double
       *half; /* half a unit of the block's last digit; of its own where scientific or worked out */
-  double *half_own;     /* half a unit of the number's own last digit */
   double *bits;         /* that a number costs to print, at most 16 */
   double all_bits;      /* their sum */
   unsigned char *blank; /* 1; 2: left to the reader */
@@ -63,11 +62,11 @@ struct attn_grid {
 struct attn_node {
   int id;
   const struct attn_grid *grid;
+  const struct attn_relation *relation; /* NULL: given or a copy */
   struct attn_interval_matrix expected; /* of the relation; lo.at NULL: given */
   struct attn_interval_matrix carried;  /* what follows is computed from this: printed, or expected
-                                           where  it fits, or anything between */
-  unsigned char *fits;           /* cell by cell: within half a unit of the block's last digit */
-  unsigned char *loose;          /* within half a unit of its own */
+                                           where it fits, or anything between. lo.at NULL: nothing
+                                           follows yet, see attn_node_follow */
   double bits;                   /* saved by the relation, its price not included */
   double share;                  /* of the cells that fit */
   int slipped;                   /* 1: a number of it, or of what it is computed from, is a slip */
@@ -180,6 +179,9 @@ const struct attn_node *attn_node_copy(struct attn_relations *r, const struct at
  * match, or no memory. */
 const struct attn_node *attn_node_of(struct attn_relations *r, const struct attn_grid *grid,
                                      const struct attn_relation *relation);
+
+/* Something will be computed from the node. 0: no memory. */
+int attn_node_follow(struct attn_relations *r, const struct attn_node *node);
 
 /* relation.c. All relations by which grid may have this role in a head of the state, standard ones
  * and slips; *list is memoized, valid as long as r. Returns the count. */

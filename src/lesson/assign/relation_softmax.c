@@ -65,14 +65,10 @@ static void list_softmax(struct attn_listing *l, const struct source *s, int axi
 static attn_matrix finite_cells(struct attn_listing *l, const struct attn_node *node) {
   const attn_matrix *lo = &node->carried.lo, *hi = &node->carried.hi;
   size_t count = (size_t)lo->rows * (size_t)lo->cols, finite = 0;
-  double *keep = attn_pool_take(l->memo->pool, count * sizeof *keep);
-  if (!keep) l->memo->failed = 1;
-  for (size_t n = 0; keep && n < count; n++) {
-    int is_finite = isfinite(lo->at[n]) && isfinite(hi->at[n]);
-    keep[n] = is_finite;
-    finite += (size_t)is_finite;
-  }
-  if (!keep || finite == count) return (attn_matrix){0, 0, NULL};
+  while (finite < count && isfinite(lo->at[finite]) && isfinite(hi->at[finite])) finite++;
+  double *keep = finite < count ? attn_pool_take(l->memo->pool, count * sizeof *keep) : NULL;
+  if (!keep) return l->memo->failed |= finite < count, (attn_matrix){0, 0, NULL};
+  for (size_t n = 0; n < count; n++) keep[n] = isfinite(lo->at[n]) && isfinite(hi->at[n]);
   return attn_relations_constant(l->memo, lo->rows, lo->cols, keep);
 }
 
