@@ -7,10 +7,12 @@
 struct chunk {
   struct chunk *next;
   size_t used, size;
+  size_t dirty; /* bytes from the first that may not be 0 */
 };
 
 struct attn_pool {
   struct chunk *chunks;
+  struct chunk *spare;
   size_t next; /* bytes of the next chunk */
 };
 
@@ -22,26 +24,40 @@ struct attn_pool *attn_pool_new(void) {
   return calloc(1, sizeof(struct attn_pool));
 }
 
+static void *memory_of(struct chunk *c) { return (char *)c + round_up(sizeof *c); }
+
+static struct chunk *next_after(struct chunk **list) {
+  struct chunk *c = *list;
+  if (c) *list = c->next;
+  return c;
+}
+
+void attn_pool_clear(struct attn_pool *pool) {
+  for (struct chunk *c; (c = next_after(&pool->chunks)); pool->spare = c) {
+    if (c->dirty < c->used) c->dirty = c->used;
+    c->used = 0;
+    c->next = pool->spare;
+  }
+}
+
 void attn_pool_free(struct attn_pool *pool) {
   if (!pool) return;
-  for (struct chunk *c = pool->chunks; c;) {
-    struct chunk *next = c->next;
-    free(c);
-    c = next;
-  }
+  for (struct chunk *c; (c = next_after(&pool->chunks));) free(c);
+  for (struct chunk *c; (c = next_after(&pool->spare));) free(c);
   free(pool);
 }
 
 static struct chunk *add_chunk(struct attn_pool *pool, size_t bytes) {
   size_t head = round_up(sizeof(struct chunk));
   size_t next = pool->next ? pool->next : CHUNK_BYTES, size = bytes > next ? bytes : next;
-  struct chunk *c = calloc(1, head + size);
+  struct chunk *c = pool->spare && pool->spare->size >= bytes ? next_after(&pool->spare) : NULL;
+  if (!c && (c = calloc(1, head + size))) {
+    c->size = size;
+    if (next < CHUNK_BYTES_MAX) pool->next = 2 * next;
+  }
   if (!c) return NULL;
-  c->size = size;
   c->next = pool->chunks;
-  pool->chunks = c;
-  if (next < CHUNK_BYTES_MAX) pool->next = 2 * next;
-  return c;
+  return pool->chunks = c;
 }
 
 void *attn_pool_take(struct attn_pool *pool, size_t bytes) {
@@ -50,7 +66,8 @@ void *attn_pool_take(struct attn_pool *pool, size_t bytes) {
   struct chunk *c = pool->chunks;
   if (!c || c->size - c->used < bytes) c = add_chunk(pool, bytes);
   if (!c) return NULL;
-  char *memory = (char *)c + round_up(sizeof(struct chunk)) + c->used;
+  char *memory = (char *)memory_of(c) + c->used;
+  if (c->used < c->dirty) memset(memory, 0, bytes);
   c->used += bytes;
   return memory;
 }
@@ -65,7 +82,7 @@ void *attn_pool_rewind(struct attn_pool *pool, struct attn_pool_mark mark, void 
                        size_t bytes) {
   struct chunk *c = pool->chunks;
   if (!last || !c || mark.chunk != c) return last;
-  char *memory = (char *)c + round_up(sizeof(struct chunk)) + mark.used;
+  char *memory = (char *)memory_of(c) + mark.used;
   size_t kept = round_up(bytes ? bytes : 1), taken = c->used - mark.used;
   memmove(memory, last, bytes);
   memset(memory + bytes, 0, taken - bytes);

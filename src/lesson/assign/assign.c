@@ -441,14 +441,15 @@ static int is_best(const struct searched_document *d, const struct attn_reading 
 }
 
 static int try_settings(struct searched_document *d, struct attn_reading *out) {
-  for (size_t i = 0; i < sizeof SETTING / sizeof *SETTING; i++) {
-    struct attn_pool *pool = attn_pool_new();
-    int failed = !pool || try_setting(d, &SETTING[i], pool, out);
-    attn_pool_free(pool);
-    if (failed) return -1;
-    if (d->budget.exhausted || (i == 0 && is_best(d, out))) return 0;
+  struct attn_pool *pool = attn_pool_new();
+  int failed = !pool;
+  for (size_t i = 0; i < sizeof SETTING / sizeof *SETTING && !failed; i++) {
+    attn_pool_clear(pool);
+    failed = try_setting(d, &SETTING[i], pool, out);
+    if (d->budget.exhausted || (i == 0 && !failed && is_best(d, out))) break;
   }
-  return 0;
+  attn_pool_free(pool);
+  return failed ? -1 : 0;
 }
 
 static int set_document(struct searched_document *d, const struct attn_priors *priors) {

@@ -100,7 +100,7 @@ static attn_status read_into(struct numbers *n, struct attn_lesson_owner *o,
   attn_lesson *lesson = &o->lesson;
   const char *file = d->file, *name = file ? file : "-";
   lesson->file = attn_pool_text(n->scan.pool, name, strlen(name));
-  if (!lesson->file || !n->search) return no_memory(err);
+  if (!lesson->file) return no_memory(err);
   attn_status status = attn_scan_open(&n->scan, d->text, d->bytes, &file);
   lesson->japanese = n->scan.japanese;
   if (!status && snippets) status = attn_add_snippets(&n->scan, lesson);
@@ -120,10 +120,10 @@ attn_status attn_read_numbers(const struct attn_document *d, int snippets,
   *lesson = NULL;
   if (o) {
     o->memory = pool;
-    n.search = attn_pool_new();
+    n.search = d->search;
+    attn_pool_clear(n.search);
     status = read_into(&n, o, d, snippets, err);
   }
-  attn_pool_free(n.search);
   if (!status) return *lesson = &o->lesson, ATTN_OK;
   attn_pool_free(pool);
   return status == ATTN_ERR_MEMORY ? no_memory(err) : status;

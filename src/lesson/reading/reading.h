@@ -68,6 +68,7 @@ struct attn_document {
   const char *file;
   attn_error *err;
   struct attn_patterns *patterns;
+  struct attn_pool *search; /* memory of one reading */
 };
 
 /* numbers.c: a document read by its numbers: scan, priors, search, steps, account. snippets: 1 to
