@@ -179,6 +179,13 @@ void attn_block_add_shapes(struct attn_block *b, int most);
 /* The block is finished: checks its numbers, makes it the last one. Returns 0: an error. */
 int attn_block_end(struct attn_grouping *g, struct attn_block *b, int last_line);
 
+/* margin.c. The sum of others, their mean, norm, largest or least, or the place of the largest? */
+int attn_is_margin(const attn_cell *cell, const attn_cell *of, int count, int stride);
+/* Does the first column count: 0, 1, .. or 1, 2, ..? */
+int attn_has_count(const attn_printing *p);
+/* The table without them. */
+void attn_block_add_margins(struct attn_grouping *g, struct attn_block *b);
+
 /* Sorts the blocks from `from` on by the places of their first numbers. */
 void attn_blocks_sort(struct attn_grouping *g, int from);
 

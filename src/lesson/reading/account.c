@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blocks.h"
 #include "cell.h"
 #include "error.h"
 #include "reading.h"
@@ -187,15 +188,28 @@ static int block_is_worked_out(const struct account *a, const attn_printing *p) 
   return 1;
 }
 
-static int block_is_placed(const struct account *a, const attn_printing *p) {
-  int32_t placed = 0, numbers = 0;
-  for (int32_t n = 0; n < p->rows * p->cols; n++) {
-    if (p->cells[n].kind == ATTN_CELL_BLANK) continue;
-    numbers++;
-    placed += is_placed(a, &p->cells[n]);
+/* Beside the numbers of a step: a sum of its row, the number of a row. */
+static int is_margin(const attn_printing *p, int row, int col) {
+  const attn_cell *cell = &p->cells[row * p->cols + col];
+  return (col == 0 && attn_has_count(p)) ||
+         (col == p->cols - 1 && attn_is_margin(cell, cell - col, col, 1)) ||
+         (row == p->rows - 1 && attn_is_margin(cell, p->cells + col, row, p->cols));
+}
+
+/* The first number that no step shows; *left: how many. NULL: the block is placed. */
+static const attn_cell *find_unplaced(const struct account *a, const attn_printing *p,
+                                      int *left) {
+  const attn_cell *first = NULL;
+  int placed = 0, margins = 0;
+  *left = 0;
+  for (int n = 0; n < p->rows * p->cols; n++) {
+    const attn_cell *cell = &p->cells[n];
+    if (cell->kind == ATTN_CELL_BLANK || (is_placed(a, cell) && ++placed)) continue;
+    margins += is_margin(p, n / p->cols, n % p->cols);
+    if (!first) first = cell;
+    ++*left;
   }
-  int supposed = a->scan->left && a->scan->left->recurring; /* to be one matrix */
-  return supposed ? placed == numbers : 2 * placed >= numbers;
+  return placed && margins == *left ? NULL : first;
 }
 
 /* Does a row of numbers that a step shows equal this one? */
@@ -288,12 +302,6 @@ static int list(struct account *a, const attn_cell *first, int rows, int cols, c
   return 0;
 }
 
-static int list_block(struct account *a, int block) {
-  const struct attn_block *b = &a->scan->block[block];
-  const attn_printing *p = &b->reading[0];
-  return list(a, &p->cells[0], p->rows, p->cols, b->name);
-}
-
 /* "1.41 or 1.414 for the root" */
 static int is_root(const struct attn_block *b, const struct attn_known *known) {
   const attn_printing *p = &b->reading[0];
@@ -302,16 +310,31 @@ static int is_root(const struct attn_block *b, const struct attn_known *known) {
   return b->source == ATTN_BLOCK_SCALARS;
 }
 
+/* A part of a block is so many numbers. */
+static int list_block(struct account *a, int block, const attn_cell *first, int left) {
+  const struct attn_block *b = &a->scan->block[block];
+  const attn_printing *p = &b->reading[0];
+  int all = left == p->rows * p->cols || first == &p->cells[0];
+  return list(a, first, all ? p->rows : 1, all ? p->cols : left, b->name);
+}
+
+/* Is the block neither prose nor shown elsewhere? */
+static int is_unread(struct account *a, int block, const struct attn_known *known) {
+  const struct attn_block *b = &a->scan->block[block];
+  return !is_mention(a, block) && !is_mask(a, block) && !block_is_worked_out(a, &b->reading[0]) &&
+         !is_root(b, known);
+}
+
 attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,
                              attn_lesson *lesson, struct attn_pool *pool, attn_error *err) {
   struct account a = {.scan = scan, .priors = priors, .lesson = lesson, .pool = pool};
   struct attn_known *known = attn_known_of(lesson, pool);
-  int failed = !known || collect_places(&a);
-  for (int n = 0; n < scan->blocks && !failed; n++)
-    if (!is_prose(&a, n) && !block_is_placed(&a, &scan->block[n].reading[0]) &&
-        !is_mention(&a, n) && !is_mask(&a, n) &&
-        !block_is_worked_out(&a, &scan->block[n].reading[0]) && !is_root(&scan->block[n], known))
-      failed = list_block(&a, n);
+  int failed = !known || collect_places(&a), left;
+  for (int n = 0; n < scan->blocks && !failed; n++) {
+    const attn_cell *first =
+        is_prose(&a, n) ? NULL : find_unplaced(&a, &scan->block[n].reading[0], &left);
+    if (first && is_unread(&a, n, known)) failed = list_block(&a, n, first, left);
+  }
   return failed ? attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson") : ATTN_OK;
 }
 
