@@ -378,6 +378,34 @@ static double price_of_columns(const struct searched_document *d,
   return 0;
 }
 
+/* Are the numbers the same transposed? */
+static int is_symmetric(const struct attn_grid *g) {
+  for (int i = 0; i < g->rows; i++)
+    for (int j = 0; j < i && g->rows == g->cols; j++)
+      if (g->value[i * g->cols + j] != g->value[j * g->cols + i]) return 0;
+  return g->rows == g->cols;
+}
+
+int attn_tells_orientation(const struct attn_relation *r) {
+  if (!r || r->role < ATTN_ROLE_Q || r->role > ATTN_ROLE_V || r->operands < 2) return 0;
+  return !is_symmetric(r->operand[1]->grid);
+}
+
+/* Transposed weights that one product alone tells from others may be its slip. */
+static const double ONE_PRODUCT = 8;
+static double price_of_weights(const struct searched_document *d,
+                               const struct search_setting *setting,
+                               const struct attn_state *last) {
+  int products = 0;
+  if (!setting->transposed_weights || attn_mentions_weights_first(d->scan)) return 0;
+  for (const struct attn_placement *p = last->last; p; p = p->before)
+    if (!p->is_copy && attn_tells_orientation(p->relation)) {
+      const struct attn_grid *w = p->relation->operand[1]->grid;
+      products += w->rows == w->cols ? 1 : 2;
+    }
+  return products == 1 ? ONE_PRODUCT : 0;
+}
+
 static int try_setting(struct searched_document *d, const struct search_setting *setting,
                        struct attn_pool *pool, struct attn_reading *best) {
   if (set_candidates(d, setting->columns, setting->transposed_weights)) return -1;
@@ -387,7 +415,8 @@ static int try_setting(struct searched_document *d, const struct search_setting 
   int failed = best->examples ? search_document(d, width, best->score + price - EQUAL, pool, &last)
                               : search_first(d, width, pool, &last);
   if (failed || !last) return failed;
-  double score = last->score - price - price_of_columns(d, setting, last);
+  double score = last->score - price - price_of_columns(d, setting, last) -
+                 price_of_weights(d, setting, last);
   if (best->examples && score <= best->score) return 0;
   best->columns = setting->columns;
   best->transposed_weights = setting->transposed_weights;

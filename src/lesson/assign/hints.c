@@ -32,6 +32,13 @@ static const char POSITION_BASE[] =
     "0-9])"
     "|(?<![0-9.,])([0-9]{2,7}+)\\s?(?:\\^|\\*\\*)\\s?[({]{0,2}\\s?-?\\s?(?:[ijk2]\\b|2\\s?[*·]?["
     "ijk])";
+#define WEIGHTS "W(?:[_^(]?[QKVqkv]\\)?)?"
+#define INPUT "[xXeEhH](?:_?\\w)?"
+static const char WEIGHTS_FIRST[] =
+    "(*UCP)\\bW(?:[_^(]?[QKVqkv]\\)?)?+[ ·@*×]{1,3}" INPUT "\\b|" WEIGHTS
+    "\\s?(?:\\.T\\b|'|\\^\\s?\\(?[T⊤])|\\bLinear\\b";
+static const char WEIGHTS_LAST[] = "(*UCP)(?<!\\w)" INPUT "[ ·@*×]{0,3}" WEIGHTS
+                                   "(?!\\s?(?:\\w|\\.T|'|\\^\\s?\\(?[T⊤]))";
 static const char HEAD[] = "(?i)head|ヘッド";
 static const char EXAMPLE[] = "(?i)example|problem|例\\s*\\d|問\\s*\\d|part|sentence|その";
 
@@ -56,6 +63,14 @@ int attn_denies_mask(struct attn_scan *scan, const char *text) {
 int attn_mentions_columns(struct attn_scan *scan) {
   return attn_occurs(scan->patterns, BY_COLUMNS, scan->text) &&
          !attn_occurs(scan->patterns, BY_ROWS, scan->text);
+}
+
+int attn_mentions_weights_first(struct attn_scan *scan) {
+  return attn_occurs(scan->patterns, WEIGHTS_FIRST, scan->text);
+}
+
+int attn_mentions_weights_last(struct attn_scan *scan) {
+  return attn_occurs(scan->patterns, WEIGHTS_LAST, scan->text);
 }
 
 static double stated_temperature(struct attn_scan *scan, const char *text) {

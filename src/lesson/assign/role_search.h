@@ -43,6 +43,9 @@ int attn_mentions_causal(struct attn_scan *scan, const char *text);
 int attn_mentions_causal_above(struct attn_scan *scan, int line); /* in the lines before it */
 int attn_denies_mask(struct attn_scan *scan, const char *text);
 int attn_mentions_columns(struct attn_scan *scan);      /* softmax is taken down the columns */
+/* Are projections written W x or X W^T; X W? */
+int attn_mentions_weights_first(struct attn_scan *scan);
+int attn_mentions_weights_last(struct attn_scan *scan);
 int attn_is_mask_table(const struct attn_candidate *c); /* a table of 1 and 0 called a mask */
 /* What the whole document states. */
 void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints);
@@ -118,6 +121,9 @@ int attn_logits_are_called(const struct attn_expansion *e, int head);
 /* Bits for a role from the words near the block. weight: of words that name another role, 0 to 1.
  */
 double attn_word_bits(const struct attn_priors *p, int role, double weight);
+
+/* assign.c. Is it a projection that shows whether its weights are transposed? */
+int attn_tells_orientation(const struct attn_relation *r);
 
 /* givens.c, copies.c. The nodes of givens are left NULL, */
 void attn_expand_givens(struct attn_expansion *e);

@@ -199,6 +199,15 @@ int attn_forgets_mask(struct attn_scan *scan, const struct attn_reading *reading
   return line && states_causal(scan, scan->text) && attn_mentions_causal_above(scan, line);
 }
 
+/* One transposed product among others that show the usual one. */
+static enum attn_accusation accuse_weights(struct attn_scan *scan, const struct attn_roles *head) {
+  for (int role = ATTN_ROLE_Q; role <= ATTN_ROLE_V; role++) {
+    const struct attn_relation *r = head->at[role] ? head->at[role]->relation : NULL;
+    if (attn_tells_orientation(r) && !r->cause) return ATTN_ACCUSED;
+  }
+  return attn_mentions_weights_last(scan) ? ATTN_ACCUSED : ATTN_UNCERTAIN;
+}
+
 enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_priors *priors,
                                  const struct attn_roles *head, const struct attn_placement *p,
                                  int *cause) {
@@ -218,6 +227,8 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
       return accuse_divisor(scan, priors, p, r->cause);
     case ATTN_CAUSE_ROUNDING_TOO_COARSE:
       return r->coarse ? ATTN_ACCUSED : accuse_divisor(scan, priors, p, r->cause);
+    case ATTN_CAUSE_TRANSPOSED_WEIGHTS:
+      return p->role <= ATTN_ROLE_V ? accuse_weights(scan, head) : ATTN_ACCUSED;
     case ATTN_CAUSE_SOFTMAX_OVER_COLUMNS:
       return attn_mentions_columns(scan) && !p->node->grid->transposed ? ATTN_EXCUSED
                                                                        : ATTN_ACCUSED;
