@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "blocks.h"
 #include "cell.h"
+#include "table.h"
 
 /* "total 3", "row-1 0.5": a label of one number */
 static const char SHORT_LABEL[] = "(*UCP)[-\\w\\s]{1,16}$";
@@ -218,10 +218,21 @@ static void check_ragged(struct attn_grouping *g, const struct attn_row *row) {
   attn_group_ragged(g, p, g->row[g->rows - 1].items, row->items);
 }
 
-/* "Q = [1, 0], [0, 1]": the rows of one matrix, if a symbol is in front. */
-static int is_matrix_row(const struct attn_grouping *g, const struct attn_row *row) {
-  if (row->style != ATTN_ROW_EQUALS || row->items < 2 || !row->label.stem || row->label.index >= 0)
-    return 0;
+/* "4. tanh", "the scores": what is computed, and no token. */
+static int names_step(struct attn_grouping *g, const char *label) {
+  static const char NUMBER[] = "\\W*\\d++[.)]\\s*", OTHER[] = "(*UCP)(?i)\\btanh\\b|\\bsums?\\b|和$";
+  struct attn_match m;
+  if (attn_match_at(g->scan->patterns, NUMBER, label, strlen(label), 0, &m))
+    label += m.group[0].end;
+  if (strpbrk(label, "0123456789")) return 0; /* "pos 0" */
+  return attn_step_of_text(g, label) >= 0 || attn_occurs(g->scan->patterns, OTHER, label);
+}
+
+/* "Q = [1, 0], [0, 1]", "tanh: [1, 0], [0, 1]": the rows of one matrix, if a name is in front. */
+static int is_matrix_row(struct attn_grouping *g, const struct attn_row *row) {
+  int is_symbol = row->style == ATTN_ROW_EQUALS && row->label.stem && row->label.index < 0;
+  int is_list = is_symbol || row->style == ATTN_ROW_COLON;
+  if (row->items < 2 || !is_list || !(is_symbol || names_step(g, row->label.text))) return 0;
   for (int n = 0; n < row->items; n++)
     if (!item_length(g, &row->item[n]) ||
         item_length(g, &row->item[n]) != item_length(g, &row->item[0]))
