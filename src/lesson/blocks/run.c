@@ -152,9 +152,35 @@ static int same_name(const struct attn_row *a, const struct attn_row *b) {
   return attn_same_stem(&a->label, &b->label) || attn_same_letters(a->label.text, b->label.text);
 }
 
-static int looks_alike(const struct attn_grouping *g, const struct attn_row *last,
+/* "4. tanh": without the number of a list. */
+static const char *skip_number(struct attn_grouping *g, const char *label) {
+  static const char NUMBER[] = "\\W*\\d++[.)]\\s*";
+  struct attn_match m;
+  int found = attn_match_at(g->scan->patterns, NUMBER, label, strlen(label), 0, &m);
+  return found ? label + m.group[0].end : label;
+}
+
+/* What is computed, and no token: "tanh", "the scores". */
+static int names_step(struct attn_grouping *g, const char *label) {
+  static const char OTHER[] = "(*UCP)(?i)\\btanh\\b|\\bsums?\\b|和$";
+  label = skip_number(g, label);
+  if (strpbrk(label, "0123456789")) return 0; /* "pos 0" */
+  return attn_step_of_text(g, label) >= 0 || attn_occurs(g->scan->patterns, OTHER, label);
+}
+
+/* "5. scores: e", "6. weights: softmax(e)": each has its words in front of its symbols. */
+static int are_two_steps(struct attn_grouping *g, const struct attn_row *a,
+                         const struct attn_row *b) {
+  const char *x = skip_number(g, a->label.text), *y = skip_number(g, b->label.text);
+  if (a->style != ATTN_ROW_EQUALS || b->style != ATTN_ROW_EQUALS) return 0;
+  if (!strchr(x, ':') || !strchr(y, ':')) return 0;
+  int first = attn_label_step(x), second = attn_label_step(y);
+  return first >= 0 && second >= 0 && first != second;
+}
+
+static int looks_alike(struct attn_grouping *g, const struct attn_row *last,
                        const struct attn_row *row) {
-  if (last->items != row->items || begins_next(g, row)) return 0;
+  if (last->items != row->items || begins_next(g, row) || are_two_steps(g, last, row)) return 0;
   if (goes_on(last, row)) return 1;
   if (last->formula != row->formula) return 0;
   if (row->formula == ATTN_FORMULA_OTHER && !same_name(last, row)) return 0;
@@ -216,16 +242,6 @@ static void check_ragged(struct attn_grouping *g, const struct attn_row *row) {
   if (!is_ragged(g, row) && !is_short_row(g, row)) return;
   struct attn_source_position p = attn_group_place(g, row->line, row->item[0].begin);
   attn_group_ragged(g, p, g->row[g->rows - 1].items, row->items);
-}
-
-/* "4. tanh", "the scores": what is computed, and no token. */
-static int names_step(struct attn_grouping *g, const char *label) {
-  static const char NUMBER[] = "\\W*\\d++[.)]\\s*", OTHER[] = "(*UCP)(?i)\\btanh\\b|\\bsums?\\b|和$";
-  struct attn_match m;
-  if (attn_match_at(g->scan->patterns, NUMBER, label, strlen(label), 0, &m))
-    label += m.group[0].end;
-  if (strpbrk(label, "0123456789")) return 0; /* "pos 0" */
-  return attn_step_of_text(g, label) >= 0 || attn_occurs(g->scan->patterns, OTHER, label);
 }
 
 /* "Q = [1, 0], [0, 1]", "tanh: [1, 0], [0, 1]": the rows of one matrix, if a name is in front. */
