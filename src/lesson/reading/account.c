@@ -322,7 +322,7 @@ static int list_block(struct account *a, int block, const attn_cell *first, int 
 static int is_unread(struct account *a, int block, const struct attn_known *known) {
   const struct attn_block *b = &a->scan->block[block];
   return !is_mention(a, block) && !is_mask(a, block) && !block_is_worked_out(a, &b->reading[0]) &&
-         !is_root(b, known);
+         !is_root(b, known) && !attn_is_of_sublayer(a->lesson, &b->reading[0]);
 }
 
 attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,

@@ -51,6 +51,9 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
 attn_status attn_account_for_strays(struct attn_scan *scan, const struct attn_priors *priors,
                                     attn_lesson *lesson, struct attn_pool *pool, attn_error *err);
 
+/* sublayer.c. Are these the inputs and outputs of an example added up, or normalized? */
+int attn_is_of_sublayer(const attn_lesson *lesson, const attn_printing *p);
+
 /* known_values.c: all that a number in a sentence may refer to. NULL: no memory. */
 struct attn_known;
 struct attn_known *attn_known_of(const attn_lesson *lesson, struct attn_pool *pool);
