@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "blocks.h"
+#include "results.h"
 
 /* b continues a: q1 = [..] in one line, q2 = [..] in another. */
 static int is_next_row(struct attn_grouping *g, const struct attn_block *a,
@@ -74,9 +74,11 @@ static int append(struct attn_grouping *g, struct attn_block *a, const struct at
   return 1;
 }
 
-/* A number alone in its sentence is not a block. */
-static int is_single(struct attn_grouping *g, const struct attn_block *b) {
+/* A number alone in its sentence is not a block, but for the sum of the exponentials before it. */
+static int is_single(struct attn_grouping *g, int before, const struct attn_block *b) {
   if (b->source != ATTN_BLOCK_SCALARS || b->reading[0].rows * b->reading[0].cols > 1) return 0;
+  if (attn_result_kind_of(g, b->name) == ATTN_RESULT_TOTAL && attn_follows_exponentials(g, before))
+    return 0;
   attn_stray_cell(g, b->name, &b->reading[0].cells[0], 1);
   return 1;
 }
@@ -94,7 +96,7 @@ static void merge_parts(struct attn_grouping *g) {
   int kept = 0, turned = 0;
   for (int n = 0; n < g->blocks && g->status == ATTN_OK; n++) {
     struct attn_block *b = g->block[n], *last = kept ? g->block[kept - 1] : NULL;
-    if (!is_single(g, b)) {
+    if (!is_single(g, kept, b)) {
       if (b->source == ATTN_BLOCK_SCALARS && b->reading[0].rows == 1)
         attn_block_add_shapes(b, b->reading[0].cols);
       int upright = is_column(b);

@@ -79,7 +79,7 @@ enum {
   TERMS_CHARACTERS = 2000
 };
 
-static int kind_of(struct attn_grouping *g, const char *name) {
+int attn_result_kind_of(struct attn_grouping *g, const char *name) {
   for (int n = ATTN_RESULT_KINDS - 1; n > ATTN_RESULT_OTHER; n--)
     if (attn_occurs(g->scan->patterns, kinds[n], name)) return n;
   return ATTN_RESULT_OTHER;
@@ -156,7 +156,7 @@ static void find_results(struct attn_grouping *g, const struct attn_scan_line *l
     signs += line->text[sign] == '=';
     if (!is_result(g, line->text, sign)) continue;
     char *name = attn_group_text(g, line->text, result_name(g, line->text, sign));
-    int kind = name ? kind_of(g, name) : ATTN_RESULT_OTHER;
+    int kind = name ? attn_result_kind_of(g, name) : ATTN_RESULT_OTHER;
     const struct attn_result *last = r->count ? &r->item[r->count - 1] : NULL;
     if (name && last && kind == ATTN_RESULT_OTHER && attn_same_symbol(g, last->name, name))
       kind = last->kind;
@@ -228,7 +228,7 @@ static char *name_list(struct attn_grouping *g, const char *text, const struct a
                        size_t at, int *kind) {
   const struct attn_result *last = r->count ? &r->item[r->count - 1] : NULL;
   char *name = list_name(g, text, at);
-  *kind = name ? kind_of(g, name) : ATTN_RESULT_OTHER;
+  *kind = name ? attn_result_kind_of(g, name) : ATTN_RESULT_OTHER;
   if (name && attn_occurs(g->scan->patterns, ONLY_AND, name)) {
     if (!last || !last->is_list) return "";
     *kind = last->kind;
@@ -293,11 +293,17 @@ static void find_quoted(struct attn_grouping *g, const struct attn_scan_line *li
   }
 }
 
+int attn_follows_exponentials(struct attn_grouping *g, int block) {
+  return block > 0 &&
+         attn_result_kind_of(g, g->block[block - 1]->name) == ATTN_RESULT_EXPONENTIAL;
+}
+
 static void find_sums(struct attn_grouping *g, const struct attn_scan_line *line,
                       struct attn_results *r) {
   size_t from = 0;
   struct attn_match m;
-  while (r->count > 0 && attn_find(g->scan->patterns, SUM, line->text, r->bytes, from, &m)) {
+  int may_be = r->count > 0 || attn_follows_exponentials(g, g->blocks);
+  while (may_be && attn_find(g->scan->patterns, SUM, line->text, r->bytes, from, &m)) {
     struct attn_part number = m.group[1];
     struct attn_part front = {m.group[0].begin, number.begin};
     from = m.group[0].end;

@@ -30,6 +30,10 @@ struct attn_results {
   size_t bytes; /* of the line */
 };
 
+/* results.c. What a text names; is the block before one of exponentials? */
+int attn_result_kind_of(struct attn_grouping *g, const char *name);
+int attn_follows_exponentials(struct attn_grouping *g, int block);
+
 /* groups.c: those of one kind next to each other are a block, or continue one of the line above;
  * what the vectors of the line repeat is dropped. Sorts the results. */
 void attn_results_group(struct attn_grouping *g, const struct attn_scan_line *line,

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "steps.h"
+#include "results.h"
 #include "table.h"
 #include "cell.h"
 #include "error.h"
@@ -444,8 +445,11 @@ static struct attn_table take_run(struct attn_grouping *g) {
 
 static void add_text(struct attn_grouping *g, const struct attn_scan_line *line) {
   struct attn_part all = {0, line->bytes};
+  if (attn_follows_exponentials(g, g->blocks))
+    attn_results(g, line); /* "their sum is 3" */
+  else
+    attn_stray_text(g, line, all, NULL, 0);
   attn_group_above(g, attn_group_text(g, line->text, all));
-  attn_stray_text(g, line, all, NULL, 0);
 }
 
 void attn_run_flush(struct attn_grouping *g) {

@@ -321,6 +321,8 @@ static int list_block(struct account *a, int block, const attn_cell *first, int 
 /* Is the block neither prose nor shown elsewhere? */
 static int is_unread(struct account *a, int block, const struct attn_known *known) {
   const struct attn_block *b = &a->scan->block[block];
+  int is_single = b->source == ATTN_BLOCK_SCALARS && b->reading[0].rows * b->reading[0].cols == 1;
+  if (is_single && attn_is_known(known, &b->reading[0].cells[0])) return 0;
   return !is_mention(a, block) && !is_mask(a, block) && !block_is_worked_out(a, &b->reading[0]) &&
          !is_root(b, known) && !attn_is_of_sublayer(a->lesson, &b->reading[0]);
 }

@@ -235,6 +235,16 @@ static const struct attn_relation *judged_relation(struct attn_builder *b,
   return right;
 }
 
+/* Do other numbers follow from these? */
+static int is_followed(const struct attn_builder *b, const struct attn_placement *p) {
+  for (int n = 0; n < b->reading->placements; n++) {
+    const struct attn_placement *q = b->reading->placement[n];
+    for (int k = 0; q->relation && q->node->share == 1 && k < q->relation->operands; k++)
+      if (q->relation->operand[k] == p->node) return 1;
+  }
+  return 0;
+}
+
 /* Its place is known too little to call a number wrong: words of a sentence are not a name. */
 static int is_guess(const struct attn_builder *b, const struct attn_placement *p) {
   static const char SENTENCE[] = "(?i)\\s(?:is|are|was|were|gives?|yields?)\\W*$|は$";
@@ -242,6 +252,7 @@ static int is_guess(const struct attn_builder *b, const struct attn_placement *p
   int in_sentence =
       block->source == ATTN_BLOCK_INLINE || attn_occurs(b->scan->patterns, SENTENCE, block->name);
   if (p->node->share == 0 && follows_from_guess(b, p->relation)) return 1;
+  if (p->role == ATTN_ROLE_ROW_SUM && is_followed(b, p)) return 0;
   return p->node->share < 0.4 && (in_sentence || b->priors[p->block].bits[p->role] < NAMED);
 }
 
