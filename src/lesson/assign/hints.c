@@ -82,6 +82,35 @@ static double stated_temperature(struct attn_scan *scan, const char *text) {
   return found && cell.value > 0 ? cell.value : 1;
 }
 
+/* The sentence around a match states it of softmax, and neither denies nor supposes it. */
+static int is_of_softmax(struct attn_scan *scan, const struct attn_match *m) {
+  static const char SOFTMAX[] =
+      "(?i)soft|\\bscor|divid|logit|attention|weight|ソフト|スコア|割|注意|重み";
+  static const char SUPPOSED[] =
+      "(?i)\\b(?:no|not|without|would|could|if|instead|later|other|higher|lower|than|vs|n't)\\b|"
+      "なし|ない|なら|場合|ohne|sans|sin\\b";
+  const char *text = scan->text;
+  size_t begin = m->group[0].begin, end = m->group[0].end;
+  while (begin > 0 && !strchr("\n;", text[begin - 1]) &&
+         !(text[begin - 1] == ' ' && begin > 1 && text[begin - 2] == '.'))
+    begin--;
+  while (text[end] && !strchr("\n;", text[end]) && !(text[end] == '.' && text[end + 1] == ' '))
+    end++;
+  return attn_find(scan->patterns, SOFTMAX, text, end, begin, NULL) &&
+         !attn_find(scan->patterns, SUPPOSED, text, end, begin, NULL);
+}
+
+double attn_stated_temperature(struct attn_scan *scan) {
+  struct attn_match m;
+  double first = stated_temperature(scan, scan->text);
+  size_t bytes = strlen(scan->text);
+  for (size_t at = 0; attn_find(scan->patterns, TEMPERATURE, scan->text, bytes, at, &m);
+       at = m.group[0].end)
+    if (!is_of_softmax(scan, &m) || stated_temperature(scan, scan->text + m.group[0].begin) != first)
+      return 1;
+  return first;
+}
+
 int attn_stated_position_base(struct attn_scan *scan) {
   struct attn_match m;
   size_t bytes = strlen(scan->text);

@@ -91,7 +91,7 @@ static void list_tempered(struct attn_listing *l, const struct attn_node *from) 
   if (l->hints->temperature == 1) return;
   struct attn_draft x = attn_draft_over(l, from, NULL, ATTN_CAUSE_NONE, 1);
   int ref = attn_draft_use(&x, ATTN_OP_DIVIDE, ATTN_STEP_OTHER, 0, 0, 0);
-  x.use[x.relation.uses - 1].scalar = l->hints->temperature;
+  x.use[x.relation.uses - 1].scalar = x.relation.divided_by = l->hints->temperature;
   attn_draft_use(&x, ATTN_OP_SOFTMAX, ATTN_STEP_WEIGHTS, 1, ref, 0);
   attn_list(l, &x);
 }

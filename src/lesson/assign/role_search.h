@@ -49,6 +49,8 @@ int attn_mentions_weights_last(struct attn_scan *scan);
 int attn_is_mask_table(const struct attn_candidate *c); /* a table of 1 and 0 called a mask */
 /* What the whole document states. */
 void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints);
+/* Softmax is taken of the scores divided by it; 1: none, or it is not said to be used. */
+double attn_stated_temperature(struct attn_scan *scan);
 int attn_stated_position_base(struct attn_scan *scan); /* one that is not usual first; 0: none */
 int attn_is_section(struct attn_scan *scan, const struct attn_block *block);
 int attn_mentions_padding(struct attn_scan *scan); /* and no causal mask */

@@ -72,6 +72,20 @@ static int forgets_stated_scale(struct attn_scan *scan, const struct attn_roles 
          (is_near(scan, b, SCALED_SOFTMAX) || (is_near(scan, b, ROOT) && !attn_denies_scale(scan)));
 }
 
+/* softmax(scores), of one row or all, where the document states a temperature. */
+static int forgets_temperature(struct attn_scan *scan, const struct attn_roles *head,
+                               const struct attn_placement *p) {
+  const struct attn_relation *r = p->relation;
+  double temperature;
+  if (p->role != ATTN_ROLE_WEIGHTS || r->uses != 1 || r->use[0].op != ATTN_OP_SOFTMAX) return 0;
+  temperature = attn_stated_temperature(scan);
+  for (int role = ATTN_ROLE_SCORES; role < ATTN_ROLE_WEIGHTS; role++) {
+    const struct attn_relation *of = head->at[role] ? head->at[role]->relation : NULL;
+    if (of && of->divided_by == temperature) return 0;
+  }
+  return temperature != 1;
+}
+
 /* ---- A mask that is neither causal nor of padding: which one was meant? ---- */
 
 static int causal_cell(const attn_matrix *keep, int i, int j) {
@@ -219,7 +233,8 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
       if (r->use[0].base && r->use[0].base != attn_stated_position_base(scan))
         return ATTN_UNCERTAIN;
       if (forgets_stated_mask(scan, head, p)) return *cause = ATTN_CAUSE_MASK_IGNORED, ATTN_ACCUSED;
-      if (!forgets_stated_scale(scan, head, p)) return ATTN_EXCUSED;
+      if (!forgets_stated_scale(scan, head, p) && !forgets_temperature(scan, head, p))
+        return ATTN_EXCUSED;
       return *cause = ATTN_CAUSE_MISSING_SCALE, ATTN_ACCUSED;
     case ATTN_CAUSE_SCALE_BY_DK:
     case ATTN_CAUSE_SCALE_WRONG_DIM:
@@ -262,6 +277,8 @@ static int may_replace(struct attn_scan *scan, const struct attn_relation *right
     return 0;
   int of_mask = cause == ATTN_CAUSE_MASK_IGNORED || cause == ATTN_CAUSE_MASK_OFF_BY_ONE;
   if (right->mask && !p->relation->mask && !of_mask) return 0;
+  if (!p->relation->cause && forgets_temperature(scan, head, p))
+    return right->divided_by == attn_stated_temperature(scan);
   return p->relation->cause != ATTN_CAUSE_NONE || of_mask || right->divided_by != 1;
 }
 
