@@ -149,16 +149,21 @@ static void list_masked(struct attn_listing *l, const struct attn_node *from,
   attn_list(l, &x);
 }
 
-/* A bias of the scores, as of their distances. */
-static void list_biased(struct attn_listing *l, const struct attn_node *from) {
+/* A bias of the scores, as of their distances; of raw scores that are scaled on the way, too. */
+static void list_biased(struct attn_listing *l, const struct attn_node *from, int is_scaled) {
   const struct attn_grid *bias = l->hints->bias;
   if (!bias || bias->rows != l->grid->rows || bias->cols != l->grid->cols) return;
   attn_matrix all = attn_relations_constant(l->memo, bias->rows, bias->cols, bias->value);
   if (!all.at) return;
-  struct attn_draft x = attn_draft_over(l, from, NULL, ATTN_CAUSE_NONE, 1);
-  int ref = attn_draft_constant(&x, ATTN_STEP_MASK, all);
-  attn_draft_use(&x, ATTN_OP_ADD, ATTN_STEP_MASKED, 0, 0, ref);
-  attn_list(l, &x);
+  int d_k = is_scaled ? 0 : attn_listing_width(l);
+  struct attn_divided root = {sqrt(d_k), ATTN_DIVISOR_ROOT, d_k, ATTN_CAUSE_NONE, 1};
+  for (int divided = 0; divided < (d_k ? 2 : 1); divided++) {
+    struct attn_draft x = attn_draft_over(l, from, NULL, ATTN_CAUSE_NONE, 1 + divided);
+    int scaled = divided ? attn_draft_divide(&x, &root, 0) : 0;
+    int ref = attn_draft_constant(&x, ATTN_STEP_MASK, all);
+    attn_draft_use(&x, ATTN_OP_ADD, ATTN_STEP_MASKED, 0, scaled, ref);
+    attn_list(l, &x);
+  }
 }
 
 /* The cells that look hidden; any: whether there are some. */
@@ -210,7 +215,7 @@ void attn_list_masked(struct attn_listing *l) {
   if (!from) from = attn_listing_node(l, ATTN_ROLE_SCORES);
   const unsigned char *hidden = from ? hidden_cells(l, &any) : NULL;
   if (!hidden) return;
-  list_biased(l, from);
+  list_biased(l, from, scaled);
   attn_masks_of(l, hidden, &masks);
   if (!any) {
     for (int n = 0; n < masks.count; n++)

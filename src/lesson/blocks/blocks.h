@@ -181,8 +181,8 @@ int attn_block_end(struct attn_grouping *g, struct attn_block *b, int last_line)
 
 /* margin.c. The sum of others, their mean, norm, largest or least, or the place of the largest? */
 int attn_is_margin(const attn_cell *cell, const attn_cell *of, int count, int stride);
-/* Does the first column count: 0, 1, .. or 1, 2, ..? */
-int attn_has_count(const attn_printing *p);
+/* 0, 1, .. or 1, 2, ..? */
+int attn_counts(const attn_cell *cell, int count, int stride);
 /* The table without them. */
 void attn_block_add_margins(struct attn_grouping *g, struct attn_block *b);
 

@@ -240,8 +240,8 @@ static int has_row_labels(struct attn_grouping *g, const struct attn_table *t, c
 
 /* "sum" next to "the", "cat": the sums of the rows, and no token. */
 static int is_aside(const struct attn_table *t, char *const *label, int begin, int n) {
-  if (attn_label_step(label[n]) != ATTN_STEP_ROW_SUM || attn_label_step(label[begin]) >= 0)
-    return 0;
+  int is_step = attn_label_step(label[begin]) >= 0 && !attn_label_is_indexed(label[begin]);
+  if (attn_label_step(label[n]) != ATTN_STEP_ROW_SUM || is_step) return 0;
   for (int r = 0; r < t->rows; r++)
     if (strcmp(label[n], t->row[r].label.text) == 0) return 0;
   return 1;

@@ -52,17 +52,17 @@ static int has_last_row(const attn_printing *p) {
   return fit >= 2 && fit >= p->cols - 1;
 }
 
-int attn_has_count(const attn_printing *p) {
-  double first = p->cells[0].value;
-  for (int r = 0; r < p->rows; r++)
-    if (at(p, r, 0)->decimals != 0 || at(p, r, 0)->value != first + r) return 0;
-  return p->rows > 1 && (first == 0 || first == 1);
+int attn_counts(const attn_cell *cell, int count, int stride) {
+  double first = cell->value;
+  for (int n = 0; n < count; n++, cell += stride)
+    if (cell->decimals != 0 || cell->value != first + n) return 0;
+  return count > 1 && (first == 0 || first == 1);
 }
 
 void attn_block_add_margins(struct attn_grouping *g, struct attn_block *b) {
   const attn_printing *p = &b->reading[0];
   if (!has_decimals(p)) return;
-  int first = p->cols > 2 && attn_has_count(p), last = has_last_column(p), row = has_last_row(p);
+  int first = p->cols > 2 && attn_counts(p->cells, p->rows, p->cols), last = has_last_column(p), row = has_last_row(p);
   int rows = p->rows - row, cols = p->cols - first - last;
   if (!(first || last || row) || rows < 1 || cols < 2) return;
   attn_cell *cells = attn_pool_take(g->scan->pool, (size_t)rows * (size_t)cols * sizeof *cells);

@@ -9,7 +9,7 @@ static const char SHORT_LABEL[] = "(*UCP)[-\\w\\s]{1,16}$";
 static const char SIZE_LABEL[] = "d_?\\{?(?:k|v|model|head)|\\x{221A}|sqrt";
 /* Of a configuration: "version: 2", "tolerance: 0.001" */
 static const char SETTING_LABEL[] =
-    "(?i)[-\\s*]*(?:version|tol(?:erance)?|eps(?:ilon)?|seed|lr|learning "
+    "(?i)[-:\\s*]*(?:version|tol(?:erance)?|eps(?:ilon)?|seed|lr|learning "
     "rate|epochs?|steps|temperature|dropout|"
     "precision|[ar]tol|issue|page|date)$";
 static const char COUNT_LABEL[] =

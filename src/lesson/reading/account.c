@@ -191,7 +191,8 @@ static int block_is_worked_out(const struct account *a, const attn_printing *p) 
 /* Beside the numbers of a step: a sum of its row, the number of a row. */
 static int is_margin(const attn_printing *p, int row, int col) {
   const attn_cell *cell = &p->cells[row * p->cols + col];
-  return (col == 0 && attn_has_count(p)) ||
+  return (col == 0 && attn_counts(p->cells, p->rows, p->cols)) ||
+         (row == 0 && attn_counts(p->cells, p->cols, 1)) ||
          (col == p->cols - 1 && attn_is_margin(cell, cell - col, col, 1)) ||
          (row == p->rows - 1 && attn_is_margin(cell, p->cells + col, row, p->cols));
 }
@@ -318,11 +319,20 @@ static int list_block(struct account *a, int block, const attn_cell *first, int 
   return list(a, first, all ? p->rows : 1, all ? p->cols : left, b->name);
 }
 
+/* Sums below a table, or in a sentence. */
+static int is_total(const struct account *a, const struct attn_block *b,
+                    const struct attn_known *known) {
+  static const char TOTAL[] = "(?i)\\b(?:sums?|totals?)\\b|合計|総?和";
+  const attn_printing *p = &b->reading[0];
+  for (int n = 0; n < p->cols; n++)
+    if (p->cells[n].kind != ATTN_CELL_BLANK && !attn_is_known(known, &p->cells[n])) return 0;
+  return p->rows == 1 && attn_occurs(a->scan->patterns, TOTAL, b->name);
+}
+
 /* Is the block neither prose nor shown elsewhere? */
 static int is_unread(struct account *a, int block, const struct attn_known *known) {
   const struct attn_block *b = &a->scan->block[block];
-  int is_single = b->source == ATTN_BLOCK_SCALARS && b->reading[0].rows * b->reading[0].cols == 1;
-  if (is_single && attn_is_known(known, &b->reading[0].cells[0])) return 0;
+  if (is_total(a, b, known)) return 0;
   return !is_mention(a, block) && !is_mask(a, block) && !block_is_worked_out(a, &b->reading[0]) &&
          !is_root(b, known) && !attn_is_of_sublayer(a->lesson, &b->reading[0]);
 }

@@ -276,7 +276,8 @@ static const struct notation notations[] = {
     {"(?i)\\b(?:np|numpy|torch|jnp|tf|mx)?\\.?(?:array|tensor|matrix|constant|asarray)\\s*+\\(",
      " (", 0, "("},
     {"(?<=[(,\\s])(?!axis|dim)([a-z]++(?:_[a-z]++)++)=\\d++(?=\\s?[,)])", "$1", 0, "="},
-    {"\\.shape\\s*+==?\\s*+\\([\\d, ]*+\\)", ".shape", 0, "="},
+    {"(?<=, )([a-z]{3,12}+)(?<!axis|.dim|dims)=\\d++(?=\\))", "$1", 0, "="}, /* digits=4 */
+    {"\\.shape\\)?\\s*+(?:==?\\s*+)?\\([\\d, ]*+\\)", ".shape", 0, "."},
     {",\\s*+dtype\\s*+=\\s*+[\\w.]++|(?:,\\s*+)?device=\\S{1,80}\\)", " ", 0, "="},
     {"\\bmat\\((?:\\s*+(?:delim|gap|align|augment|row-gap|column-gap)\\s*+:\\s*+(?:\"[^\"\\n]*+\"|["
      "^,\\n;]++),)*+",
