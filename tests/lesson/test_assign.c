@@ -299,10 +299,10 @@ static void test_many_blocks(void **state) {
 /* The search ends at its limit, with what it has. */
 static void test_large_blocks(void **state) {
   (void)state;
-  char *one = matrix(80, 80), *all = malloc(strlen(one) * 12 + 200);
+  char *one = matrix(80, 80), *all = malloc(strlen(one) * 40 + 600);
   assert_non_null(all);
   all[0] = 0;
-  for (int n = 0; n < 12; n++) strcat(strcat(all, one), "\n\nnext\n\n");
+  for (int n = 0; n < 40; n++) strcat(strcat(all, one), "\n\nnext\n\n");
   free(one);
   expect_exhausted(all, 1);
 }

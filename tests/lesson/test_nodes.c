@@ -92,26 +92,19 @@ static void test_a_cell_fits_within_half_a_unit(void **state) {
   const struct attn_node *bad = find(k, ATTN_ROLE_Q, "1.1 0.5; 0.5 1.3").node;
   assert_true(good->share == 1 && !good->slipped && !good->right);
   is_near(bad->share, .75);
-  assert_true(!bad->fits[0] && bad->fits[3] && bad->slipped);
+  assert_true(bad->slipped);
   assert_true(good->bits > bad->bits + 5);
 }
 
-/* Within half a unit of its own last digit: neither fits nor contradicts. */
-static void test_a_cell_may_fit_loosely(void **state) {
-  struct known *k = *state;
-  give(k, ATTN_ROLE_X, "0.5 0; 0 0.5");
-  give(k, ATTN_ROLE_W_Q, "2.5 1; 1 2.5");
-  const struct attn_node *node = find(k, ATTN_ROLE_Q, "1 0.50; 0.50 1.25").node;
-  assert_false(node->fits[0]);
-  assert_true(node->loose[0] && node->fits[1] && node->loose[3]);
-}
-
-/* What follows may be computed from the printed number, from the exact one, or anything between. */
+/* Once something follows, it may be computed from the printed number, from the exact one, or
+ * anything between. */
 static void test_what_fits_carries_printed_to_expected(void **state) {
   struct known *k = *state;
   give_scores(k);
   const struct attn_node *node =
       find(k, ATTN_ROLE_SCALED, "1.41 2.12 3.54; 0.71 0.71 1.41; 9.99 2.83 4.95").node;
+  assert_null(node->carried.lo.at);
+  assert_true(attn_node_follow(k->page.relations, node));
   is_near(node->carried.lo.at[0], 1.41);
   is_near(node->carried.hi.at[0], sqrt(2));
   is_near(node->carried.lo.at[6], 9.985); /* what does not fit: any number that prints so */
@@ -124,13 +117,15 @@ static void test_a_slip_has_the_right_numbers(void **state) {
   give_scores(k);
   const struct attn_node *one =
       find(k, ATTN_ROLE_SCALED, "1.41 2.12 3.54; 0.71 0.71 1.41; 9.99 2.83 4.95").node;
-  assert_true(one->slipped);
+  assert_true(one->slipped && !one->right);
+  assert_true(attn_node_follow(k->page.relations, one));
   assert_non_null(one->right);
   assert_ptr_equal(one->right->shadow_of, one);
   is_near(one->right->carried.lo.at[6], 3 / sqrt(2));
   struct found all = find(k, ATTN_ROLE_SCALED, "1.00 1.50 2.50; 0.50 0.50 1.00; 1.50 2.00 3.50");
   assert_int_equal(all.relation->cause, ATTN_CAUSE_SCALE_BY_DK);
   assert_true(all.node->share == 1 && all.node->slipped);
+  assert_true(attn_node_follow(k->page.relations, all.node));
   is_near(all.node->right->carried.lo.at[0], sqrt(2));
 }
 
@@ -297,7 +292,6 @@ int main(void) {
       law(test_a_transposed_grid),
       law(test_a_given_is_exact_or_rounded),
       law(test_a_cell_fits_within_half_a_unit),
-      law(test_a_cell_may_fit_loosely),
       law(test_what_fits_carries_printed_to_expected),
       law(test_a_slip_has_the_right_numbers),
       law(test_copies),

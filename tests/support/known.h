@@ -49,6 +49,7 @@ static inline const struct attn_grid *grid(struct known *k, const char *numbers)
 }
 
 static inline void set(struct known *k, int head, int role, const struct attn_node *node) {
+  assert_true(attn_node_follow(k->page.relations, node));
   assert_non_null(node);
   if (attn_role_is_shared(role))
     k->state.shared.at[role] = node;
