@@ -75,7 +75,7 @@ FORMATS = {"attn_fail": 3, "attn_fail_at": 4, "attn_fail_offset": 3, "attn_cli_p
 # Functions that take a phrase, its argument, and the message that has it.
 PHRASES = [("src/io/npy.c", "broken", 1, "npy header: {}; rewrite the file with numpy.save"), ("src/io/idx.c", "invalid", 1, "x: idx: {}"),
            ("src/io/safetensors.c", "wrong", 2, 'safetensors header: tensor "x": {}; write the file again'),
-           ("", "attn_fail_errno", 1, "x: cannot {}: No such file or directory"), ("src/lesson/eval.c", "misfit", 2, "{}: shapes 1x2 and 3x4 do not match"),
+           ("", "attn_fail_errno", 1, "x: cannot {}: No such file or directory"), ("src/lesson/eval.c", "misfit", 3, "{}: shapes 1x2 and 3x4 do not match"),
            ("src/model/config.c", "wrong", 2, 'model configuration: "x" {}'),
            ("src/model/config.c", "expected", 2, 'model configuration: "x" must be {}, got 1'),
            ("src/model/generate/generation_defaults.c", "reject", 2, 'x.json: "x" must be {}, got 1'),
