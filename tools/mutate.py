@@ -49,7 +49,7 @@ PASSING = set()       # tests that passed without a mutation
 ALL_PASSED = "--passed" in sys.argv
 CAUGHT = {}           # by name: the test that caught it last
 SAVING = threading.Lock()
-HEAVY = {"sdpa_f32_avx512.c", "model_avx512.c"}  # take long to compile; the scalar and AVX2 kernels have the same code
+HEAVY = {"sdpa_f32_avx512.c", "model_avx512.c"}  # take long to compile; the scalar and AVX2 kernels have most of the same code
 SUITES = {  # which tests run for a mutated module, by their folders in tests/; others get those of the C code
     "lesson": ("lesson", "report", "cli"),
     "report": ("report", "lesson", "cli"),
@@ -121,10 +121,10 @@ class Build:
             if output and output[1] not in self.compile:
                 self.link[output[1]] = line
 
-    def affected(self, path):
-        """The objects that contain a file's code."""
+    def affected(self, path, heavy):
+        """The objects that contain a file's code, without the heavy ones if there are others."""
         every = [o for o, files in self.includes.items() if str(ROOT / path) in files and o in self.compile]
-        return [o for o in every if Path(o).stem not in HEAVY] or every
+        return every if heavy else [o for o in every if Path(o).stem not in HEAVY] or every
 
     def programs(self, test):
         """What a test runs or loads: a program, or the files and the folder that its environment names."""
@@ -153,7 +153,7 @@ class Copy:
             return False
         return True
 
-    def begin(self, path):
+    def begin(self, path, heavy):
         """Prepares for a mutation of this file: links to all unmutated programs, and the objects to compile."""
         shutil.rmtree(self.out, ignore_errors=True)
         self.out.mkdir()
@@ -162,7 +162,7 @@ class Copy:
             shutil.copy(header, self.out / header.relative_to(BUILD))
         for name in (*self.build.link, "libattn.so", "libattn.so.0.1", "libattn-model.so", "libattn-model.so.0.1"):
             os.link(BUILD / name, self.out / name, follow_symlinks=False)
-        self.objects, self.ready, self.path = self.build.affected(path), set(), path
+        self.objects, self.ready, self.path = self.build.affected(path, heavy), set(), path
         included = [o for o, files in self.build.includes.items() if str(ROOT / path) in files]
         self.isa = {} if len(included) == len(self.objects) else {"ATTN_ISA": "scalar"}  # by default the heavy kernel is chosen
 
@@ -236,6 +236,17 @@ class Copy:
                 return name, ""
         return None, ""
 
+    def detect(self, path, first, tests):
+        """As failing, with light objects; what they do not show the first tests may with all."""
+        for some, heavy in ((first, False), (first, True), (tests, False)):
+            if heavy and self.build.affected(path, True) == self.build.affected(path, False):
+                continue
+            self.begin(path, heavy)
+            test, problem = self.failing(some)
+            if test or problem:
+                return test, problem
+        return None, ""
+
     def passes(self, test, named):
         """Whether a test that caught a mutation passes without it. With --passed, one that its entry names is trusted."""
         key = test, *self.isa
@@ -248,10 +259,11 @@ class Copy:
         """(whether a test caught the mutation, the verdict in words)."""
         file = self.tree / place.source.path
         text = file.read_text()
-        self.begin(place.source.path)
+        tests = self.order(mutation, tables.module_of(place.source.path).split("/")[-1])
+        first = [t for t in tests if mutation.test and t.startswith(mutation.test)]
         file.write_text(place.mutated(mutation.new))
         try:
-            test, problem = self.failing(self.order(mutation, tables.module_of(place.source.path).split("/")[-1]))
+            test, problem = self.detect(place.source.path, first, tests)
         finally:
             file.write_text(text)
         if problem or not test:
