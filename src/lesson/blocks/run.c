@@ -160,14 +160,6 @@ static const char *skip_number(struct attn_grouping *g, const char *label) {
   return found ? label + m.group[0].end : label;
 }
 
-/* What is computed, and no token: "tanh", "the scores". */
-static int names_step(struct attn_grouping *g, const char *label) {
-  static const char OTHER[] = "(*UCP)(?i)\\btanh\\b|\\bsums?\\b|和$";
-  label = skip_number(g, label);
-  if (strpbrk(label, "0123456789")) return 0; /* "pos 0" */
-  return attn_step_of_text(g, label) >= 0 || attn_occurs(g->scan->patterns, OTHER, label);
-}
-
 /* "5. scores: e", "6. weights: softmax(e)": each has its words in front of its symbols. */
 static int are_two_steps(struct attn_grouping *g, const struct attn_row *a,
                          const struct attn_row *b) {
@@ -244,11 +236,10 @@ static void check_ragged(struct attn_grouping *g, const struct attn_row *row) {
   attn_group_ragged(g, p, g->row[g->rows - 1].items, row->items);
 }
 
-/* "Q = [1, 0], [0, 1]", "tanh: [1, 0], [0, 1]": the rows of one matrix, if a name is in front. */
+/* "Q = [1, 0], [0, 1]": the rows of one matrix, if a name is in front. */
 static int is_matrix_row(struct attn_grouping *g, const struct attn_row *row) {
   int is_symbol = row->style == ATTN_ROW_EQUALS && row->label.stem && row->label.index < 0;
-  int is_list = is_symbol || row->style == ATTN_ROW_COLON;
-  if (row->items < 2 || !is_list || !(is_symbol || names_step(g, row->label.text))) return 0;
+  if (row->items < 2 || !is_symbol) return 0;
   for (int n = 0; n < row->items; n++)
     if (!item_length(g, &row->item[n]) ||
         item_length(g, &row->item[n]) != item_length(g, &row->item[0]))
