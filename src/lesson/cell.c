@@ -133,6 +133,10 @@ attn_cell attn_cell_function(double (*function)(double), attn_cell a) {
 
 /* ---- places ---- */
 
+double attn_cell_half(const attn_cell *cell) {
+  return cell->decimals > 0 ? (cell->hi - cell->lo) / 2 : 0;
+}
+
 uint64_t attn_cell_place(const attn_cell *cell) {
   return (uint64_t)(uint32_t)cell->line << 32 | (uint32_t)cell->column;
 }

@@ -24,6 +24,9 @@ attn_cell attn_cell_negate(attn_cell a);
 attn_cell attn_cell_percent(attn_cell a);
 attn_cell attn_cell_function(double (*function)(double), attn_cell a); /* monotone: exp, sqrt, .. */
 
+/* Half a unit of a decimal's last digit; 0 of an integer, which is exact. */
+double attn_cell_half(const attn_cell *cell);
+
 /* Where a number is printed: a key that orders by line, then column; and the order of keys. */
 uint64_t attn_cell_place(const attn_cell *cell);
 int attn_compare_places(const void *a, const void *b);

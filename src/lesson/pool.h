@@ -6,8 +6,8 @@
 
 struct attn_pool;
 
-struct attn_pool *attn_pool_new(void);       /* NULL: no memory */
-void attn_pool_free(struct attn_pool *pool); /* NULL is fine */
+struct attn_pool *attn_pool_new(void);        /* NULL: no memory */
+void attn_pool_free(struct attn_pool *pool);  /* NULL is fine */
 void attn_pool_clear(struct attn_pool *pool); /* frees all that was taken; the memory is kept */
 void *attn_pool_take(struct attn_pool *pool,
                      size_t bytes); /* zeroed, aligned to 16; NULL: no memory */

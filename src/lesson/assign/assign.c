@@ -415,8 +415,8 @@ static int try_setting(struct searched_document *d, const struct search_setting 
   int failed = best->examples ? search_document(d, width, best->score + price - EQUAL, pool, &last)
                               : search_first(d, width, pool, &last);
   if (failed || !last) return failed;
-  double score = last->score - price - price_of_columns(d, setting, last) -
-                 price_of_weights(d, setting, last);
+  double score =
+      last->score - price - price_of_columns(d, setting, last) - price_of_weights(d, setting, last);
   if (best->examples && score <= best->score) return 0;
   best->columns = setting->columns;
   best->transposed_weights = setting->transposed_weights;

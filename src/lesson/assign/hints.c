@@ -34,11 +34,10 @@ static const char POSITION_BASE[] =
     "ijk])";
 #define WEIGHTS "W(?:[_^(]?[QKVqkv]\\)?)?"
 #define INPUT "[xXeEhH](?:_?\\w)?"
-static const char WEIGHTS_FIRST[] =
-    "(*UCP)\\bW(?:[_^(]?[QKVqkv]\\)?)?+[ ·@*×]{1,3}" INPUT "\\b|" WEIGHTS
-    "\\s?(?:\\.T\\b|'|\\^\\s?\\(?[T⊤])|\\bLinear\\b";
-static const char WEIGHTS_LAST[] = "(*UCP)(?<!\\w)" INPUT "[ ·@*×]{0,3}" WEIGHTS
-                                   "(?!\\s?(?:\\w|\\.T|'|\\^\\s?\\(?[T⊤]))";
+static const char WEIGHTS_FIRST[] = "(*UCP)\\bW(?:[_^(]?[QKVqkv]\\)?)?+[ ·@*×]{1,3}" INPUT
+                                    "\\b|" WEIGHTS "\\s?(?:\\.T\\b|'|\\^\\s?\\(?[T⊤])|\\bLinear\\b";
+static const char WEIGHTS_LAST[] =
+    "(*UCP)(?<!\\w)" INPUT "[ ·@*×]{0,3}" WEIGHTS "(?!\\s?(?:\\w|\\.T|'|\\^\\s?\\(?[T⊤]))";
 static const char HEAD[] = "(?i)head|ヘッド";
 static const char EXAMPLE[] = "(?i)example|problem|例\\s*\\d|問\\s*\\d|part|sentence|その";
 
@@ -106,7 +105,8 @@ double attn_stated_temperature(struct attn_scan *scan) {
   size_t bytes = strlen(scan->text);
   for (size_t at = 0; attn_find(scan->patterns, TEMPERATURE, scan->text, bytes, at, &m);
        at = m.group[0].end)
-    if (!is_of_softmax(scan, &m) || stated_temperature(scan, scan->text + m.group[0].begin) != first)
+    if (!is_of_softmax(scan, &m) ||
+        stated_temperature(scan, scan->text + m.group[0].begin) != first)
       return 1;
   return first;
 }

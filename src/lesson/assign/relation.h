@@ -67,8 +67,8 @@ struct attn_node {
   struct attn_interval_matrix carried;  /* what follows is computed from this: printed, or expected
                                            where it fits, or anything between. lo.at NULL: nothing
                                            follows yet, see attn_node_follow */
-  double bits;                   /* saved by the relation, its price not included */
-  double share;                  /* of the cells that fit */
+  double bits;                          /* saved by the relation, its price not included */
+  double share;                         /* of the cells that fit */
   int slipped;                   /* 1: a number of it, or of what it is computed from, is a slip */
   const struct attn_node *right; /* of a slip: the numbers that it should have; or NULL */
   const struct attn_node *shadow_of; /* of such a node: the one that is on the page; or NULL */

@@ -42,7 +42,7 @@ struct attn_candidate {
 int attn_mentions_causal(struct attn_scan *scan, const char *text);
 int attn_mentions_causal_above(struct attn_scan *scan, int line); /* in the lines before it */
 int attn_denies_mask(struct attn_scan *scan, const char *text);
-int attn_mentions_columns(struct attn_scan *scan);      /* softmax is taken down the columns */
+int attn_mentions_columns(struct attn_scan *scan); /* softmax is taken down the columns */
 /* Are projections written W x or X W^T; X W? */
 int attn_mentions_weights_first(struct attn_scan *scan);
 int attn_mentions_weights_last(struct attn_scan *scan);

@@ -1,14 +1,12 @@
-/* margin.c -- what tables have beside a matrix: a last column or row that is computed of the others,
- * a first column that counts. */
+/* margin.c -- what tables have beside a matrix: a last column or row that is computed of the
+ * others, a first column that counts. */
 #include <math.h>
 
 #include "blocks.h"
-
-/* Integers are exact. */
-static double half_of(const attn_cell *c) { return c->decimals > 0 ? (c->hi - c->lo) / 2 : 0; }
+#include "cell.h"
 
 static int is_near(const attn_cell *cell, double x, double slack) {
-  return fabs(cell->value - x) <= (half_of(cell) + slack) * (1 + 1e-6) + 1e-9;
+  return fabs(cell->value - x) <= (attn_cell_half(cell) + slack) * (1 + 1e-6) + 1e-9;
 }
 
 int attn_is_margin(const attn_cell *cell, const attn_cell *of, int count, int stride) {
@@ -19,7 +17,7 @@ int attn_is_margin(const attn_cell *cell, const attn_cell *of, int count, int st
     if (c->kind == ATTN_CELL_BLANK || !isfinite(c->value)) return 0;
     if (c->value > most) most = c->value, largest = n;
     least = fmin(least, c->value), sum += c->value, squares += c->value * c->value;
-    slack += half_of(c);
+    slack += attn_cell_half(c);
   }
   if (count < 2 || cell->kind == ATTN_CELL_BLANK) return 0;
   return is_near(cell, sum, slack) || is_near(cell, sum / count, slack / count) ||
@@ -62,7 +60,8 @@ int attn_counts(const attn_cell *cell, int count, int stride) {
 void attn_block_add_margins(struct attn_grouping *g, struct attn_block *b) {
   const attn_printing *p = &b->reading[0];
   if (!has_decimals(p)) return;
-  int first = p->cols > 2 && attn_counts(p->cells, p->rows, p->cols), last = has_last_column(p), row = has_last_row(p);
+  int first = p->cols > 2 && attn_counts(p->cells, p->rows, p->cols);
+  int last = has_last_column(p), row = has_last_row(p);
   int rows = p->rows - row, cols = p->cols - first - last;
   if (!(first || last || row) || rows < 1 || cols < 2) return;
   attn_cell *cells = attn_pool_take(g->scan->pool, (size_t)rows * (size_t)cols * sizeof *cells);

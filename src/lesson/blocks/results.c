@@ -294,8 +294,7 @@ static void find_quoted(struct attn_grouping *g, const struct attn_scan_line *li
 }
 
 int attn_follows_exponentials(struct attn_grouping *g, int block) {
-  return block > 0 &&
-         attn_result_kind_of(g, g->block[block - 1]->name) == ATTN_RESULT_EXPONENTIAL;
+  return block > 0 && attn_result_kind_of(g, g->block[block - 1]->name) == ATTN_RESULT_EXPONENTIAL;
 }
 
 static void find_sums(struct attn_grouping *g, const struct attn_scan_line *line,

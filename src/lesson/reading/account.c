@@ -198,14 +198,17 @@ static int is_margin(const attn_printing *p, int row, int col) {
 }
 
 /* The first number that no step shows; *left: how many. NULL: the block is placed. */
-static const attn_cell *find_unplaced(const struct account *a, const attn_printing *p,
-                                      int *left) {
+static const attn_cell *find_unplaced(const struct account *a, const attn_printing *p, int *left) {
   const attn_cell *first = NULL;
   int placed = 0, margins = 0;
   *left = 0;
   for (int n = 0; n < p->rows * p->cols; n++) {
     const attn_cell *cell = &p->cells[n];
-    if (cell->kind == ATTN_CELL_BLANK || (is_placed(a, cell) && ++placed)) continue;
+    if (cell->kind == ATTN_CELL_BLANK) continue;
+    if (is_placed(a, cell)) {
+      placed++;
+      continue;
+    }
     margins += is_margin(p, n / p->cols, n % p->cols);
     if (!first) first = cell;
     ++*left;

@@ -2,15 +2,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "cell.h"
 #include "reading.h"
 
 enum { SIDE_MAX = 64 };
 
-static double half_of(const attn_cell *c) { return c->decimals > 0 ? (c->hi - c->lo) / 2 : 0; }
-
 /* Of the number in the first place that shows it. */
 static double half_shown(const attn_step *s) {
-  return s->printings ? half_of(&s->printing[0].cells[0]) : 0;
+  return s->printings ? attn_cell_half(&s->printing[0].cells[0]) : 0;
 }
 
 static int is_size(const attn_matrix *m, const attn_printing *p) {
@@ -18,7 +17,7 @@ static int is_size(const attn_matrix *m, const attn_printing *p) {
 }
 
 static int is_near(const attn_cell *c, double x, double slack) {
-  return c->kind != ATTN_CELL_BLANK && fabs(c->value - x) <= half_of(c) + slack + 1e-9;
+  return c->kind != ATTN_CELL_BLANK && fabs(c->value - x) <= attn_cell_half(c) + slack + 1e-9;
 }
 
 /* A row of mean 0 and variance 1, with or without Bessel's correction. */
