@@ -4,9 +4,10 @@
  * N rows (the tokens of all sequences, concatenated), D, I, O, F widths, V the vocabulary's size.
  * Everything is dense and row-major. A backward adds to the gradients of parameters; those of
  * inputs it adds to or stores. A NULL gradient is not computed. Only matrix products allocate
- * memory. Results do not depend on the number of threads. References: [Vaswani17] arXiv 1706.03762,
- * [Shazeer20] arXiv 2002.05202, [Hendrycks16] arXiv 1606.08415, [Szegedy16] arXiv 1512.00567,
- * [Srivastava14] JMLR 15. */
+ * memory. Results do not depend on the number of threads.
+ *
+ * References: [Vaswani17] arXiv 1706.03762, [Shazeer20] arXiv 2002.05202, [Hendrycks16] arXiv
+ * 1606.08415, [Szegedy16] arXiv 1512.00567, [Srivastava14] JMLR 15. */
 #ifndef ATTN_NN_LAYERS_H
 #define ATTN_NN_LAYERS_H
 

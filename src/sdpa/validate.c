@@ -330,7 +330,8 @@ attn_status attn_problem_check_part(const struct attn_problem *whole, const attn
   if (!status) status = check_additive(p, err);
   if (!status) status = check_extra(p, p->desc.lse, "lse", q->rank, 1, &p->lse, err);
   if (!status) status = check_extra(p, p->desc.weights, "weights", q->rank, 0, &p->weights, err);
-  if (!status && !whole) status = check_overlap(p, err); /* else its parts do not */
+  /* Parts of tensors that do not overlap do not. */
+  if (!status && !whole) status = check_overlap(p, err);
   if (!status) status = choose(p, whole, err);
   return status ? status : measure(p, err);
 }
