@@ -131,12 +131,18 @@ def test_generation_matches(family, settings, rng, tmp_path):
 
 @pytest.mark.parametrize("family", ["gpt2", "marian"])
 def test_max_new_tokens_has_precedence_over_max_length(family, rng, tmp_path):
-    """A length given to a call replaces the folder's max_length, even where the prompt is longer than that."""
+    """A length given to a call replaces the folder's max_length, even where the prompt is longer than that. A source of
+    Marian ends with the model's eos also where the generation settings have none."""
     model = build(family, tmp_path, max_length=4, eos_token_id=None, forced_eos_token_id=None)
-    ids = [rng.randrange(FIRST, WORDS) for _ in range(6)]
-    ((ours,),) = replies(tmp_path, [spell(ids)], "--max-new-tokens", 9)
-    (row,), _ = said(model, ids, max_new_tokens=9)
-    assert ours["token_count"] == 9 and ours["text"] == spell(row)
+    exact, compared = copy.deepcopy(model).double(), 0
+    sources = [[rng.randrange(FIRST, WORDS) for _ in range(6)] for _ in range(8)]
+    for ids, (ours,) in zip(sources, replies(tmp_path, map(spell, sources), "--max-new-tokens", 9), strict=True):
+        (row,), _ = said(model, ids, max_new_tokens=9)
+        assert ours["token_count"] == 9
+        if [row] == said(exact, ids, max_new_tokens=9)[0]:
+            compared += 1
+            assert ours["text"] == spell(row), ids
+    assert compared
 
 
 @pytest.mark.parametrize("settings", ["as they are", "a length", "new tokens", "long ones preferred", "beams of its own"])

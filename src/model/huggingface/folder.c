@@ -174,23 +174,39 @@ static attn_status read_generation_config(const char *folder, const char *config
   return status;
 }
 
-/* An encoder-decoder's source ends with eos, as in Marian. A prompt may have a token before it and
- * none after it. */
-static attn_status set_special_tokens(struct attn_generation_defaults *g,
-                                      const struct attn_model_config *config, attn_error *err) {
+/* The token that ends an encoder-decoder's source, as in Marian: that of the model, also where
+ * generation_config.json has none and generation ends at its length alone. */
+static attn_status read_source_eos(const char *folder, const struct attn_model_config *config,
+                                   const struct attn_generation_defaults *g, int32_t *eos,
+                                   attn_error *err) {
+  json_t *root;
+  attn_status status = attn_folder_json(folder, "", "config.json", 0, &root, err);
+  const json_t *token = status ? NULL : json_object_get(root, "eos_token_id");
+  if (json_array_size(token) == 1) token = json_array_get(token, 0);
+  json_int_t id = json_is_integer(token) ? json_integer_value(token) : -1;
+  *eos = g->eos >= 0 ? g->eos : id >= 0 && id < config->vocab_size ? (int32_t)id : -1;
+  json_decref(root);
+  return status;
+}
+
+/* A prompt may have a token before it and none after it. */
+static attn_status set_special_tokens(const char *folder, const struct attn_model_config *config,
+                                      struct attn_generation_defaults *g, attn_error *err) {
   int is_prompt = config->kind == ATTN_DECODER;
+  int32_t eos = -1;
   if (is_prompt && g->source_bos >= 0) g->bos = g->source_bos;
   if (is_prompt && g->source_eos >= 0)
     return attn_fail(
         err, ATTN_ERR_FORMAT, NULL,
         "tokenizer.json: post_processor must not append a token to a decoder's prompt");
   if (config->kind != ATTN_ENCODER_DECODER) return ATTN_OK;
-  if (g->source_eos >= 0 && g->source_eos != g->eos)
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                     "tokenizer.json: post_processor must end a source with eos_token_id, %d",
-                     (int)g->eos);
-  g->source_eos = g->eos;
-  return ATTN_OK;
+  attn_status status = read_source_eos(folder, config, g, &eos, err);
+  if (!status && g->source_eos >= 0 && g->source_eos != eos)
+    status = attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                       "tokenizer.json: post_processor must end a source with eos_token_id, %d",
+                       (int)eos);
+  if (!status) g->source_eos = eos;
+  return status;
 }
 
 static attn_status read_defaults(const char *folder, const char *config_path,
@@ -204,7 +220,7 @@ static attn_status read_defaults(const char *folder, const char *config_path,
   g->source_eos = attn_tokenizer_special_token(m->tokenizer, ATTN_TOKEN_EOS);
   if (config->kind == ATTN_ENCODER) return ATTN_OK;
   attn_status status = read_generation_config(folder, config_path, config, g, err);
-  return status ? status : set_special_tokens(g, config, err);
+  return status ? status : set_special_tokens(folder, config, g, err);
 }
 
 /* Small files before large ones. */
