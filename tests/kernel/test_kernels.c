@@ -48,7 +48,9 @@ static void draw(struct setting *s) {
   static const int64_t keys[] = {1, 5, 6, 7, 47, 48, 95, 96, 97, 191, 192, 193, 300};
   static const int64_t widths[] = {1, 3, 8, 17, 64, 65, 128, 144};
   static const int64_t rows[] = {16, ATTN_ROW_BLOCK, ATTN_ROW_BLOCK * ATTN_FORWARD_BLOCKS};
-  s->rows = 1 + below(rows[below(3)]), s->keys = keys[below(13)];
+  s->rows = below(rows[below(3)]), s->keys = keys[below(13)];
+  /* Half of the last blocks have few rows, which may be decoded. */
+  s->rows = 1 + (below(2) ? s->rows : s->rows - s->rows % ATTN_ROW_BLOCK + s->rows % 16);
   s->width = widths[below(8)], s->value_width = widths[below(8)];
   s->masked = (int)below(3) == 0, s->window = (int)below(2), s->weighted = (int)below(2);
   s->offset = below(s->keys + 20) - 10, s->left = below(80), s->right = below(80);
