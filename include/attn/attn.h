@@ -526,7 +526,8 @@ typedef struct attn_cache_config {
   int64_t sequences;                 /* the number of sequences, at least 1 */
   int64_t capacity;                  /* the maximum number of tokens of one sequence, at least 1 */
   int64_t page_size;                 /* T, tokens per page; 0: capacity, one contiguous page per
-                                        sequence */
+                                        sequence. Pages of 64 are read almost as fast as contiguous
+                                        memory, smaller ones are slower */
   int64_t pages;                     /* pages in total; 0: enough for all sequences at capacity
                                         without sharing */
   attn_dtype dtype;                  /* float32, float16, bfloat16, int8 */

@@ -26,7 +26,7 @@ class KVCache:
     sequences : int
         Number of sequences, which are addressed as 0 .. sequences - 1.
     page_size : int
-        Tokens per page; 0 for one contiguous page per sequence.
+        Tokens per page; 0 for one contiguous page per sequence. Pages of 64 are read almost as fast, smaller ones slower.
     pages : int
         Number of pages; 0 for as many as full sequences need.
     dtype : {'float32', 'float16', 'bfloat16', 'int8'}
