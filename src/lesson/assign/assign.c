@@ -391,13 +391,15 @@ int attn_tells_orientation(const struct attn_relation *r) {
   return !is_symmetric(r->operand[1]->grid);
 }
 
-/* Transposed weights that one product alone tells from others may be its slip. */
+/* Transposed weights that one product alone tells from others may be its slip, and those of a
+ * product that is written in the other order are. */
 static const double ONE_PRODUCT = 8;
 static double price_of_weights(const struct searched_document *d,
                                const struct search_setting *setting,
                                const struct attn_state *last) {
-  int products = 0;
-  if (!setting->transposed_weights || attn_mentions_weights_first(d->scan)) return 0;
+  int products = 0, order = attn_order_of_weights(d->scan, setting->columns);
+  if (!setting->transposed_weights || order < 0) return 0;
+  if (order > 0) return CONTRARY;
   for (const struct attn_placement *p = last->last; p; p = p->before)
     if (!p->is_copy && attn_tells_orientation(p->relation)) {
       const struct attn_grid *w = p->relation->operand[1]->grid;

@@ -64,12 +64,10 @@ int attn_mentions_columns(struct attn_scan *scan) {
          !attn_occurs(scan->patterns, BY_ROWS, scan->text);
 }
 
-int attn_mentions_weights_first(struct attn_scan *scan) {
-  return attn_occurs(scan->patterns, WEIGHTS_FIRST, scan->text);
-}
-
-int attn_mentions_weights_last(struct attn_scan *scan) {
-  return attn_occurs(scan->patterns, WEIGHTS_LAST, scan->text);
+int attn_order_of_weights(struct attn_scan *scan, int columns) {
+  int first = attn_occurs(scan->patterns, WEIGHTS_FIRST, scan->text);
+  int last = attn_occurs(scan->patterns, WEIGHTS_LAST, scan->text);
+  return columns == ATTN_COLUMNS_ALL ? first - last : last - first;
 }
 
 static double stated_temperature(struct attn_scan *scan, const char *text) {
@@ -81,31 +79,39 @@ static double stated_temperature(struct attn_scan *scan, const char *text) {
   return found && cell.value > 0 ? cell.value : 1;
 }
 
-/* The sentence around a match states it of softmax, and neither denies nor supposes it. */
-static int is_of_softmax(struct attn_scan *scan, const struct attn_match *m) {
-  static const char SOFTMAX[] =
-      "(?i)soft|\\bscor|divid|logit|attention|weight|ソフト|スコア|割|注意|重み";
+/* Does the sentence around a match neither deny nor suppose it? of: what else it mentions. */
+static int is_stated(struct attn_scan *scan, const char *text, const struct attn_match *m,
+                     const char *of) {
   static const char SUPPOSED[] =
       "(?i)\\b(?:no|not|without|would|could|if|instead|later|other|higher|lower|than|vs|n't)\\b|"
       "なし|ない|なら|場合|ohne|sans|sin\\b";
-  const char *text = scan->text;
   size_t begin = m->group[0].begin, end = m->group[0].end;
   while (begin > 0 && !strchr("\n;", text[begin - 1]) &&
          !(text[begin - 1] == ' ' && begin > 1 && text[begin - 2] == '.'))
     begin--;
   while (text[end] && !strchr("\n;", text[end]) && !(text[end] == '.' && text[end + 1] == ' '))
     end++;
-  return attn_find(scan->patterns, SOFTMAX, text, end, begin, NULL) &&
+  return attn_find(scan->patterns, of, text, end, begin, NULL) &&
          !attn_find(scan->patterns, SUPPOSED, text, end, begin, NULL);
 }
 
+int attn_states(struct attn_scan *scan, const char *text, const char *pattern) {
+  struct attn_match m;
+  size_t bytes = strlen(text);
+  for (size_t at = 0; attn_find(scan->patterns, pattern, text, bytes, at, &m); at = m.group[0].end)
+    if (is_stated(scan, text, &m, pattern)) return 1;
+  return 0;
+}
+
 double attn_stated_temperature(struct attn_scan *scan) {
+  static const char SOFTMAX[] =
+      "(?i)soft|\\bscor|divid|logit|attention|weight|ソフト|スコア|割|注意|重み";
   struct attn_match m;
   double first = stated_temperature(scan, scan->text);
   size_t bytes = strlen(scan->text);
   for (size_t at = 0; attn_find(scan->patterns, TEMPERATURE, scan->text, bytes, at, &m);
        at = m.group[0].end)
-    if (!is_of_softmax(scan, &m) ||
+    if (!is_stated(scan, scan->text, &m, SOFTMAX) ||
         stated_temperature(scan, scan->text + m.group[0].begin) != first)
       return 1;
   return first;

@@ -124,7 +124,10 @@ static const struct rule rules[] = {
     /* output: of the values; of keys or inputs that serve as values; of the wrong matrix */
     {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, V), 1, {USE(MATMUL, OUTPUT, 0, 1)}, 0, 0, COARSE | ROWS, 0, 0},
     {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, V), 1, {USE(MATMUL_TN, OUTPUT, 0, 1)}, CAUSE(SWAPPED_QK), 7, SQUARE, 0, 0},
-    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, K), 1, {USE(MATMUL, OUTPUT, 0, 1)}, 0, 2, ROWS, WITHOUT(V)},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, K), 1, {USE(MATMUL, OUTPUT, 0, 1)}, 0, 2, ROWS,
+     0, 1u << ATTN_ROLE_V | 1u << ATTN_ROLE_W_V},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, K), 1, {USE(MATMUL, OUTPUT, 0, 1)}, CAUSE(K_INSTEAD_OF_V), 7, 0,
+     1u << ATTN_ROLE_W_V, 1u << ATTN_ROLE_V},
     {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, K), 1, {USE(MATMUL_TN, OUTPUT, 0, 1)}, CAUSE(SWAPPED_QK), 9, SQUARE, WITHOUT(V)},
     {ATTN_ROLE_OUTPUT, OF3(WEIGHTS, SOURCE, W_V), 2, {USE(MATMUL, V, 1, 2), USE(MATMUL, OUTPUT, 0, FIRST)},
      0, 6, 0, WITHOUT(V)},

@@ -10,8 +10,10 @@
 
 /* A decimal number, or an integer that something is divided by. */
 static const char STATED[] =
-    "(?<![A-Za-z0-9.^_])[0-9]+\\.[0-9]+|(?<=[÷/] |\\b1/)[0-9]+(?![0-9.])|"
-    "(?<![\\p{L}\\p{N}_.^√(])[0-9]+(?=\\s*(?:で割|$))|(?<=by )[0-9]+(?![0-9.])";
+    "(?:(?<![A-Za-z0-9.^_])(?<!\\*)(?<!\\* )(?<!\\^\\()[0-9]+\\.[0-9]++|(?<=[÷/] "
+    "|\\b1/)[0-9]++(?!\\.)|"
+    "(?<![\\p{L}\\p{N}_.^√(])[0-9]+(?=\\s*(?:で割|$))|(?<=by "
+    ")[0-9]++(?!\\.))(?!\\s*(?:\\*\\*|\\^))";
 
 /* The integer of a root that something is divided by. */
 static const char STATED_ROOT[] = "(?<=/√|/ √)[0-9]+(?![0-9.])";
@@ -75,12 +77,13 @@ static void try(struct attn_divisors *d, double by, int kind, int root_of, int c
 }
 
 static void try_stated(const struct attn_listing *l, int d_k, struct attn_divisors *d) {
-  double by[STATED_MAX + 1];
+  double by[STATED_MAX + 2];
   int count = stated(l, STATED_ROOT, by);
   for (int n = 0; n < count; n++)
     if (by[n] != 1 && by[n] != d_k && by[n] < INT_MAX)
       try(d, sqrt(by[n]), ATTN_DIVISOR_STATED, (int)by[n], ATTN_CAUSE_NONE, 2);
   count = stated(l, STATED, by);
+  by[count++] = l->hints->temperature;
   for (int n = 0; n < count; n++) {
     if (fabs(by[n] - 1) <= 1e-9) continue;
     if (by[n] == d_k)

@@ -43,9 +43,11 @@ int attn_mentions_causal(struct attn_scan *scan, const char *text);
 int attn_mentions_causal_above(struct attn_scan *scan, int line); /* in the lines before it */
 int attn_denies_mask(struct attn_scan *scan, const char *text);
 int attn_mentions_columns(struct attn_scan *scan); /* softmax is taken down the columns */
-/* Are projections written W x or X W^T; X W? */
-int attn_mentions_weights_first(struct attn_scan *scan);
-int attn_mentions_weights_last(struct attn_scan *scan);
+/* Are projections written in the order of a setting, X W, or W X of columns? -1: in the other one.
+ * 0: in neither, or both. */
+int attn_order_of_weights(struct attn_scan *scan, int columns);
+/* Does a sentence of the text match, and neither deny nor suppose it? */
+int attn_states(struct attn_scan *scan, const char *text, const char *pattern);
 int attn_is_mask_table(const struct attn_candidate *c); /* a table of 1 and 0 called a mask */
 /* What the whole document states. */
 void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints);

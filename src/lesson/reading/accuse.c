@@ -20,6 +20,21 @@ static const char PADDING[] = "(?i)pad|パディング";
 static const char MASK[] = "(?i)mask|マスク";
 static const char CAUSAL_MASK[] = "(?i)mask|causal|tril|マスク|因果";
 
+static int is_near(struct attn_scan *scan, const struct attn_block *b, const char *pattern) {
+  int found = attn_states(scan, b->name, pattern);
+  for (int n = 0; n < b->captions && !found; n++) found = attn_states(scan, b->caption[n], pattern);
+  return found;
+}
+
+int attn_denies_scale(struct attn_scan *scan) {
+  return attn_occurs(scan->patterns, NOT_SCALED, scan->text);
+}
+
+/* Is a root what the text next to a block divides by? */
+static int states_root(struct attn_scan *scan, const struct attn_block *b) {
+  return is_near(scan, b, SCALED_SOFTMAX) || (is_near(scan, b, ROOT) && !attn_denies_scale(scan));
+}
+
 /* "divide by 1.4", "√2 ≈ 1.41", "1.41で割る": the author chose the rounded root. */
 static int states_number(struct attn_scan *scan, double number) {
   struct attn_match m;
@@ -38,9 +53,13 @@ static int states_number(struct attn_scan *scan, double number) {
   return 0;
 }
 
+/* A number that is stated is excused, unless it is d_k where a root is stated. */
 static enum attn_accusation accuse_divisor(struct attn_scan *scan, const struct attn_priors *priors,
                                            const struct attn_placement *p, int cause) {
-  if (p->relation->divisor == ATTN_DIVISOR_STATED) return ATTN_EXCUSED;
+  if (p->relation->divisor == ATTN_DIVISOR_STATED)
+    return cause == ATTN_CAUSE_SCALE_BY_DK && states_root(scan, &scan->block[p->block])
+               ? ATTN_UNCERTAIN
+               : ATTN_EXCUSED;
   if (cause == ATTN_CAUSE_ROUNDING_TOO_COARSE)
     return states_number(scan, p->relation->divided_by) ? ATTN_EXCUSED : ATTN_ACCUSED;
   if (p->role == ATTN_ROLE_WEIGHTS && cause == ATTN_CAUSE_MISSING_SCALE) return ATTN_ACCUSED;
@@ -50,40 +69,69 @@ static enum attn_accusation accuse_divisor(struct attn_scan *scan, const struct 
   return cause == ATTN_CAUSE_MISSING_SCALE ? ATTN_EXCUSED : ATTN_UNCERTAIN;
 }
 
-static int is_near(struct attn_scan *scan, const struct attn_block *b, const char *pattern) {
-  int found = attn_occurs(scan->patterns, pattern, b->name);
-  for (int n = 0; n < b->captions && !found; n++)
-    found = attn_occurs(scan->patterns, pattern, b->caption[n]);
-  return found;
+/* Are scores, or what comes after them and before a role, divided by a number? */
+static int is_divided(const struct attn_roles *head, int before, double by) {
+  for (int role = ATTN_ROLE_SCORES; role < before; role++) {
+    const struct attn_relation *of = head->at[role] ? head->at[role]->relation : NULL;
+    if (of && of->divided_by == by) return 1;
+  }
+  return 0;
 }
 
-int attn_denies_scale(struct attn_scan *scan) {
-  return attn_occurs(scan->patterns, NOT_SCALED, scan->text);
-}
-
-/* softmax(scores) under the text "softmax(S / √d_k)". */
-static int forgets_stated_scale(struct attn_scan *scan, const struct attn_roles *head,
-                                const struct attn_placement *p) {
+/* Exponentials or weights of q k, with nothing divided on the way? */
+static int is_unscaled(const struct attn_roles *head, const struct attn_placement *p) {
+  const struct attn_node *scores = head->at[ATTN_ROLE_SCORES];
   const struct attn_relation *r = p->relation;
-  const struct attn_block *b = &scan->block[p->block];
-  return p->role == ATTN_ROLE_WEIGHTS && r->uses == 1 && r->use[0].op == ATTN_OP_SOFTMAX &&
-         !head->at[ATTN_ROLE_SCALED] && !head->at[ATTN_ROLE_EXPONENTIALS] &&
-         r->operand[0] == head->at[ATTN_ROLE_SCORES] &&
-         (is_near(scan, b, SCALED_SOFTMAX) || (is_near(scan, b, ROOT) && !attn_denies_scale(scan)));
+  if (p->role != ATTN_ROLE_WEIGHTS && p->role != ATTN_ROLE_EXPONENTIALS) return 0;
+  if (r->divided_by != 1 || head->at[ATTN_ROLE_SCALED] || head->at[ATTN_ROLE_W_A_Q]) return 0;
+  return r->operand[0] == (scores ? scores : head->at[ATTN_ROLE_Q]);
+}
+
+/* Scores that are not divided, where the document divides them: next to them, or in a formula of
+ * softmax. A root that is only mentioned leaves it open. */
+static enum attn_accusation accuse_unscaled(struct attn_scan *scan, const struct attn_roles *head,
+                                            const struct attn_placement *p) {
+  if (!is_unscaled(head, p)) return ATTN_EXCUSED;
+  if (states_root(scan, &scan->block[p->block])) return ATTN_ACCUSED;
+  if (attn_denies_scale(scan) || !head->at[ATTN_ROLE_K]) return ATTN_EXCUSED;
+  if (attn_states(scan, scan->text, SCALED_SOFTMAX)) return ATTN_ACCUSED;
+  return attn_states(scan, scan->text, ROOT) ? ATTN_UNCERTAIN : ATTN_EXCUSED;
 }
 
 /* softmax(scores), of one row or all, where the document states a temperature. */
 static int forgets_temperature(struct attn_scan *scan, const struct attn_roles *head,
                                const struct attn_placement *p) {
   const struct attn_relation *r = p->relation;
-  double temperature;
   if (p->role != ATTN_ROLE_WEIGHTS || r->uses != 1 || r->use[0].op != ATTN_OP_SOFTMAX) return 0;
-  temperature = attn_stated_temperature(scan);
-  for (int role = ATTN_ROLE_SCORES; role < ATTN_ROLE_WEIGHTS; role++) {
-    const struct attn_relation *of = head->at[role] ? head->at[role]->relation : NULL;
-    if (of && of->divided_by == temperature) return 0;
+  double temperature = attn_stated_temperature(scan);
+  return temperature != 1 && !is_divided(head, ATTN_ROLE_WEIGHTS, temperature);
+}
+
+/* ---- Keys that serve as values ---- */
+
+static int is_other(const attn_printing *x, const attn_printing *y) {
+  if (x->rows != y->rows) return 0;
+  for (int n = 0; n < x->rows * x->cols && x->cols == y->cols; n++)
+    if (x->cells[n].value != y->cells[n].value) return 1;
+  return x->cols != y->cols;
+}
+
+/* Are there other numbers that the document calls the values, one row for each key? */
+static int has_values(struct attn_scan *scan, const struct attn_priors *priors,
+                      const struct attn_placement *p) {
+  static const double CALLED = 5.9; /* bits */
+  const struct attn_grid *keys = p->relation->operand[1]->grid;
+  const attn_printing *k = &scan->block[keys->block].reading[keys->reading];
+  for (int n = 0; n < p->block; n++) {
+    double bits = priors[n].bits[ATTN_ROLE_V];
+    if (bits >= CALLED && bits == priors[n].best && is_other(k, &scan->block[n].reading[0]))
+      return 1;
   }
-  return temperature != 1;
+  return 0;
+}
+
+static int serves_as_values(const struct attn_roles *head, const struct attn_placement *p) {
+  return p->role == ATTN_ROLE_OUTPUT && p->relation->operands == 2 && !head->at[ATTN_ROLE_V];
 }
 
 /* ---- A mask that is neither causal nor of padding: which one was meant? ---- */
@@ -214,12 +262,14 @@ int attn_forgets_mask(struct attn_scan *scan, const struct attn_reading *reading
 }
 
 /* One transposed product among others that show the usual one. */
-static enum attn_accusation accuse_weights(struct attn_scan *scan, const struct attn_roles *head) {
+static enum attn_accusation accuse_weights(struct attn_scan *scan, const struct attn_roles *head,
+                                           const struct attn_placement *p) {
+  int columns = p->node->grid->transposed ? ATTN_COLUMNS_ALL : ATTN_COLUMNS_NONE;
   for (int role = ATTN_ROLE_Q; role <= ATTN_ROLE_V; role++) {
     const struct attn_relation *r = head->at[role] ? head->at[role]->relation : NULL;
     if (attn_tells_orientation(r) && !r->cause) return ATTN_ACCUSED;
   }
-  return attn_mentions_weights_last(scan) ? ATTN_ACCUSED : ATTN_UNCERTAIN;
+  return attn_order_of_weights(scan, columns) > 0 ? ATTN_ACCUSED : ATTN_UNCERTAIN;
 }
 
 enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_priors *priors,
@@ -233,9 +283,9 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
       if (r->use[0].base && r->use[0].base != attn_stated_position_base(scan))
         return ATTN_UNCERTAIN;
       if (forgets_stated_mask(scan, head, p)) return *cause = ATTN_CAUSE_MASK_IGNORED, ATTN_ACCUSED;
-      if (!forgets_stated_scale(scan, head, p) && !forgets_temperature(scan, head, p))
-        return ATTN_EXCUSED;
-      return *cause = ATTN_CAUSE_MISSING_SCALE, ATTN_ACCUSED;
+      if (serves_as_values(head, p) && has_values(scan, priors, p)) return ATTN_UNCERTAIN;
+      *cause = ATTN_CAUSE_MISSING_SCALE;
+      return forgets_temperature(scan, head, p) ? ATTN_ACCUSED : accuse_unscaled(scan, head, p);
     case ATTN_CAUSE_SCALE_BY_DK:
     case ATTN_CAUSE_SCALE_WRONG_DIM:
     case ATTN_CAUSE_MISSING_SCALE:
@@ -243,7 +293,7 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
     case ATTN_CAUSE_ROUNDING_TOO_COARSE:
       return r->coarse ? ATTN_ACCUSED : accuse_divisor(scan, priors, p, r->cause);
     case ATTN_CAUSE_TRANSPOSED_WEIGHTS:
-      return p->role <= ATTN_ROLE_V ? accuse_weights(scan, head) : ATTN_ACCUSED;
+      return p->role <= ATTN_ROLE_V ? accuse_weights(scan, head, p) : ATTN_ACCUSED;
     case ATTN_CAUSE_SOFTMAX_OVER_COLUMNS:
       return attn_mentions_columns(scan) && !p->node->grid->transposed ? ATTN_EXCUSED
                                                                        : ATTN_ACCUSED;

@@ -215,6 +215,7 @@ static const struct notation notations[] = {
     {"\\\\(?:approx|simeq|cong|doteq)" END, "=", 0, "\\"},
     {"\\^\\s*+\\\\?(?:top|intercal)" END "|\\\\top" END, "^T", 0, "^\\"},
     {"\\\\alpha" END, "\u03B1", 0, "\\"},
+    {"\\\\tau" END, "\u03C4", 0, "\\"},
     {"\\\\tanh" END, "tanh", 0, "\\"},
     {"\\\\exp" END, "exp", 0, "\\"},
     {"\\\\(?:to|rightarrow|Rightarrow|mapsto|longrightarrow)" END, "\u2192", 0, "\\"},
