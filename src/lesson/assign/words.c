@@ -6,6 +6,7 @@
 
 /* The weight of a name of each kind, in bits. */
 static const double RIGHT_SIDE = 0.4, RIGHT_SIDE_ALONE = 0.7; /* of an equation's bits */
+static const double QUALIFIER = 0.3; /* of the bits of a name: it is whose the numbers are */
 static const double OWN_NAME = 9, CAPTION = 6, HEADING = 1.5, HEADER = 3, LINE_ABOVE = 2;
 
 #define END "(?![A-Za-z])"
@@ -199,9 +200,20 @@ static void add_in_order(const struct attn_block *b, const struct hits *h, doubl
   if (first + b->ordinal < count) raise(out, role[first + b->ordinal], bits);
 }
 
+/* "values (encoder)": inputs that are named after queries, keys or values are whose these are. */
+static int is_qualifier(const struct hits *h, int at) {
+  int role = h->hit[at].role;
+  if (role != ATTN_ROLE_X && role != ATTN_ROLE_Y) return 0;
+  for (int n = 0; n < at; n++)
+    if (h->hit[n].role >= ATTN_ROLE_Q && h->hit[n].role <= ATTN_ROLE_V &&
+        h->hit[n].end <= h->hit[at].begin)
+      return 1;
+  return 0;
+}
+
 static void add_each(const struct hits *h, double bits, struct attn_priors *out) {
   for (int n = 0; n < h->count; n++) {
-    double place = n == 0 || n == h->count - 1 ? 1 : 0.6;
+    double place = is_qualifier(h, n) ? QUALIFIER : n == 0 || n == h->count - 1 ? 1 : 0.6;
     raise(out, h->hit[n].role, bits * place * (h->count < 3 ? 1 : 0.85));
   }
 }

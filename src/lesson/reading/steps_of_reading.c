@@ -245,7 +245,8 @@ static int is_followed(const struct attn_builder *b, const struct attn_placement
   return 0;
 }
 
-/* Its place is known too little to call a number wrong: words of a sentence are not a name. */
+/* Its place is known too little to call a number wrong: words of a sentence are not a name, and its
+ * own name may be that of another step. */
 static int is_guess(const struct attn_builder *b, const struct attn_placement *p) {
   static const char SENTENCE[] = "(?i)\\s(?:is|are|was|were|gives?|yields?)\\W*$|は$";
   const struct attn_block *block = &b->scan->block[p->block];
@@ -253,6 +254,7 @@ static int is_guess(const struct attn_builder *b, const struct attn_placement *p
       block->source == ATTN_BLOCK_INLINE || attn_occurs(b->scan->patterns, SENTENCE, block->name);
   if (p->node->share == 0 && follows_from_guess(b, p->relation)) return 1;
   if (p->role == ATTN_ROLE_ROW_SUM && is_followed(b, p)) return 0;
+  if (b->priors[p->block].best >= OWN_NAME && b->priors[p->block].bits[p->role] <= 0) return 1;
   return p->node->share < 0.4 && (in_sentence || b->priors[p->block].bits[p->role] < NAMED);
 }
 
