@@ -217,6 +217,14 @@ static double head_price(const struct attn_expansion *e) {
   return c->names_head ? PRICE.head_named : c->new_heading ? PRICE.head_below : PRICE.head;
 }
 
+/* Inputs after keys that do not follow from them, by a name that is rather another's. */
+static int is_late_input(const struct attn_expansion *e, int role, int head) {
+  const struct attn_node *keys =
+      head < e->state->heads ? e->state->head[head].at[ATTN_ROLE_K] : NULL;
+  const struct attn_priors *named = e->candidate->priors;
+  return role == ATTN_ROLE_X && keys && !keys->relation && named->best > named->bits[role];
+}
+
 /* In a head of the state, or in one more. */
 static void push_given(struct attn_expansion *e, int role, int head) {
   const struct attn_candidate *c = e->candidate;
@@ -224,6 +232,7 @@ static void push_given(struct attn_expansion *e, int role, int head) {
   if (g->open || !attn_spend(e->budget, WORK) || !fits_shape(e->state, head, role, g)) return;
   double bits =
       GIVEN[role].bits + given_words(c, role) - order_price(e, head, role) - attn_reading_price(e);
+  if (is_late_input(e, role, head)) bits -= PRICE.disorder;
   if (head == e->state->heads) bits -= head_price(e);
   if (e->new_example)
     bits -= c->names_example || c->new_heading ? PRICE.example_named : PRICE.example;
