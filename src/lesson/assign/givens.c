@@ -217,12 +217,13 @@ static double head_price(const struct attn_expansion *e) {
   return c->names_head ? PRICE.head_named : c->new_heading ? PRICE.head_below : PRICE.head;
 }
 
-/* Inputs after keys that do not follow from them, by a name that is rather another's. */
+/* Inputs after keys that do not follow from them, by the name of the values. */
 static int is_late_input(const struct attn_expansion *e, int role, int head) {
   const struct attn_node *keys =
       head < e->state->heads ? e->state->head[head].at[ATTN_ROLE_K] : NULL;
   const struct attn_priors *named = e->candidate->priors;
-  return role == ATTN_ROLE_X && keys && !keys->relation && named->best > named->bits[role];
+  return role == ATTN_ROLE_X && keys && !keys->relation &&
+         named->bits[ATTN_ROLE_V] > named->bits[role];
 }
 
 /* In a head of the state, or in one more. */
