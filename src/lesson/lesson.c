@@ -104,7 +104,7 @@ static attn_status read_gathered(const struct attn_document *d, const struct att
   if (!status) status = judge(best, d->err);
   int is_supposed = left->recurring && unexplained(c->lesson) > 0;
   if (!status && !c->misread && !is_supposed && c->lesson->examples &&
-      c->explained >= best->explained)
+      c->explained > best->explained)
     return ATTN_OK;
   attn_lesson_free(c->lesson);
   c->lesson = NULL;

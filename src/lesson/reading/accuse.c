@@ -90,12 +90,13 @@ static int is_unscaled(const struct attn_roles *head, const struct attn_placemen
 /* Scores that are not divided, where the document divides them: next to them, or in a formula of
  * softmax. A root that is only mentioned leaves it open. */
 static enum attn_accusation accuse_unscaled(struct attn_scan *scan, const struct attn_roles *head,
-                                            const struct attn_placement *p) {
+                                            const struct attn_placement *p, int *cause) {
   if (!is_unscaled(head, p)) return ATTN_EXCUSED;
-  if (states_root(scan, &scan->block[p->block])) return ATTN_ACCUSED;
-  if (attn_denies_scale(scan) || !head->at[ATTN_ROLE_K]) return ATTN_EXCUSED;
-  if (attn_states(scan, scan->text, SCALED_SOFTMAX)) return ATTN_ACCUSED;
-  return attn_states(scan, scan->text, ROOT) ? ATTN_UNCERTAIN : ATTN_EXCUSED;
+  int is_open = !attn_denies_scale(scan) && head->at[ATTN_ROLE_K];
+  if (states_root(scan, &scan->block[p->block]) ||
+      (is_open && attn_states(scan, scan->text, SCALED_SOFTMAX)))
+    return *cause = ATTN_CAUSE_MISSING_SCALE, ATTN_ACCUSED;
+  return is_open && attn_states(scan, scan->text, ROOT) ? ATTN_UNCERTAIN : ATTN_EXCUSED;
 }
 
 /* softmax(scores), of one row or all, where the document states a temperature. */
@@ -284,8 +285,9 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
         return ATTN_UNCERTAIN;
       if (forgets_stated_mask(scan, head, p)) return *cause = ATTN_CAUSE_MASK_IGNORED, ATTN_ACCUSED;
       if (serves_as_values(head, p) && has_values(scan, priors, p)) return ATTN_UNCERTAIN;
-      *cause = ATTN_CAUSE_MISSING_SCALE;
-      return forgets_temperature(scan, head, p) ? ATTN_ACCUSED : accuse_unscaled(scan, head, p);
+      if (forgets_temperature(scan, head, p))
+        return *cause = ATTN_CAUSE_MISSING_SCALE, ATTN_ACCUSED;
+      return accuse_unscaled(scan, head, p, cause);
     case ATTN_CAUSE_SCALE_BY_DK:
     case ATTN_CAUSE_SCALE_WRONG_DIM:
     case ATTN_CAUSE_MISSING_SCALE:

@@ -250,12 +250,13 @@ static int is_followed(const struct attn_builder *b, const struct attn_placement
 static int is_guess(const struct attn_builder *b, const struct attn_placement *p) {
   static const char SENTENCE[] = "(?i)\\s(?:is|are|was|were|gives?|yields?)\\W*$|は$";
   const struct attn_block *block = &b->scan->block[p->block];
+  const struct attn_priors *named = &b->priors[p->block];
   int in_sentence =
       block->source == ATTN_BLOCK_INLINE || attn_occurs(b->scan->patterns, SENTENCE, block->name);
   if (p->node->share == 0 && follows_from_guess(b, p->relation)) return 1;
   if (p->role == ATTN_ROLE_ROW_SUM && is_followed(b, p)) return 0;
-  if (b->priors[p->block].best >= OWN_NAME && b->priors[p->block].bits[p->role] <= 0) return 1;
-  return p->node->share < 0.4 && (in_sentence || b->priors[p->block].bits[p->role] < NAMED);
+  if (named->best >= OWN_NAME && named->bits[p->role] <= 0) return 1;
+  return p->node->share < 0.4 && (in_sentence || named->bits[p->role] < NAMED);
 }
 
 /* A bias, dropout, a residual: what is not followed, and what is computed from it. */

@@ -113,6 +113,11 @@ enum {
 
 /* In this order: each is applied to what the ones above have left. */
 static const struct notation notations[] = {
+    /* roots as powers: 2 ** 0.5, 2^{1/2} */
+    {"(?<![\\w.)\\]])(\\d{1,6}+|(?!e\\b)[A-Za-z]\\w*+)[ \\t]*+(?:\\*\\*|(?<=\\d)\\^)[ \\t]*+[({]?+"
+     "(?:0?\\.5|1/2)(?![\\d.])[)}]?+",
+     "\u221A$1", 0, "*^"},
+
     /* matrices in brackets of "/", "|" and "\\": the first and the last row */
     {"(?m)/([ \\t]++" ROW_CELLS ")\\\\(?=[ \\t]|$)", "\u239B$1\u239E", 0, "/"},
     {"(?m)\\\\([ \\t]++" ROW_CELLS ")/(?=[ \\t]|$)", "\u239D$1\u23A0", 0, "/"},
