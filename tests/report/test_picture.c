@@ -372,8 +372,10 @@ static void panels_of_a_newer_header_lie_farther_apart(void **state) {
 static void an_error_of_the_sink_is_returned_at_any_call(void **state) {
   (void)state;
   attn_panel p[16];
-  int count = assorted(p);
+  int all = assorted(p);
   for (int format = ATTN_PICTURE_TEXT; format <= ATTN_PICTURE_PNG; format++) {
+    /* A PNG is written at its end, whatever is drawn: two panels, or each stop compresses all. */
+    int count = format == ATTN_PICTURE_PNG ? 2 : all;
     long stops = 0;
     for (attn_status status = ATTN_ERR_FILE; status; stops++) {
       struct page page = {.left = stops};
