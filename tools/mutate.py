@@ -49,7 +49,7 @@ PASSING = set()       # tests that passed without a mutation
 ALL_PASSED = "--passed" in sys.argv
 CAUGHT = {}           # by name: the test that caught it last
 SAVING = threading.Lock()
-HEAVY = {"sdpa_f32_avx512.c", "model_avx512.c"}  # take long to compile; the scalar and AVX2 kernels have most of the same code
+HEAVY = {"sdpa_f32_avx512.c", "sdpa_bf16_avx512.c", "model_avx512.c", "model_bf16.c"}  # take long to compile; the scalar and AVX2 kernels have most of the same code
 SUITES = {  # which tests run for a mutated module, by their folders in tests/; others get those of the C code
     "lesson": ("lesson", "report", "cli"),
     "report": ("report", "lesson", "cli"),

@@ -1,4 +1,5 @@
 """attn bench: the cases, their checks, the peers. The times themselves are not tested."""
+import importlib.util
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ import pytest
 from conftest import ATTN, SOURCE, run
 
 QUICK = ["--quick", "--quiet"]
+SCHEMA = json.loads((SOURCE / "docs/bench.schema.json").read_text())
 WORKS = ["forward", "mask", "backward", "decode", "short", "shapes", "features", "threads", "train", "generate"]
 
 
@@ -21,10 +23,16 @@ def bench(*arguments, **options):
     return json.loads(run("bench", *QUICK, *arguments, "--json", **options).stdout)
 
 
-def test_every_case_is_right_and_measured():
+@pytest.fixture(scope="module")
+def every_case():
+    """All cases, with PyTorch where it is installed."""
+    return bench("--peers", "torch" if importlib.util.find_spec("torch") else "none", "--python", sys.executable)
+
+
+def test_every_case_is_right_and_measured(every_case):
     """A wrong result is an error, so a run that succeeds has checked each case against the equations in double."""
-    result = bench("--peers", "none")
-    jsonschema.validate(result, json.loads((SOURCE / "docs/bench.schema.json").read_text()))
+    result = every_case
+    jsonschema.validate(result, SCHEMA)
     assert list(dict.fromkeys(case["work"] for case in result["cases"])) == WORKS
     for case in result["cases"]:
         assert case["skipped"] == f"needs {case['threads']} CPUs" if case["threads"] > result["cpus"] else case["rates"]["best"] > 0
@@ -33,6 +41,7 @@ def test_every_case_is_right_and_measured():
 
 def test_best_median_and_share_follow_from_the_samples():
     result = bench("--peers", "none", "--work", "forward,mask")
+    jsonschema.validate(result, SCHEMA)
     for case in result["cases"]:
         ours, limit, base = case["rates"], case["limit"], case["base"]
         assert ours["best"] == max(ours["samples"]) and ours["median"] == pytest.approx(statistics.median(ours["samples"]))
@@ -67,10 +76,10 @@ def test_shapes_and_types_select():
     assert [case["name"] for case in cases] == ["full", "full", "causal", "causal"] * 2
 
 
-def test_pytorch_gets_the_same_problem():
+def test_pytorch_gets_the_same_problem(every_case):
     """Its first result is compared with ours: a helper that computes something else is not timed."""
     pytest.importorskip("torch")
-    result = bench("--peers", "torch", "--python", sys.executable)
+    result = every_case
     assert result["peers"][0]["version"]
     for case in result["cases"]:
         peer, = case["peers"]

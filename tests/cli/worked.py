@@ -3,6 +3,7 @@
 A Lesson holds what is right (`exact`) and what is printed (`m`). Each step is computed from the
 exact numbers or from the printed ones, at random, as people do with a calculator.
 """
+import math
 import random
 
 import numpy as np
@@ -29,7 +30,7 @@ TOKENS = (("I", "have", "cats", "here", "now"), ("私", "は", "猫", "です", 
 
 
 def text_of(x, digits):
-    if np.isneginf(x):
+    if x == -math.inf:
         return "-inf"
     text = f"{x:.{digits}f}"
     return text[1:] if text.startswith("-") and float(text) == 0 else text
@@ -109,7 +110,7 @@ class Lesson:
             self.order.append(name)
         self.exact[name] = value
         digits = self.digits_of(name)
-        self.m[name] = np.array([[float(text_of(x, digits)) for x in row] for row in value])
+        self.m[name] = np.array([[float(text_of(x, digits)) for x in row] for row in value.tolist()])
 
     def solve(self):
         if self.kind != "given":
@@ -164,7 +165,7 @@ class Lesson:
                 parts.append(self.phrase("scaled"))
             if name == "masked":
                 parts.append(self.phrase("causal"))
-            cells = [[text_of(x, self.digits_of(name)) for x in row] for row in self.printed(name)]
+            cells = [[text_of(x, self.digits_of(name)) for x in row] for row in self.printed(name).tolist()]
             parts.append(table(self.form, self.names.get(name, name), cells, self.rows_of(name)))
             if name == "scores" and not self.scaled:
                 parts.append(self.phrase("unscaled"))
