@@ -247,9 +247,10 @@ static const struct notation notations[] = {
     {"(?i)<tr\\b[^<>]*+>", ATTN_MARK_ROW, HTML, "<"},
     {"(?i)</tr>", " |", HTML, "<"},
     {"(?i)<br\\s*/?>", " ", 0, "<"},
-    {"(?i)</?(?:table|caption|figcaption|figure|title|blockquote|dt|dd|section|p|h\\d|li|ul|ol|div|"
-     "pre)\\b[^<>]*+>",
+    {"(?i)</?(?:table|caption|figcaption|figure|title|blockquote|dt|dd|section|p|h\\d|li|ul|ol|div)"
+     "\\b[^<>]*+>",
      ATTN_MARK_ROW, HTML, "<"},
+    {"(?i)</?pre\\b[^<>]*+>", "\n\n", HTML, "<"}, /* a blank line */
     {"(?i)<sup>(?=[-\\w(.])", "^", 0, "<"},
     {"(?i)</?(?:sub|sup|b|i|u|em|strong|code|tt|kbd|span|small|big|font|mark|var|nowiki)\\b"
      "[^<>\\n]{0,200}>",
