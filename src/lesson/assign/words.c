@@ -40,7 +40,7 @@ static const struct word WORDS[] = {
      "inner product|logit|energ|similarit|align|\\b[eS]\\d?" END},
     {ATTN_ROLE_WEIGHTS,
      "(*UCP)(?i)softmax|weights?\\b(?! "
-     "matri)|attn|α|alpha|probab|\\ba_?\\d|\\bA\\d?\\b|normali[sz]"},
+     "matri)|attn|α|alpha|probab|\\ba_?\\d|\\bA\\d?\\b(?! ?\\^ ?-)|normali[sz]"},
     {ATTN_ROLE_OUTPUT,
      "(*UCP)(?i)output|context|weighted "
      "(?:sum|mean|average)|result|\\bO\\b|\\bhead_?\\d|\\bH\\d?\\b|\\bo_?\\d|"

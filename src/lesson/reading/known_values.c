@@ -36,7 +36,12 @@ static void add_size(struct attn_known *k, int size) {
   add(k, 1.0 / size);
 }
 
-static void add_printing(struct attn_known *k, const attn_printing *p) {
+/* Scores and vectors are not added up, and a sum of theirs is another number by chance. */
+static int has_sums(const attn_step *step) {
+  return step->name == ATTN_STEP_EXPONENTIALS || step->name == ATTN_STEP_WEIGHTS;
+}
+
+static void add_printing(struct attn_known *k, const attn_printing *p, int sums) {
   for (int32_t i = 0; i < p->rows; i++) {
     double sum = 0;
     for (int32_t j = 0; j < p->cols; j++) {
@@ -46,17 +51,17 @@ static void add_printing(struct attn_known *k, const attn_printing *p) {
       if (cell->decimals > 0 && cell->decimals < 32) k->decimals |= 1u << cell->decimals;
       sum += isfinite(cell->value) ? cell->value : 0;
     }
-    add(k, sum);
+    if (sums) add(k, sum);
   }
 }
 
-static void add_matrix(struct attn_known *k, const attn_matrix *m) {
+static void add_matrix(struct attn_known *k, const attn_matrix *m, int sums) {
   add_size(k, m->rows);
   add_size(k, m->cols);
   for (int i = 0; k->count < STEPS_CELLS_MAX && i < m->rows; i++) {
     double sum = 0;
     for (int j = 0; j < m->cols; j++) add(k, m->at[i * m->cols + j]), sum += m->at[i * m->cols + j];
-    add(k, sum);
+    if (sums) add(k, sum);
   }
 }
 
@@ -72,8 +77,9 @@ struct attn_known *attn_known_of(const attn_lesson *lesson, struct attn_pool *po
   for (int32_t i = 0; i < lesson->examples; i++)
     for (int32_t s = 0; s < lesson->example[i].steps; s++) {
       const attn_step *step = &lesson->example[i].step[s];
-      add_matrix(k, &step->exact);
-      for (int32_t p = 0; p < step->printings; p++) add_printing(k, &step->printing[p]);
+      add_matrix(k, &step->exact, has_sums(step));
+      for (int32_t p = 0; p < step->printings; p++)
+        add_printing(k, &step->printing[p], has_sums(step));
       if (step->op == ATTN_OP_DIVIDE) add(k, step->scalar), add(k, 1 / step->scalar);
     }
   if (k->failed) return NULL;
