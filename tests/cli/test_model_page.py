@@ -77,7 +77,7 @@ def test_the_page_shows_the_choice_before_until_the_weights_are_loaded(view, pag
     shown_before, shown_after = view(page).evaluate("""async () => {
         chooseQuery(0, null)
         const before = [state.layer, state.head]
-        kind().levels = undefined
+        drawing++, kind().levels = undefined  // and no thumbnail is drawn any more
         select({layer: 1, head: 1}), announce(), drawView()
         const last = select({head: 2}), meanwhile = [state.layer, state.head]
         announce(), drawView()
