@@ -180,11 +180,13 @@ static attn_status read_source_eos(const char *folder, const struct attn_model_c
                                    const struct attn_generation_defaults *g, int32_t *eos,
                                    attn_error *err) {
   json_t *root;
+  *eos = g->eos;
+  if (g->eos >= 0) return ATTN_OK;
   attn_status status = attn_folder_json(folder, "", "config.json", 0, &root, err);
   const json_t *token = status ? NULL : json_object_get(root, "eos_token_id");
   if (json_array_size(token) == 1) token = json_array_get(token, 0);
-  json_int_t id = json_is_integer(token) ? json_integer_value(token) : -1;
-  *eos = g->eos >= 0 ? g->eos : id >= 0 && id < config->vocab_size ? (int32_t)id : -1;
+  json_int_t id = json_integer_value(token);
+  if (json_is_integer(token) && id >= 0 && id < config->vocab_size) *eos = (int32_t)id;
   json_decref(root);
   return status;
 }
