@@ -93,6 +93,11 @@ def browser():
         yield p.chromium.launch(executable_path=path, args=["--no-sandbox"])
 
 
+def address(view):
+    """The page's address, as its script sees it: view.url follows a change of the fragment only after a while."""
+    return view.evaluate("location.href")
+
+
 @pytest.fixture
 def visit(browser):
     """visit(path, width=1280, scheme="light", **context): the page; the test fails if its script writes an error or a warning, opens a dialog or loads anything."""

@@ -361,7 +361,7 @@ def test_a_page_has_no_error_and_a_live_figure(pages, visit, name):
         assert view.evaluate("isLive") and view.locator("#weights td").count() >= 3
     if name.startswith("index"):
         view.get_by_text("Softmax: from scores to weights").click()
-        assert view.url.endswith("softmax.html")
+        view.wait_for_url("**/softmax.html")
     assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from conftest import LESSONS, SOURCE, json_lines, softmax
+from conftest import LESSONS, SOURCE, address, json_lines, softmax
 
 EVERY = bool(os.environ.get("ATTN_ALL"))
 DRAWN_LESSONS = ["01-first-attention.md", "02-first-attention.ja.md", "03-causal.md", "05-columns.md", "06-heads.md", "08-positions.md",
@@ -162,7 +162,7 @@ def test_editing_undo_and_links(attn, tmp_path, visit, look):
     view.keyboard.type("2.5")
     assert view.inner_text("#Q-0-0") == "2" and value(view, "K-0-1") == 5 and value(view, "weights-0-0") != old  # before Enter
     view.keyboard.press("Enter")
-    assert view.inner_text("#X-0-1") == "2.5" and view.url.endswith("#X-0-1?X-0-1=2.5")
+    assert view.inner_text("#X-0-1") == "2.5" and address(view).endswith("#X-0-1?X-0-1=2.5")
     view.keyboard.press("ArrowRight")
     view.keyboard.press("7")  # typing begins an edit
     view.keyboard.press("ArrowUp")
@@ -173,7 +173,7 @@ def test_editing_undo_and_links(attn, tmp_path, visit, look):
     assert view.get_attribute(".editor", "aria-invalid") == "true"
     view.keyboard.press("Escape")
     assert view.inner_text("#X-0-2") == "8"
-    link = view.url
+    link = address(view)
     view.keyboard.press("Control+z")
     assert view.inner_text("#X-0-2") == "0" and view.inner_text("#X-0-1") == "2.5"
     view.keyboard.press("Control+z")
@@ -247,7 +247,7 @@ def test_text_to_copy(attn, tmp_path, visit):
     view.keyboard.press("Escape")
     assert view.is_hidden("dialog")
     view.click("#x-share")
-    assert view.input_value("dialog textarea") == view.url
+    assert view.input_value("dialog textarea") == address(view)
 
 
 def test_addresses_of_others_change_nothing_else(attn, tmp_path, visit):

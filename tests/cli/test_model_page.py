@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from conftest import json_lines
+from conftest import address, json_lines
 from conftest import run as attn
 
 SMALL = {"d_model": 16, "num_heads": 2, "ffn_dim": 32, "encoder_layers": 2, "decoder_layers": 2}
@@ -239,7 +239,7 @@ def test_links(page, view):
     one = view(f"{page}#2-encoder-2-1-3")
     assert title(one) == "Layer 2, head 1" and shown(one, "#source") == OTHER and one.evaluate("state.query") == 2
     choose(one, "Decoder", "layer 1", 2)
-    assert one.url.endswith("#2-decoder-1-2")
+    assert address(one).endswith("#2-decoder-1-2")
     for wrong in ("9-encoder-1-1", "1-encoder-9-1", "1-encoder-1-mode", "%3Cscript%3E"):
         one.evaluate(f"location.hash = '{wrong}'")
         assert title(one) in ("Layer 1, head 2", "Mean of all layers and heads")

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import LESSONS, SEEDS, SOURCE, run, write_foreign_documents
+from conftest import LESSONS, SEEDS, SOURCE, address, run, write_foreign_documents
 
 MODES = ("check", "explain")
 SLIP = LESSONS / "published-slip.md"
@@ -177,7 +177,7 @@ def test_the_explanation_follows_edits(page):
     assert inner.inner_text("#Q-0-0") == "10"
     inner.click(".rail a[href='#output']")
     view.wait_for_timeout(100)
-    assert inner.evaluate("scrollY") > 0 and view.url.endswith(".html")
+    assert inner.evaluate("scrollY") > 0 and address(view).endswith(".html")
 
 
 def test_dropped_files(page):
