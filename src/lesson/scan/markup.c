@@ -1,4 +1,5 @@
-/* markup.c -- the tables of wikis, of AsciiDoc and of nested lists, as rows between pipes. */
+/* markup.c -- the tables of wikis, of AsciiDoc, of reStructuredText and of nested lists, as rows
+ * between pipes. */
 #include <string.h>
 
 #include "text.h"
@@ -6,6 +7,9 @@
 /* "- - 1", "* - word": a row begins; the list inside it has its cells. */
 static const char NESTED_LIST[] = "[ \\t]*+[-*][ \\t]++(-[ \\t])";
 static const char ANY_NESTED_LIST[] = "(?m)^[ \\t]*+[-*][ \\t]++-[ \\t]";
+/* "===== ===": above and below the columns of a simple table */
+static const char COLUMN_RULE[] = "=++(?:[ \\t]++=++)++$";
+static const char ANY_COLUMN_RULE[] = "(?m)^[ \\t]*+=++(?:[ \\t]++=++)++[ \\t]*+$";
 /* [options="header", cols="1,2"], [%header] */
 static const char ATTRIBUTES[] = "\\[(?:[^\\]\\n]*\\b(?:options|opts|cols|format|width|role)=|%)";
 static const char HEADER_OPTION[] = "(?:options|opts)=\"?[^\"\\n]*header|%header";
@@ -15,7 +19,7 @@ static const char CELL_FORMAT[] = "(\\d*)\\+?[.\\d]*[<^>]?[.<^>]*[aehlmsd]?$";
 
 enum { COLUMNS_MAX = 1000 };
 
-enum table { NO_TABLE, WIKI, ASCIIDOC, NESTED };
+enum table { NO_TABLE, WIKI, ASCIIDOC, NESTED, SIMPLE };
 
 struct markup {
   struct attn_patterns *patterns;
@@ -29,6 +33,7 @@ struct markup {
   int only_headers;       /* of a wiki: this row has no other cells so far */
   int first_line, blanks; /* of AsciiDoc: the lines of the table so far, and its blank ones */
   size_t dash;            /* of a nested list: the column of its cells */
+  size_t rule;            /* of a simple table: the line of the rule above it */
 };
 
 struct line {
@@ -267,6 +272,47 @@ static int list_line(struct markup *m, const struct line *l) {
   return 0;
 }
 
+/* ---- simple tables of reStructuredText ---- */
+
+/* Does a column begin so many characters after the begin of the rule? */
+static int begins_column(const struct markup *m, size_t at) {
+  struct line rule = line_at(m, m->rule);
+  const char *text = m->from->text + rule.first;
+  return at > 0 && rule.first + at < rule.end && text[at] == '=' && is_blank(text[at - 1]);
+}
+
+static void simple_row(struct markup *m, const struct line *l) {
+  size_t begin = l->first, character = 0;
+  for (size_t at = l->first; at < l->end; at++) {
+    if (((unsigned char)m->from->text[at] & 0xC0) == 0x80) continue;
+    if (begins_column(m, character++)) add_cell(m, begin, at), begin = at;
+  }
+  add_cell(m, begin, l->end);
+  for (struct line rule = line_at(m, m->rule); rule.first + character < rule.end; character++)
+    if (begins_column(m, character)) add_cell(m, l->end, l->end);
+  end_row(m, l->begin);
+}
+
+/* The second rule is below the header, or ends a table that has none. 0: not part of a table. */
+static int simple_line(struct markup *m, const struct line *l) {
+  int is_rule = matches(m, COLUMN_RULE, l->begin, l->end, NULL), is_first = m->table != SIMPLE;
+  if (is_first && !is_rule) return 0;
+  if (is_first) {
+    m->has_header = 0;
+    begin_table(m, SIMPLE);
+    m->rule = l->first;
+  } else if (is_rule) {
+    add(m, m->rows == 1 ? "|---|" : "", l->begin);
+  } else if (l->begin < l->end) {
+    simple_row(m, l);
+    return 1;
+  } else {
+    m->table = NO_TABLE;
+  }
+  attn_text_copy(m->out, m->from, l->end, l->next);
+  return 1;
+}
+
 /* ---- lines ---- */
 
 static void read_line(struct markup *m, struct line *l) {
@@ -274,7 +320,7 @@ static void read_line(struct markup *m, struct line *l) {
     wiki_line(m, l);
   } else if (m->table == ASCIIDOC) {
     asciidoc_line(m, l);
-  } else if (list_line(m, l) || asciidoc_outside(m, l)) {
+  } else if (simple_line(m, l) || list_line(m, l) || asciidoc_outside(m, l)) {
     return;
   } else if ((m->kinds & ATTN_NOTATION_WIKI) && begins_with(m, l, "{|")) {
     begin_table(m, WIKI);
@@ -288,7 +334,8 @@ void attn_markup_tables(struct attn_rewrite *r, int kinds) {
                      .from = &r->text->now,
                      .out = r->spare,
                      .kinds = kinds & (ATTN_NOTATION_WIKI | ATTN_NOTATION_ASCIIDOC)};
-  if (r->text->failed || (!m.kinds && !attn_occurs(m.patterns, ANY_NESTED_LIST, m.from->text)))
+  if (r->text->failed || (!m.kinds && !attn_occurs(m.patterns, ANY_NESTED_LIST, m.from->text) &&
+                          !attn_occurs(m.patterns, ANY_COLUMN_RULE, m.from->text)))
     return;
   attn_text_clear(m.out);
   for (size_t at = 0; at < m.from->bytes;) {
