@@ -8,13 +8,17 @@
 #include "role_search.h"
 
 static const char ROOT[] =
-    "(*UCP)(?i)√|sqrt|\\broot|平方根|ルート|\\^\\(?(?:0?\\.5|1/2)|\\*\\* ?0?\\.5|d_?k";
+    "(*UCP)(?i)√|sqrt|\\broot|wurzel|racine|ra[íi]z|radice|корень|корн|平方根|根号|ルート|제곱근|"
+    "\\^\\(?(?:0?\\.5|1/2)|\\*\\* ?0?\\.5|d_?k";
 static const char SOFTMAX[] = "(?i)soft|ソフト|소프트|софт|exp";
 static const char NORMALIZED[] = "(?i)normali[sz]|\\btotal|\\bsums?\\b|正規化|合計|和で割";
 static const char NOT_SCALED[] =
     "(?i)\\b(?:no|not|without|skip\\w*|omit\\w*|un|ignor\\w*|leave out|forget)\\W{0,3}(?:the |any "
     "|do |we )?(?:scal|divi)|"
-    "unscaled|スケーリング[^。\\n]{0,12}(?:せ|省|なし|無し|ない)|割ら(?:ず|な)|省略";
+    "unscaled|\\b(?:ohne|sans|sin|senza|nicht) (?:\\w+ )?(?:skal|wurzel|zu "
+    "teilen|divi|échelle|escal|racine|ra[íi]z)|"
+    "wurzel[^.\\n]{0,30}\\bweg\\b|"
+    "スケーリング[^。\\n]{0,12}(?:せ|省|なし|無し|ない)|割ら(?:ず|な)|省略";
 static const char SCALED_SOFTMAX[] = "(?i)(?:softmax|ソフトマックス)\\s*\\(?[^\\n)=]*(?:/|√|sqrt)";
 static const char PADDING[] = "(?i)pad|パディング";
 static const char MASK[] = "(?i)mask|マスク";

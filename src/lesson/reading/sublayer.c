@@ -53,13 +53,18 @@ static int is_input(const attn_step *s) {
   return s->name == ATTN_STEP_X || s->name == ATTN_STEP_Y || s->name == ATTN_STEP_POSITIONS;
 }
 
+/* Is the block printed after a step, if that is printed? */
+static int is_after(const attn_printing *p, const attn_step *z) {
+  return !z->printings || attn_cell_place(&p->cells[0]) > attn_cell_place(&z->printing[0].cells[0]);
+}
+
 int attn_is_of_sublayer(const attn_lesson *lesson, const attn_printing *p) {
   for (int32_t i = 0; i < lesson->examples && p->cols <= SIDE_MAX; i++) {
     const attn_example *e = &lesson->example[i];
     for (int32_t z = 0; z < e->steps; z++) {
       int name = e->step[z].name;
       if ((name != ATTN_STEP_OUTPUT && name != ATTN_STEP_PROJECTED) ||
-          !is_size(&e->step[z].exact, p))
+          !is_size(&e->step[z].exact, p) || !is_after(p, &e->step[z]))
         continue;
       if (follows(p, NULL, &e->step[z])) return 1;
       for (int32_t x = 0; x < z; x++)
