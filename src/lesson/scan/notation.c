@@ -108,7 +108,7 @@ enum {
   PROMPTS = ATTN_NOTATION_PROMPTS,
   WIKI = ATTN_NOTATION_WIKI,
   ASCIIDOC = ATTN_NOTATION_ASCIIDOC,
-  QUOTED = ATTN_NOTATION_QUOTED,
+  SEMICOLONS = ATTN_NOTATION_SEMICOLONS,
 };
 
 /* In this order: each is applied to what the ones above have left. */
@@ -158,9 +158,9 @@ static const struct notation notations[] = {
      "?\\d{1,3})\\.?\\]?"
      "[ \\t]*+$",
      "", 0, "P]ps/t\xE7"},
-    {"(?m)^;++$", "", QUOTED, ";"},
-    {"\"([^\"\\n]*+)\"", "$1", QUOTED, "\""},
-    {";", "|", QUOTED, ";"},
+    {"(?m)^;++$", "", SEMICOLONS, ";"},
+    {"\"([^\"\\n]*+)\"", "$1", SEMICOLONS, "\""},
+    {";", "\t", SEMICOLONS, ";"},
     {"\\bNumberForm\\[([^\\n]*?), ?(?:\\d|\\{\\d, ?\\d\\})\\]", "$1", 0, "["},
 
     {"(?m)^([ \\t]*+)[\u00B7\u25E6\u2023\u25AA\u25B8\u25BA][ \\t]*+(?=\\S)", "$1* ", 0,
@@ -282,6 +282,7 @@ static const struct notation notations[] = {
     /* programs and their output */
     {"(?i)\\b(?:np|numpy|torch|jnp|tf|mx)?\\.?(?:array|tensor|matrix|constant|asarray)\\s*+\\(",
      " (", 0, "("},
+    {"\\b(ones|zeros|empty|full)\\s*+\\(\\s*+\\(\\d++(?:\\s*+,\\s*+\\d++)*+,?+\\)", "$1(", 0, "("},
     {"(?<=[(,\\s])(?!axis|dim)([a-z]++(?:_[a-z]++)++)=\\d++(?=\\s?[,)])", "$1", 0, "="},
     {"(?<=, )([a-z]{3,12}+)(?<!axis|.dim|dims)=\\d++(?=\\))", "$1", 0, "="}, /* digits=4 */
     {"\\.shape\\)?\\s*+(?:==?\\s*+)?\\([\\d, ]*+\\)", ".shape", 0, "."},

@@ -156,6 +156,11 @@ static int occurs(struct attn_rewrite *r, const char *pattern, const char *needs
          attn_occurs(r->scan->patterns, pattern, r->text->now.text);
 }
 
+/* Two quoted cells, or two lines of words and numbers, with a semicolon between each. */
+static const char SEMICOLONS[] =
+    "(?m)^(?:\"[^\"\\n]*+\";){2}"
+    "|(?:^[^;:=(\\[\\n]*+(?:;[ \\t]*+-?\\d++(?:[.,]\\d++)?)++[ \\t]*+\\n){2}";
+
 static int find_kinds(struct attn_rewrite *r, const char *file) {
   const char *text = r->text->now.text;
   int kinds = 0;
@@ -170,7 +175,7 @@ static int find_kinds(struct attn_rewrite *r, const char *file) {
   if (occurs(r, "(?m)^[ \\t]*+In ?\\[\\d+\\]:", "[")) kinds |= ATTN_NOTATION_PROMPTS;
   if (occurs(r, "(?m)^[ \\t]*+\\{\\|", "{")) kinds |= ATTN_NOTATION_WIKI;
   if (strstr(text, "|===") && occurs(r, "(?m)^\\|={3}", "|")) kinds |= ATTN_NOTATION_ASCIIDOC;
-  if (occurs(r, "(?m)^(?:\"[^\"\\n]*+\";){2}", "\"")) kinds |= ATTN_NOTATION_QUOTED;
+  if (occurs(r, SEMICOLONS, ";")) kinds |= ATTN_NOTATION_SEMICOLONS;
   return kinds;
 }
 
