@@ -281,11 +281,20 @@ static int begins_column(const struct markup *m, size_t at) {
   return at > 0 && rule.first + at < rule.end && text[at] == '=' && is_blank(text[at - 1]);
 }
 
+/* Where the word at `at` begins, if that is after `begin`. */
+static size_t word_begin(const struct markup *m, size_t begin, size_t at) {
+  while (at > begin && !is_blank(m->from->text[at - 1])) at--;
+  return at;
+}
+
 static void simple_row(struct markup *m, const struct line *l) {
   size_t begin = l->first, character = 0;
   for (size_t at = l->first; at < l->end; at++) {
     if (((unsigned char)m->from->text[at] & 0xC0) == 0x80) continue;
-    if (begins_column(m, character++)) add_cell(m, begin, at), begin = at;
+    if (!begins_column(m, character++)) continue;
+    size_t cut = word_begin(m, begin, at);
+    add_cell(m, begin, cut);
+    begin = cut;
   }
   add_cell(m, begin, l->end);
   for (struct line rule = line_at(m, m->rule); rule.first + character < rule.end; character++)
