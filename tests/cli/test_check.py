@@ -17,9 +17,11 @@ def check(attn, *files, status):
 # ---- Correct documents: no false alarm. One error each: found, in its step, with its cause ----
 
 def write_all(tmp_path, lessons):
-    for n, lesson in enumerate(lessons):
-        (tmp_path / f"{n}.md").write_text(lesson.text())
-    return [f"{n}.md" for n in range(len(lessons))]
+    files = []
+    for lesson in lessons:
+        files.append(f"{len(files)}.md")
+        (tmp_path / files[-1]).write_text(lesson.text())
+    return files
 
 
 def test_no_false_alarm_on_correct_documents(attn, tmp_path):
@@ -33,6 +35,16 @@ def test_no_false_alarm_on_correct_documents(attn, tmp_path):
     assert set(verdicts) <= {"correct", "doubtful"}, [
         r["file"] for r in reports if r["verdict"] not in ("correct", "doubtful")][:5]
     assert verdicts.count("doubtful") <= 0.03 * len(reports)
+
+
+# Drawn from 36 000: states that are better for a while filled the beam (the first four), a mask was seen in weights
+# that are rounded to 0, rounded exponentials and sums have a quotient of 0.98.
+ONCE_CALLED_WRONG = [1400509, 1401158, 1401893, 1700442, 1501916, 1101911, 1301012]
+
+
+def test_documents_that_were_called_wrong_are_correct(attn, tmp_path):
+    for report in check(attn, *write_all(tmp_path, map(worked.Lesson, ONCE_CALLED_WRONG)), status=0):
+        assert report["verdict"] == "correct", report["file"]
 
 
 def test_every_number_of_a_correct_document_is_checked(attn, tmp_path):

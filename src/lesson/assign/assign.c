@@ -303,15 +303,16 @@ static int search_document(struct searched_document *d, int width, double least,
   return attn_relations_failed(d->relations) ? -1 : 0;
 }
 
-/* Without a reading to surpass: a narrow beam finds one. */
-static int search_first(struct searched_document *d, int width, struct attn_pool *pool,
-                        const struct attn_state **last) {
+/* A narrow beam finds a reading, which a wide one surpasses; or not, where states that are better
+ * for a while fill it. */
+static int search_twice(struct searched_document *d, int width, double least,
+                        struct attn_pool *pool, const struct attn_state **last) {
   const struct attn_state *narrow;
-  if (search_document(d, BEAM_NARROW, ANY, pool, &narrow)) return -1;
-  if (search_document(d, width, narrow->score - EQUAL, pool, last)) return -1;
-  if (*last) return 0;
-  *last = narrow;
-  return d->budget.exhausted ? 0 : search_document(d, width, ANY, pool, last);
+  if (search_document(d, BEAM_NARROW, least, pool, &narrow)) return -1;
+  if (narrow) least = narrow->score - EQUAL;
+  if (search_document(d, width, least, pool, last)) return -1;
+  if (!*last) *last = narrow;
+  return 0;
 }
 
 /* ---- The reading ---- */
@@ -414,8 +415,8 @@ static int try_setting(struct searched_document *d, const struct search_setting 
   int width = d->blocks > LONGEST ? BEAM_LONGEST : d->blocks > LONG ? BEAM_LONG : BEAM;
   double price = d->by_columns ? (setting->columns ? 0 : CONTRARY) : setting->price;
   const struct attn_state *last;
-  int failed = best->examples ? search_document(d, width, best->score + price - EQUAL, pool, &last)
-                              : search_first(d, width, pool, &last);
+  double least = best->examples ? best->score + price - EQUAL : ANY;
+  int failed = search_twice(d, width, least, pool, &last);
   if (failed || !last) return failed;
   double score =
       last->score - price - price_of_columns(d, setting, last) - price_of_weights(d, setting, last);

@@ -51,8 +51,11 @@ static void add(const struct attn_listing *l, struct attn_masks *masks, const do
   if (m.keep.at) masks->at[masks->count++] = m;
 }
 
-/* A causal mask that is moved by a key. */
+/* A causal mask that is moved by a key: where one is mentioned, or masked scores are printed.
+ * Weights that are rounded to 0 are no sign of one. */
 static void add_moved(const struct attn_listing *l, struct attn_masks *masks) {
+  const struct attn_hints *h = l->hints;
+  if (l->role == ATTN_ROLE_WEIGHTS && !h->causal && !h->causal_here && !h->mask) return;
   int late = ATTN_CAUSE_MASK_OFF_BY_ONE;
   add(l, masks, causal(l, 1), ATTN_MASK_CAUSAL_LATE, late, 7);
   add(l, masks, causal(l, -1), ATTN_MASK_CAUSAL_EARLY, late, 7);

@@ -201,6 +201,8 @@ void attn_list_weights(struct attn_listing *l) {
   int d_k = attn_listing_width(l), masked = attn_listing_node(l, ATTN_ROLE_MASKED) != NULL;
   const unsigned char *zero = zeros(l, &w.any_zero);
   attn_list_rules(l);
+  int in_steps = attn_listing_node(l, ATTN_ROLE_EXPONENTIALS) != NULL;
+  if (in_steps && attn_listing_node(l, ATTN_ROLE_ROW_SUM)) return; /* their quotient, by a rule */
   if (zero && (w.any_zero || l->hints->mask || l->hints->causal_here) && !masked &&
       (plain.from || d_k))
     attn_masks_of(l, zero, &w.masks);
