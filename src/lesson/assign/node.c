@@ -181,7 +181,7 @@ static int cut_out(const struct attn_interval_matrix *from, int row, const struc
   return out->lo.rows == grid->rows && out->lo.cols == grid->cols;
 }
 
-/* An author who makes a slip, or rounds, may continue from what should have been there. */
+/* An author who makes a slip may continue from the numbers that should have been there. */
 static void add_right(struct attn_relations *r, struct attn_node *node) {
   const struct attn_relation *relation = node->relation;
   struct attn_interval_matrix right = node->expected;
@@ -194,7 +194,7 @@ static void add_right(struct attn_relations *r, struct attn_node *node) {
   struct attn_node *shadow = new_node(r, node->grid);
   if (!shadow) return;
   shadow->carried = right;
-  shadow->slipped = node->slipped;
+  shadow->slipped = 1;
   shadow->shadow_of = node;
   node->right = shadow;
 }
@@ -223,8 +223,6 @@ int attn_node_follow(struct attn_relations *r, const struct attn_node *of) {
   if (node->carried.lo.at) return 1;
   if (!take_carried(r, node)) return 0;
   for (size_t n = 0; n < cells_of(node->grid); n++) carry(node, n);
-  int is_rounded = node->relation->role == ATTN_ROLE_WEIGHTS && node->grid->decimals > 0;
-  if (node->relation->cause || node->share < 1 || node->grid->coarse || is_rounded)
-    add_right(r, node);
+  if (node->relation->cause || node->share < 1 || node->grid->coarse) add_right(r, node);
   return 1;
 }

@@ -217,8 +217,7 @@ static int has_size(const struct attn_grid *g, int row, int rows, int cols) {
   return row < 0 ? rows == g->rows : g->rows == 1 && row < rows;
 }
 
-static const double FROM_RIGHT =
-    2; /* bits: the numbers after a slip, or a rounding, follow from the right ones */
+static const double FROM_RIGHT = 2; /* bits: the numbers after a slip follow from the right ones */
 
 /* Is it one that the list is of? */
 static int is_listed(const struct attn_listing *l, const struct attn_draft *x) {
@@ -226,8 +225,7 @@ static int is_listed(const struct attn_listing *l, const struct attn_draft *x) {
     if (x->use[n].op == ATTN_OP_GIVEN && !x->use[n].constant.at) return 0;
   if (!l->right) return 1;
   for (int n = 0; n < x->relation.operands; n++)
-    if (x->operand[n] == l->right)
-      return !l->right->slipped || x->relation.cause == ATTN_CAUSE_NONE;
+    if (x->operand[n] == l->right) return x->relation.cause == ATTN_CAUSE_NONE;
   return 0;
 }
 
@@ -342,7 +340,7 @@ static size_t list_key(const struct attn_listing *l, int *key) {
   return known ? n * sizeof *key : 0;
 }
 
-/* The right relations over the right numbers of a slip; all relations over unrounded ones. */
+/* The right relations over the right numbers of a slip. */
 static void list_from_right(struct attn_listing *l) {
   for (int role = 0; role < ATTN_ROLES; role++) {
     const struct attn_node *node =
