@@ -82,8 +82,23 @@ static struct attn_left lines_left(const attn_lesson *lesson, int *line, int mos
 
 enum { GATHERED_BYTES = 1 << 17 }; /* of a document at most: it is read up to seven times */
 
+static int has_results_of(const attn_example *e, int32_t head) {
+  for (int32_t s = 0; s < e->steps; s++)
+    if (e->step[s].head == head && e->step[s].op != ATTN_OP_GIVEN && e->step[s].printings) return 1;
+  return 0;
+}
+
+/* A head of which nothing but givens is printed: vectors that were taken for matrices. */
+static int has_idle_head(const attn_lesson *lesson) {
+  for (int32_t n = 0; n < lesson->examples; n++)
+    for (int32_t h = 0; lesson->example[n].heads > 1 && h < lesson->example[n].heads; h++)
+      if (!has_results_of(&lesson->example[n], h)) return 1;
+  return 0;
+}
+
 static int is_read(const attn_lesson *lesson) {
-  return lesson->incomplete || (lesson->unreads == 0 && has_results(lesson));
+  return lesson->incomplete ||
+         (lesson->unreads == 0 && has_results(lesson) && !has_idle_head(lesson));
 }
 
 /* The document once more; lesson NULL: it cannot be read so. */

@@ -78,6 +78,30 @@ static char *only_label(const struct attn_table *t) {
   return only;
 }
 
+/* Rows between brackets, with "A =" and "B =" in front of one of as many each: matrices. Their
+ * count, 0: they are not. */
+static int stacked_matrices(const struct attn_table *t) {
+  int names = 0;
+  for (int r = 0; r < t->rows; r++) names += *t->row[r].label.text != 0;
+  if (names < 2 || t->rows % names || t->rows == names) return 0;
+  for (int r = 0, found = 0; r < t->rows; r++) {
+    int is_named = *t->row[r].label.text != 0;
+    if (is_named && (t->row[r].style != ATTN_ROW_EQUALS || r * names / t->rows != found++))
+      return 0;
+  }
+  return names;
+}
+
+static void add_stacked(struct attn_grouping *g, const struct attn_table *t, int col,
+                        int matrices) {
+  int each = t->rows / matrices;
+  for (int begin = 0; begin < t->rows && g->status == ATTN_OK; begin += each) {
+    int named = begin;
+    while (!*t->row[named].label.text) named++;
+    add_vectors(g, t, col, begin, begin + each, t->row[named].label.text, 0);
+  }
+}
+
 static void add_value_column(struct attn_grouping *g, const struct attn_table *t, int col,
                              int columns, int ordinal) {
   char *header = header_text(g, t, col), *only = only_label(t);
@@ -88,6 +112,8 @@ static void add_value_column(struct attn_grouping *g, const struct attn_table *t
     for (int r = 0; r < t->rows && g->status == ATTN_OK; r++)
       if (value_at(g, t, r, col))
         add_vectors(g, t, col, r, r + 1, *t->row[r].label.text ? t->row[r].label.text : header, 0);
+  } else if (columns == 1 && stacked_matrices(t)) {
+    add_stacked(g, t, col, stacked_matrices(t));
   } else if (columns == 1 && has_groups(t)) {
     for (int r = 0, end; r < t->rows && g->status == ATTN_OK; r = end)
       add_vectors(g, t, col, r, end = attn_table_group_end(t, r), t->row[r].label.text, 0);
