@@ -43,11 +43,12 @@ static const char COUNTED[] =
 static const char ONLY_AND[] = "(?:^|,)\\s*(?:and|or|und)$";
 /* A list that begins a sentence is not a result. */
 static const char SENTENCE_END[] = "(?:[.!?]|\\x{3002})\\s*$";
+#define SUMS "sum|total|summe|somme|suma|soma|somma"
 /* "sum 6.14", "a total of 6.14" */
-static const char SUM[] =
-    "(?i)(?:\\b(?:(?:sum|total)(?:\\s+(?:is|of|to)\\b)?|adds?\\s+up\\s+to)|\\x{5408}\\x{8A08}|\\x{"
-    "7DCF}?\\x{548C})"
-    "(?:\\x{306F}|\\x{304C})?\\s*[:=]?\\s*(-?" ATTN_NUMBER ")(?![\\w(/])";
+static const char SUM[] = "(?i)(?:\\b(?:(?:" SUMS
+                          ")(?:\\s+(?:is|of|to)\\b)?|adds?\\s+up\\s+to)|\\x{5408}\\x{8A08}|"
+                          "\\x{7DCF}?\\x{548C})(?:\\x{306F}|\\x{304C})?\\s*[:=]?\\s*(-?" ATTN_NUMBER
+                          ")(?![\\w(/]|\\.\\d|\\s*[+\\x{D7}\\x{B7}*])";
 /* "'it' has 0.5, 'they' has 0.3": a quoted word, the same words after each, a number */
 static const char QUOTED[] =
     "[\\x{300C}\\x{201C}\"*]([^\\x{300C}\\x{300D}\\x{201C}\\x{201D}\"*\\n]{1,30})[\\x{300D}\\x{"
@@ -68,7 +69,7 @@ static const char BLANKS[] = " \t\r\f\v";
 static const char *const kinds[ATTN_RESULT_KINDS] = {
     [ATTN_RESULT_OTHER] = ".",
     [ATTN_RESULT_EXPONENTIAL] = "(?i)\\bexp|e\\s?\\^|\\x{6307}\\x{6570}",
-    [ATTN_RESULT_TOTAL] = "(?i)\\b(?:sum|total)|\\x{5408}\\x{8A08}|\\x{548C}\\s*$",
+    [ATTN_RESULT_TOTAL] = "(?i)\\b(?:" SUMS ")|\\x{5408}\\x{8A08}|\\x{548C}\\s*$",
     [ATTN_RESULT_QUOTIENT] = "(?i)\\bdivi|\\bscale|\\x{F7}|/\\s*(?:\\x{221A}|sqrt)|\\x{5272}",
     [ATTN_RESULT_WEIGHT] = "(?i)weight|softmax|\\x{91CD}\\x{307F}",
 };
@@ -294,7 +295,10 @@ static void find_quoted(struct attn_grouping *g, const struct attn_scan_line *li
 }
 
 int attn_follows_exponentials(struct attn_grouping *g, int block) {
-  return block > 0 && attn_result_kind_of(g, g->block[block - 1]->name) == ATTN_RESULT_EXPONENTIAL;
+  const struct attn_block *b = block > 0 ? g->block[block - 1] : NULL;
+  if (!b) return 0;
+  const char *name = *b->name || !b->labels ? b->name : b->label[0];
+  return attn_result_kind_of(g, name) == ATTN_RESULT_EXPONENTIAL;
 }
 
 static void find_sums(struct attn_grouping *g, const struct attn_scan_line *line,

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "cell.h"
+#include "steps.h"
 #include "table.h"
 
 /* "total 3", "row-1 0.5": a label of one number */
@@ -58,11 +59,21 @@ static int is_setting(struct attn_grouping *g, const struct attn_row *row) {
          attn_match_at(g->scan->patterns, IDENTIFIER, label, strlen(label), 0, NULL);
 }
 
+/* "sqrt(d)" and "1.732" in two cells of a sheet */
+static int is_size_row(struct attn_grouping *g, const struct attn_row *row) {
+  if (row->style != ATTN_ROW_TABS && row->style != ATTN_ROW_COMMAS) return 0;
+  if (row->items != 2 || row->item[0].kind != ATTN_ITEM_TEXT || !attn_item_is_number(&row->item[1]))
+    return 0;
+  struct attn_part label = {row->item[0].begin, row->item[0].end};
+  return attn_part_find(g, SIZE_LABEL, row->line->text, label, NULL);
+}
+
 /* "We get 0.5", "d_k = 2" */
 static int is_prose(struct attn_grouping *g, const struct attn_row *row) {
   const char *label = row->label.text;
   int texts = attn_row_is_delimited(row->style) ? count_texts(row) : 0;
   if (texts > WORDS_MAX && texts > count_numbers(row)) return 1;
+  if (is_size_row(g, row)) return 1;
   if (row->items != 1) return 0;
   if (row->style != ATTN_ROW_VALUES &&
       attn_match_at(g->scan->patterns, SETTING_LABEL, label, strlen(label), 0, NULL))
@@ -170,10 +181,16 @@ static int are_two_steps(struct attn_grouping *g, const struct attn_row *a,
   return first >= 0 && second >= 0 && first != second;
 }
 
+/* "sum: 9.13" below "exp(1.5) = 4.48" */
+static int is_sum(const struct attn_row *row) {
+  return row->items == 1 && attn_label_step(row->label.text) == ATTN_STEP_ROW_SUM;
+}
+
 static int looks_alike(struct attn_grouping *g, const struct attn_row *last,
                        const struct attn_row *row) {
   if (last->items != row->items || begins_next(g, row) || are_two_steps(g, last, row)) return 0;
   if (goes_on(last, row)) return 1;
+  if (is_sum(row) && !is_sum(last)) return 0;
   if (last->formula != row->formula) return 0;
   if (row->formula == ATTN_FORMULA_OTHER && !same_name(last, row)) return 0;
   if (last->style != row->style &&

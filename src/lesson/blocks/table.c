@@ -101,7 +101,19 @@ static int has_labels(struct attn_grouping *g, const struct attn_table *t, int c
   return text && attn_match_at(g->scan->patterns, TOKENS, text, strlen(text), 0, NULL);
 }
 
+/* Whole numbers that the header calls ids, next to decimals: text. */
+static int has_ids(struct attn_grouping *g, const struct attn_table *t, int col) {
+  static const char IDS[] = "(?i)\\s*(?:(?:token )?ids?|idx|index|nr\\.?|no\\.|#|番号)\\s*$";
+  if (t->header.items != t->cols || has_decimals(t, col)) return 0;
+  if (col + 1 == t->cols || !has_decimals(t, col + 1)) return 0;
+  char *text = attn_item_text(g, &t->header, col);
+  if (!text || !attn_match_at(g->scan->patterns, IDS, text, strlen(text), 0, NULL)) return 0;
+  for (int r = 0; r < t->rows; r++) attn_table_item(t, r, col)->kind = ATTN_ITEM_TEXT;
+  return 1;
+}
+
 static int kind_of_column(struct attn_grouping *g, const struct attn_table *t, int col) {
+  if (has_ids(g, t, col)) return COLUMN_TEXT;
   int texts = attn_table_count(t, col, ATTN_ITEM_TEXT);
   if (has_titles(t, col)) return COLUMN_TITLES;
   if (2 * attn_table_count(t, col, ATTN_ITEM_VALUE) > t->rows) return COLUMN_VALUES;
@@ -346,9 +358,12 @@ static void add_strays(struct attn_grouping *g, const struct attn_table *t) {
     }
 }
 
-/* "total 3" is text. */
-static int is_one_number(const struct attn_table *t) {
-  return t->rows == 1 && t->style == ATTN_ROW_SPACES && t->cols < 2;
+/* "total 3" is text, and so is the sum of exponentials. */
+static int is_one_number(struct attn_grouping *g, const struct attn_table *t) {
+  if (t->rows != 1 || t->cols > 1) return 0;
+  return t->style == ATTN_ROW_SPACES ||
+         (is_assigned(t->style) && attn_label_step(t->row[0].label.text) == ATTN_STEP_ROW_SUM &&
+          attn_follows_exponentials(g, g->blocks));
 }
 
 /* The decimals that all numbers of a row have. 0: they differ, or have none. */
@@ -464,7 +479,7 @@ void attn_run_flush(struct attn_grouping *g) {
   struct attn_table t = take_run(g);
   int blocks = g->blocks;
   if (t.rows == 0) return;
-  if (is_one_number(&t)) {
+  if (is_one_number(g, &t)) {
     add_text(g, t.row[0].line);
     return;
   }
