@@ -42,17 +42,22 @@ static void add_printing(struct account *a, const attn_printing *p) {
 struct flow {
   unsigned char *is_operand; /* of each step: something is computed from it */
   int32_t first;             /* the first computed step that is printed */
+  uint64_t result;           /* the first place of a result */
 };
 
 static int find_flow(const attn_example *e, struct attn_pool *pool, struct flow *f) {
   f->is_operand = attn_pool_take(pool, (size_t)e->steps + 1);
   f->first = e->steps;
+  f->result = UINT64_MAX;
   if (!f->is_operand) return -1;
   for (int32_t n = e->steps - 1; n >= 0; n--) {
     int is_needed = e->step[n].printings || f->is_operand[n];
     for (int32_t k = 0; is_needed && k < e->step[n].operands; k++)
       f->is_operand[e->step[n].operand[k]] = 1;
-    if (e->step[n].op != ATTN_OP_GIVEN && e->step[n].printings) f->first = n;
+    if (e->step[n].op == ATTN_OP_GIVEN || !e->step[n].printings) continue;
+    uint64_t place = attn_cell_place(&e->step[n].printing[0].cells[0]);
+    if (place < f->result) f->result = place;
+    f->first = n;
   }
   return 0;
 }
@@ -100,12 +105,20 @@ static int is_called_result(struct account *a, const attn_printing *p) {
   return a->work >= WORK_MAX;
 }
 
+/* An input that is printed after results, and is called one. */
+static int is_result_as_input(struct account *a, const struct flow *f, const attn_step *s) {
+  return s->name <= ATTN_STEP_V && s->printings &&
+         attn_cell_place(&s->printing[0].cells[0]) > f->result &&
+         is_called_result(a, &s->printing[0]);
+}
+
 /* A given that nothing is computed from is read among the inputs of an example. Weights are not, if
  * their product is printed and does not follow from them. */
 static int is_read(struct account *a, const attn_example *e, const struct flow *f, int32_t step) {
   const attn_step *s = &e->step[step];
   if (s->op != ATTN_OP_GIVEN) return 1;
   if (is_unexplained(a, e, s)) return 0;
+  if (is_result_as_input(a, f, s)) return 0;
   if (f->is_operand[step]) return 1;
   if (a->scan->left) return 0; /* numbers that were gathered are no inputs without a use */
   if (step > f->first || s->name > ATTN_STEP_V || !is_followed(a, e, s->head)) return 0;
@@ -291,7 +304,7 @@ static int is_mention(struct account *a, int block) {
   const attn_printing *q = &b->reading[0];
   int is_list = b->source == ATTN_BLOCK_INLINE && q->rows == 1;
   int by_chance = !has_decimals(q) && !has_expressions(q); /* small integers */
-  int step = called_step(a, block, OWN_NAME);
+  int step = called_step(a, block, A_WORD);
   if (!is_list && (q->cols < 2 || (by_chance && step == ANY_STEP))) return 0;
   return has_printing_of(a, q, step);
 }

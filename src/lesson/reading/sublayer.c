@@ -7,9 +7,9 @@
 
 enum { SIDE_MAX = 64 };
 
-/* Of the number in the first place that shows it. */
+/* Of the number in the first place that shows it; a given is exact. */
 static double half_shown(const attn_step *s) {
-  return s->printings ? attn_cell_half(&s->printing[0].cells[0]) : 0;
+  return s->printings && s->op != ATTN_OP_GIVEN ? attn_cell_half(&s->printing[0].cells[0]) : 0;
 }
 
 static int is_size(const attn_matrix *m, const attn_printing *p) {
@@ -28,7 +28,7 @@ static int is_normal_row(const attn_cell *row, const double *x, int cols, double
   for (int less = 0; less < 2 && cols > 1; less++) {
     double deviation = sqrt(squares / (cols - less) + 1e-5);
     int j = 0;
-    while (j < cols && is_near(&row[j], (x[j] - mean) / deviation, 4 * slack / deviation)) j++;
+    while (j < cols && is_near(&row[j], (x[j] - mean) / deviation, 2 * slack / deviation)) j++;
     if (j == cols) return 1;
   }
   return 0;
@@ -36,7 +36,7 @@ static int is_normal_row(const attn_cell *row, const double *x, int cols, double
 
 /* Is the block z or x + z (x: NULL or of its size), or the normalized rows of that? */
 static int follows(const attn_printing *p, const attn_step *x, const attn_step *z) {
-  double slack = half_shown(z) + (x ? half_shown(x) : 0), sum[SIDE_MAX];
+  double slack = 4 * (half_shown(z) + (x ? half_shown(x) : 0)), sum[SIDE_MAX];
   int sums = x != NULL, normal = 1;
   for (int i = 0; i < p->rows && (sums || normal); i++) {
     for (int j = 0; j < p->cols; j++) {
