@@ -52,6 +52,17 @@ static int status_message(const struct check_printer *p, const attn_step_verdict
   return p->lesson->unreads ? MESSAGE_NOT_FOUND : MESSAGE_STATUS + ATTN_JUDGED_NOT_GIVEN;
 }
 
+/* A row that is printed as a column, or the other way round, is printed. */
+static int is_printed_transposed(const attn_example *e, const attn_step *s) {
+  for (int32_t n = 0; n < e->steps && s->name != ATTN_STEP_OTHER && !s->printings; n++) {
+    const attn_step *t = &e->step[n];
+    if (t->name == s->name && t->head == s->head && t->printings &&
+        t->exact.rows == s->exact.cols && t->exact.cols == s->exact.rows)
+      return 1;
+  }
+  return 0;
+}
+
 static void put_step(const struct check_printer *p, int32_t index) {
   static const char *const marks[] = {"·", "✓", "~", "↳", "✗"};
   const attn_step_verdict *v = &p->verdict->verdict[index];
@@ -202,7 +213,9 @@ static void put_example(const struct check_printer *p, int32_t index) {
   put_title(p, index);
   if (p->verdict->judgement == ATTN_JUDGED_NOT_GIVEN)
     return attn_out_nothing_in(p->out, p->example, p->verdict);
-  for (int32_t n = 0; n < p->verdict->verdicts; n++) put_step(p, n);
+  for (int32_t n = 0; n < p->verdict->verdicts; n++)
+    if (!is_printed_transposed(p->example, &p->example->step[p->verdict->verdict[n].step]))
+      put_step(p, n);
   if (p->verdict->first_wrong >= 0) put_first_wrong(p);
   put_others(p);
 }

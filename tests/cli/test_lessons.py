@@ -235,3 +235,11 @@ def test_a_comment_and_the_title_are_read_as_a_person_reads_them(attn, tmp_path)
     (tmp_path / "a.md").write_text(text)
     report = json.loads(attn("check", "--json", "a.md", status=1).stdout)
     assert report["unread"] == [] and report["examples"][0]["title"] == text.splitlines()[2][2:]
+
+
+def test_sums_printed_as_a_row_are_printed(attn, tmp_path):
+    (tmp_path / "softmax.md").write_text(
+        "scores = [[1, 2], [0, 0]]\nexp = [[2.718, 7.389], [1, 1]]\nrow sum = [10.107, 2]\n"
+        "weights = [[0.2689, 0.7311], [0.5, 0.5]]\n")
+    text = attn("check", tmp_path / "softmax.md").stdout
+    assert text.count("row sum") == 1 and "not printed" not in text

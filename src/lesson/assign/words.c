@@ -44,7 +44,7 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_OUTPUT,
      "(*UCP)(?i)output|context|weighted "
      "(?:sum|mean|average)|result|\\bO\\b|\\bhead_?\\d|\\bH\\d?\\b|\\bo_?\\d|"
-     "\\bz_?\\d|\\bc_?\\d|\\by_?\\d"},
+     "\\bz_?\\d|\\bc_?\\d|\\by_?\\d|(?-i:\\bZ\\b)"},
     {ATTN_ROLE_CONCAT, "(*UCP)(?i)concat|side by side|stack"},
     {ATTN_ROLE_PROJECTED,
      "(*UCP)(?i)multi-?head|project(?:ed|ion of the concat)|final|concat\\w* ?(?:times|·|@|×)? ?W"},
