@@ -135,7 +135,7 @@ static int rounds_to(const struct attn_judged *j, const attn_cell *cell, double 
   if (cell->kind == ATTN_CELL_SUM || cell->kind == ATTN_CELL_SCIENTIFIC)
     return value >= cell->lo - slack_of(value) && value <= cell->hi + slack_of(value);
   if (cell->kind != ATTN_CELL_NUMBER) return fabs(value - cell->value) <= slack_of(value);
-  if (j->decimals == 0) return fabs(value - cell->value) <= slack_of(value);
+  if (j->decimals == 0 && !j->is_rounded) return fabs(value - cell->value) <= slack_of(value);
   return fabs(value - cell->value) <= half_unit(j, cell) + slack_of(value);
 }
 
@@ -313,6 +313,7 @@ static attn_status prepare(const struct example_judgement *g, int32_t index) {
   struct attn_judged *j = &g->all[index];
   size_t cells = (size_t)s->exact.rows * (size_t)s->exact.cols;
   j->decimals = j->significant = 0;
+  j->is_rounded = s->op == ATTN_OP_EXP;
   attn_status status = collect(j, s, g->pool, g->err);
   j->verdict = attn_pool_take(g->pool, (cells + 1) * sizeof *j->verdict);
   attn_matrix *const all[] = {&j->carried, &j->right.lo, &j->right.hi, &j->author.lo,

@@ -103,7 +103,8 @@ static void carry(struct attn_node *node, size_t n) {
   if ((open || cell_fits(g, n, x)) && isfinite(printed)) {
     double from = fmax(x.lo, printed - g->half[n]), to = fmin(x.hi, printed + g->half[n]);
     if (from <= to) lo = fmin(printed, from), hi = fmax(printed, to);
-  } else if (attn_role_is_of_scores(node->relation->role) && isfinite(printed) && g->decimals > 0) {
+  } else if (attn_role_is_of_scores(node->relation->role) && isfinite(printed) &&
+             (g->decimals > 0 || node->relation->role == ATTN_ROLE_EXPONENTIALS)) {
     lo = printed - g->half[n], hi = printed + g->half[n];
   }
   node->carried.lo.at[n] = lo;

@@ -171,13 +171,19 @@ static const char *skip_number(struct attn_grouping *g, const char *label) {
   return found ? label + m.group[0].end : label;
 }
 
+/* By its words, else by its symbols: "one number per state: e". */
+static int named_step(const char *label) {
+  int step = attn_label_step(label);
+  return step >= 0 ? step : attn_step_find(label);
+}
+
 /* "5. scores: e", "6. weights: softmax(e)": each has its words in front of its symbols. */
 static int are_two_steps(struct attn_grouping *g, const struct attn_row *a,
                          const struct attn_row *b) {
   const char *x = skip_number(g, a->label.text), *y = skip_number(g, b->label.text);
   if (a->style != ATTN_ROW_EQUALS || b->style != ATTN_ROW_EQUALS) return 0;
   if (!strchr(x, ':') || !strchr(y, ':')) return 0;
-  int first = attn_label_step(x), second = attn_label_step(y);
+  int first = named_step(x), second = named_step(y);
   return first >= 0 && second >= 0 && first != second;
 }
 

@@ -157,6 +157,16 @@ static void check_units(struct attn_table *t, int col) {
     if (attn_table_item(t, r, col)->unit) attn_table_item(t, r, col)->kind = ATTN_ITEM_TEXT;
 }
 
+/* Does the first column only count: 0, 1, .. or 1, 2, ..? */
+static int has_index_column(const struct attn_table *t) {
+  if (t->numbers < 2 || t->rows < 2 || t->style == ATTN_ROW_SPACES) return 0;
+  if (t->labels >= 0 && t->labels < t->number[0]) return 0; /* "cat | 1 | 2" */
+  int first = attn_item_is_integer(attn_table_item(t, 0, t->number[0]), 1);
+  for (int r = 0; r < t->rows; r++)
+    if (!attn_item_is_integer(attn_table_item(t, r, t->number[0]), first + r)) return 0;
+  return 1;
+}
+
 static int read_columns(struct attn_grouping *g, struct attn_table *t) {
   t->kind = attn_group_take(g, (size_t)t->cols, 1);
   t->number = attn_group_take(g, (size_t)t->cols, sizeof *t->number);
@@ -170,6 +180,7 @@ static int read_columns(struct attn_grouping *g, struct attn_table *t) {
       t->labels = c;
     if (t->kind[c] == COLUMN_NUMBERS && !is_blank_column(t, c)) t->number[t->numbers++] = c;
   }
+  t->skip = !t->titles && ((t->drop_first && t->numbers > 1) || has_index_column(t));
   return g->status == ATTN_OK;
 }
 
@@ -190,16 +201,6 @@ static int has_only_numbers(const struct attn_table *t) {
   for (int r = 0; r < t->rows; r++)
     for (int n = 0; n < t->numbers; n++)
       if (attn_table_item(t, r, t->number[n])->kind != ATTN_ITEM_CELL) return 0;
-  return 1;
-}
-
-/* Does the first column only count: 0, 1, .. or 1, 2, ..? */
-static int has_index_column(const struct attn_table *t) {
-  if (t->numbers < 2 || t->rows < 2 || t->style == ATTN_ROW_SPACES) return 0;
-  if (t->labels >= 0 && t->labels < t->number[0]) return 0; /* "cat | 1 | 2" */
-  int first = attn_item_is_integer(attn_table_item(t, 0, t->number[0]), 1);
-  for (int r = 0; r < t->rows; r++)
-    if (!attn_item_is_integer(attn_table_item(t, r, t->number[0]), first + r)) return 0;
   return 1;
 }
 
@@ -338,7 +339,6 @@ static void add_numbers(struct attn_grouping *g, struct attn_table *t) {
     add_titled(g, t);
     return;
   }
-  t->skip = (t->drop_first && t->numbers > 1) || has_index_column(t);
   attn_header_find(g, t);
   if (t->parts)
     add_parts(g, t);
@@ -393,7 +393,9 @@ int attn_step_of_text(struct attn_grouping *g, const char *text) {
     const char *words;
   } called[] = {{ATTN_STEP_WEIGHTS, "(?i)softmax"},
                 {ATTN_STEP_EXPONENTIALS, "(?i)\\bexp|^e\\^"},
-                {ATTN_STEP_SCALED, "(?i)√|sqrt|\\bdivi|\\bscal|\\bskal|escala|割"}};
+                {ATTN_STEP_SCALED, "(?i)√|sqrt|\\bdivi|\\bscal|\\bskal|escala|割"},
+                {ATTN_STEP_SCORES,
+                 "(?i)^[qs](?:_?\\w)?\\s?[·⋅*.]\\s?[kh](?:_?\\w|\\([ij]\\)|\\[[ij]\\])?$"}};
   int step = attn_label_step(text);
   for (size_t n = 0; n < sizeof called / sizeof *called && step < 0; n++)
     if (attn_occurs(g->scan->patterns, called[n].words, text)) step = called[n].step;
@@ -489,6 +491,7 @@ void attn_run_flush(struct attn_grouping *g) {
   int are_both = is_read && t.numbers > 1 && attn_header_has_steps(g, &t); /* numbers and vectors */
   if (are_both) add_numbers(g, &t);
   if (is_read && !attn_table_vectors(g, &t) && !are_both) add_numbers(g, &t);
+  if (are_both) attn_blocks_sort(g, blocks);
   if (g->status == ATTN_OK) check_labels(g, &t);
   if (g->status == ATTN_OK) add_strays(g, &t);
   if (g->blocks > blocks) g->aboves = 0;
