@@ -172,6 +172,7 @@ void attn_list_scaled(struct attn_listing *l) {
   if (scores && !d_k) list_usual_widths(l, scores);
   if (!d_k) return;
   attn_divisors_of(l, d_k, 1, &d);
+  try(&d, 1 / sqrt(d_k), ATTN_DIVISOR_OTHER_SIZE, 0, ATTN_CAUSE_UNKNOWN, 7); /* multiplied */
   for (int n = 0; n < d.count; n++) {
     if (!scores) {
       list_scaled_product(l, &d.at[n]);

@@ -338,11 +338,10 @@ static int list_block(struct account *a, int block, const attn_cell *first, int 
 /* Sums below a table, or in a sentence. */
 static int is_total(const struct account *a, const struct attn_block *b,
                     const struct attn_known *known) {
-  static const char TOTAL[] = "(?i)\\b(?:sums?|totals?)\\b|合計|総?和";
   const attn_printing *p = &b->reading[0];
   for (int n = 0; n < p->cols; n++)
     if (p->cells[n].kind != ATTN_CELL_BLANK && !attn_is_known(known, &p->cells[n])) return 0;
-  return p->rows == 1 && attn_occurs(a->scan->patterns, TOTAL, b->name);
+  return p->rows == 1 && attn_names_sum(a->scan, b->name);
 }
 
 /* Is the block neither prose nor shown elsewhere? */

@@ -296,6 +296,8 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
     case ATTN_CAUSE_SCALE_WRONG_DIM:
     case ATTN_CAUSE_MISSING_SCALE:
       return accuse_divisor(scan, priors, p, r->cause);
+    case ATTN_CAUSE_UNKNOWN: /* multiplied by the root */
+      return r->divided_by == 1 ? ATTN_ACCUSED : accuse_divisor(scan, priors, p, r->cause);
     case ATTN_CAUSE_ROUNDING_TOO_COARSE:
       return r->coarse ? ATTN_ACCUSED : accuse_divisor(scan, priors, p, r->cause);
     case ATTN_CAUSE_TRANSPOSED_WEIGHTS:

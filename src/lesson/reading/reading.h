@@ -38,6 +38,13 @@ attn_status attn_build_lesson(struct attn_scan *scan, struct attn_relations *r,
                               const struct attn_reading *reading, const struct attn_priors *priors,
                               struct attn_pool *pool, attn_lesson *lesson, attn_error *err);
 
+/* sums.c. Numbers in no block that weights of one query are divided by: further printings of their
+ * sum. Memory from pool. Errors: ATTN_ERR_MEMORY. */
+attn_status attn_attach_sums(struct attn_scan *scan, attn_lesson *lesson, struct attn_pool *pool,
+                             attn_error *err);
+/* Is a sum mentioned? */
+int attn_names_sum(const struct attn_scan *scan, const char *text);
+
 /* workings.c. What is worked out on the way to a step, and rows of steps once more: further
  * printings. Memory from pool. Errors: ATTN_ERR_MEMORY. */
 attn_status attn_attach_workings(struct attn_scan *scan, attn_lesson *lesson,
