@@ -210,6 +210,15 @@ static void list_unmasked(struct attn_listing *l, const struct attn_node *from) 
   attn_list(l, &x);
 }
 
+/* Padding that nothing hides is at the end. */
+static void list_unseen_padding(struct attn_listing *l, const struct attn_node *from) {
+  double *keep = new_mask(l);
+  const int cols = l->grid->cols;
+  for (int n = 0; keep && n < l->grid->rows * cols; n++) keep[n] = n % cols < cols - 1;
+  struct attn_mask m = {mask_of(l, keep), ATTN_MASK_PADDING, ATTN_CAUSE_NONE, 8, NULL};
+  if (m.keep.at) list_masked(l, from, &m);
+}
+
 void attn_list_masked(struct attn_listing *l) {
   const struct attn_node *from = attn_listing_node(l, ATTN_ROLE_SCALED);
   int scaled = from != NULL;
@@ -222,8 +231,10 @@ void attn_list_masked(struct attn_listing *l) {
   attn_masks_of(l, hidden, &masks);
   if (!any) {
     for (int n = 0; n < masks.count; n++)
-      if (masks.at[n].kind == ATTN_MASK_CAUSAL || masks.at[n].kind == ATTN_MASK_STATED)
+      if ((masks.at[n].kind == ATTN_MASK_CAUSAL && !l->hints->padding) ||
+          masks.at[n].kind == ATTN_MASK_STATED)
         list_masked(l, from, &masks.at[n]);
+    if (l->hints->padding) list_unseen_padding(l, from);
     list_unmasked(l, from);
     return;
   }

@@ -391,11 +391,11 @@ int attn_step_of_text(struct attn_grouping *g, const char *text) {
   static const struct {
     int step;
     const char *words;
-  } called[] = {{ATTN_STEP_WEIGHTS, "(?i)softmax"},
-                {ATTN_STEP_EXPONENTIALS, "(?i)\\bexp|^e\\^"},
-                {ATTN_STEP_SCALED, "(?i)√|sqrt|\\bdivi|\\bscal|\\bskal|escala|割"},
-                {ATTN_STEP_SCORES,
-                 "(?i)^[qs](?:_?\\w)?\\s?[·⋅*.]\\s?[kh](?:_?\\w|\\([ij]\\)|\\[[ij]\\])?$"}};
+  } called[] = {
+      {ATTN_STEP_WEIGHTS, "(?i)softmax"},
+      {ATTN_STEP_EXPONENTIALS, "(?i)\\bexp|^e\\^"},
+      {ATTN_STEP_SCALED, "(?i)√|sqrt|\\bdivi|\\bscal|\\bskal|escala|割"},
+      {ATTN_STEP_SCORES, "(?i)^[qs](?:_?\\w)?\\s?[·⋅*.]\\s?[kh](?:_?\\w|\\([ij]\\)|\\[[ij]\\])?$"}};
   int step = attn_label_step(text);
   for (size_t n = 0; n < sizeof called / sizeof *called && step < 0; n++)
     if (attn_occurs(g->scan->patterns, called[n].words, text)) step = called[n].step;
