@@ -96,9 +96,24 @@ static int has_idle_head(const attn_lesson *lesson) {
   return 0;
 }
 
+/* Heads with different numbers of queries: rows that were taken for heads. */
+static int has_uneven_heads(const attn_lesson *lesson) {
+  for (int32_t n = 0; n < lesson->examples; n++) {
+    const attn_example *e = &lesson->example[n];
+    const attn_step *first = NULL;
+    for (int32_t s = 0; e->heads > 1 && s < e->steps; s++) {
+      const attn_step *q = &e->step[s];
+      if (q->name != ATTN_STEP_Q || q->head < 0) continue;
+      if (first && first->exact.rows != q->exact.rows) return 1;
+      first = q;
+    }
+  }
+  return 0;
+}
+
 static int is_read(const attn_lesson *lesson) {
-  return lesson->incomplete ||
-         (lesson->unreads == 0 && has_results(lesson) && !has_idle_head(lesson));
+  return lesson->incomplete || (lesson->unreads == 0 && has_results(lesson) &&
+                                !has_idle_head(lesson) && !has_uneven_heads(lesson));
 }
 
 /* The document once more; lesson NULL: it cannot be read so. */

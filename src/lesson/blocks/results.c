@@ -23,23 +23,25 @@ static const char SIZE[] =
   "(?:\\s*+[,;]\\s*+(?:(?:and|or|und)\\s++)?|\\s++(?:and|or|und)\\s++|\\s*+\\x{3068}\\s*+)"
 #define AFTER_NUMBER "(?![\\w\\x{221A}/(\\x{25A3}^]|\\s*[\\x{D7}\\x{B7}*/+=]|\\.\\d)"
 static const char NEXT[] =
-    "(*UCP)" SEPARATOR "(-?" ATTN_NUMBER ")" AFTER_NUMBER
+    "(*UCP)" SEPARATOR "(-?" ATTN_NUMBER "%?)" AFTER_NUMBER
     "(?:(?=\\s*+(?:[,;.)\\x{3002}]|and\\b|or\\b|\\x{2192}|->|[^\\x00-\\x7F]|$))|"
     "(?:(?<=\\.\\d)|(?<=\\.\\d{2})|(?<=\\.\\d{3})|(?<=\\.\\d{4}))(?=\\s))";
 /* "0.25, 0.25 and 0.50" */
 static const char LIST[] =
-    "(*UCP)(?<![\\w.\\x{25A3}/^(=\\x{221A})\\]\\x{D7}\\x{B7}*+-])(-?" ATTN_NUMBER ")" AFTER_NUMBER
+    "(*UCP)(?<![\\w.\\x{25A3}/^(=\\x{221A})\\]\\x{D7}\\x{B7}*+-])(-?" ATTN_NUMBER "%?)" AFTER_NUMBER
     "(?=" SEPARATOR "-?(?:\\d|\\.\\d))";
+/* Ends a clause of Japanese that a result follows: "内積をとると、2、0、4" */
+#define CLAUSE "[\\x{3068}\\x{306F}],"
 /* In front of a list of integers. */
 static const char VERB[] =
     "(?:\\b(?:is|are|becomes?|gives?|gets?|yields?|obtain|equals?|into)|:|\\x{2192}|->|\\x{306F}|"
-    "\\x{304C})\\s*$";
+    "\\x{304C}|" CLAUSE ")\\s*$";
 /* In front of what is counted or numbered. */
 static const char COUNTED[] =
     "(?i)(?:\\b(?:sections?|chapters?|fig(?:ures?|s?\\.)?|eqs?\\.?|equations?|tables?|versions?|v|"
     "steps?|rows?|columns?|heads?|positions?|tokens?|problems?|exercises?|parts?|pages?|p\\.|"
     "rates?|temperatures?|or|by|of|from|than|with|at)|\\x{7AE0}|\\x{7BC0}|\\x{56F3}|\\x{8868}|"
-    "\\x{5F0F}|,)\\s*$";
+    "\\x{5F0F}|(?<![\\x{3068}\\x{306F}]),)\\s*$";
 static const char ONLY_AND[] = "(?:^|,)\\s*(?:and|or|und)$";
 /* A list that begins a sentence is not a result. */
 static const char SENTENCE_END[] = "(?:[.!?]|\\x{3002})\\s*$";
@@ -197,6 +199,8 @@ static struct attn_part after_arrow(const char *text, struct attn_part p) {
 
 /* What a list is called: the words since the last comma, or the end of the line before. */
 static char *list_name(struct attn_grouping *g, const char *text, size_t at) {
+  struct attn_part front = attn_part_trim(text, (struct attn_part){0, at});
+  if (attn_part_ends_in(g, CLAUSE "$", text, front, 2)) at = front.end - 1;
   char *name = attn_group_text(g, text, after_arrow(text, attn_name_before(text, at)));
   if (!name || *name || g->aboves == 0) return name;
   if (text[strspn(text, " \t>*+-")] != text[at]) return name;

@@ -31,6 +31,9 @@ static const char SUM_TOKEN[] = "[-+\\x{221A}\\d./()\\x{D7}*]+$";
 static const char MEASURE[] =
     "(-?" ATTN_NUMBER
     ")\\s?((?:\\x{B0}|\\x{B5}|\\x{3BC})?[A-Za-z]{1,3}(?:\\^-?\\d)?(?:/[a-z]{1,2})?)$";
+/* "q1 · k2 = 14": the result of a product, in a cell */
+static const char PRODUCT[] =
+    "[A-Za-z]\\w*\\s*[\\x{B7}\\x{22C5}\\x{2022}\\x{D7}*]\\s*[A-Za-z]\\w*\\s*=\\s*";
 static const char ARROW[] = "\u2192";
 static const char FULL_STOP[] = "\u3002"; /* of Japanese */
 
@@ -105,6 +108,14 @@ static int add_measure(struct attn_grouping *g, struct attn_row *row, struct att
   return 1;
 }
 
+static int add_product(struct attn_grouping *g, struct attn_row *row, struct attn_part part) {
+  struct attn_match m;
+  attn_cell cell;
+  if (!attn_part_begins_in(g, PRODUCT, row->line->text, part, &m)) return 0;
+  struct attn_part number = {m.group[0].end, part.end};
+  return attn_group_cell(g, row->line, number, &cell) && add_cell(g, row, number, &cell);
+}
+
 static void add_field(struct attn_grouping *g, struct attn_row *row, struct attn_part part) {
   const char *text = row->line->text;
   attn_cell cell = attn_cell_blank();
@@ -121,7 +132,7 @@ static void add_field(struct attn_grouping *g, struct attn_row *row, struct attn
     add_cell(g, row, part, &cell);
   } else if (!quoted && attn_group_cell(g, row->line, part, &cell)) {
     add_cell(g, row, part, &cell);
-  } else if (quoted || !add_measure(g, row, part)) { /* "1" is a token */
+  } else if (quoted || (!add_measure(g, row, part) && !add_product(g, row, part))) { /* "1" is a token */
     new_item(g, row, ATTN_ITEM_TEXT, part);
   }
 }

@@ -323,7 +323,7 @@ static int list(struct account *a, const attn_cell *first, int rows, int cols, c
 static int is_root(const struct attn_block *b, const struct attn_known *known) {
   const attn_printing *p = &b->reading[0];
   for (int32_t n = 0; n < p->rows * p->cols; n++)
-    if (!attn_is_known_root(known, &p->cells[n])) return 0;
+    if (p->cells[n].decimals < 1 || !attn_is_known_root(known, &p->cells[n])) return 0;
   return b->source == ATTN_BLOCK_SCALARS;
 }
 
@@ -367,10 +367,15 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
 
 /* ---- numbers of sentences ---- */
 
+/* "√d_k": the number after it is the root of a size. */
+static const char ROOT[] = "(?:\\x{221A}|sqrt)[\\s({]*[A-Za-z][^=]{0,9}$";
+
 /* Integers in passing are prose, and so are numbers with more or fewer decimals than those of the
  * example; after a sign of equality they are a result. */
 static int is_explained(const struct account *a, const struct attn_known *known,
                         const struct attn_stray *s) {
+  if (s->is_size && attn_occurs(a->scan->patterns, ROOT, s->name))
+    return attn_is_known_root(known, &s->cell);
   if (s->is_size) return attn_is_known_size(known, s->cell.value);
   if (!s->is_result && !attn_has_decimals(known, s->cell.decimals)) return 1;
   if (!s->is_result && fabs(s->cell.value - 1) <= ABOUT_1) return 1; /* a sum of weights */

@@ -80,7 +80,9 @@ struct attn_known *attn_known_of(const attn_lesson *lesson, struct attn_pool *po
       add_matrix(k, &step->exact, has_sums(step));
       for (int32_t p = 0; p < step->printings; p++)
         add_printing(k, &step->printing[p], has_sums(step));
-      if (step->op == ATTN_OP_DIVIDE) add(k, step->scalar), add(k, 1 / step->scalar);
+      if (step->op != ATTN_OP_DIVIDE) continue;
+      add(k, step->scalar), add(k, 1 / step->scalar);
+      if (step->scaled_by) add_size(k, step->scaled_by);
     }
   if (k->failed) return NULL;
   if (k->count) qsort(k->value, k->count, sizeof *k->value, ascending);
@@ -120,10 +122,10 @@ int attn_is_known(const struct attn_known *k, const attn_cell *cell) {
 }
 
 int attn_is_known_root(const struct attn_known *k, const attn_cell *cell) {
-  double half = (cell->hi - cell->lo) / 2 * (1 + 1e-6);
-  for (int size = 2; cell->decimals > 0 && size < MODEL_SIZE; size++)
+  double half = cell->decimals > 0 ? (cell->hi - cell->lo) / 2 * (1 + 1e-6) : 1e-9;
+  for (int size = 2; size < MODEL_SIZE; size++)
     if (k->sizes >> size & 1 && fabs(cell->value - sqrt(size)) <= half) return 1;
-  return 0;
+  return cell->value >= sqrt(MODEL_SIZE);
 }
 
 /* A size of a model that sentences mention, or of a matrix of the lesson. */

@@ -235,12 +235,12 @@ static const struct attn_relation *judged_relation(struct attn_builder *b,
   return right;
 }
 
-/* Do other numbers follow from these? */
+/* Do other numbers follow from these, or from what they should be? */
 static int is_followed(const struct attn_builder *b, const struct attn_placement *p) {
   for (int n = 0; n < b->reading->placements; n++) {
     const struct attn_placement *q = b->reading->placement[n];
     for (int k = 0; q->relation && q->node->share == 1 && k < q->relation->operands; k++)
-      if (q->relation->operand[k] == p->node) return 1;
+      if (q->relation->operand[k] == p->node || q->relation->operand[k] == p->node->right) return 1;
   }
   return 0;
 }
@@ -254,7 +254,7 @@ static int is_guess(const struct attn_builder *b, const struct attn_placement *p
   int in_sentence =
       block->source == ATTN_BLOCK_INLINE || attn_occurs(b->scan->patterns, SENTENCE, block->name);
   if (p->node->share == 0 && follows_from_guess(b, p->relation)) return 1;
-  if (p->role == ATTN_ROLE_ROW_SUM && is_followed(b, p)) return 0;
+  if ((p->role == ATTN_ROLE_ROW_SUM || p->node->share >= .5) && is_followed(b, p)) return 0;
   if (named->best >= OWN_NAME && named->bits[p->role] <= 0) return 1;
   return p->node->share < 0.4 && (in_sentence || named->bits[p->role] < NAMED);
 }
