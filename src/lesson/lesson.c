@@ -96,19 +96,42 @@ static int has_idle_head(const attn_lesson *lesson) {
   return 0;
 }
 
-/* Heads with different numbers of queries: rows that were taken for heads. */
-static int has_uneven_heads(const attn_lesson *lesson) {
-  for (int32_t n = 0; n < lesson->examples; n++) {
-    const attn_example *e = &lesson->example[n];
-    const attn_step *first = NULL;
-    for (int32_t s = 0; e->heads > 1 && s < e->steps; s++) {
-      const attn_step *q = &e->step[s];
-      if (q->name != ATTN_STEP_Q || q->head < 0) continue;
-      if (first && first->exact.rows != q->exact.rows) return 1;
-      first = q;
-    }
-  }
+static int has_step(const attn_example *e, int32_t name, int32_t head) {
+  for (int32_t s = 0; s < e->steps; s++)
+    if (e->step[s].name == name && e->step[s].head == head) return 1;
   return 0;
+}
+
+/* Heads some of which have no queries or keys: rows, or other matrices, that were taken for heads.
+ */
+static int are_heads_uneven(const attn_example *e) {
+  for (int32_t h = 1; h < e->heads; h++)
+    for (int32_t name = ATTN_STEP_Q; name <= ATTN_STEP_K; name++)
+      if (has_step(e, name, 0) != has_step(e, name, h)) return 1;
+  return 0;
+}
+
+static int has_uneven_heads(const attn_lesson *lesson) {
+  int32_t n = 0;
+  while (n < lesson->examples && !are_heads_uneven(&lesson->example[n])) n++;
+  return n < lesson->examples;
+}
+
+static int is_followed(const attn_example *e, int32_t step) {
+  for (int32_t s = step + 1; s < e->steps; s++)
+    for (int32_t k = 0; e->step[s].printings && k < e->step[s].operands; k++)
+      if (e->step[s].operand[k] == step) return 1;
+  return 0;
+}
+
+/* Where no reading without uneven heads was found, only that is called wrong which other numbers
+ * follow from. */
+static void doubt_uneven_heads(attn_lesson *lesson) {
+  for (int32_t n = 0; n < lesson->examples; n++) {
+    attn_example *e = &lesson->example[n];
+    for (int32_t s = 0; are_heads_uneven(e) && s < e->steps; s++)
+      if (!is_followed(e, s)) e->step[s].uncertain = 1;
+  }
 }
 
 static int is_read(const attn_lesson *lesson) {
@@ -187,7 +210,7 @@ static attn_status read_document(const struct attn_document *d, attn_lesson **le
   attn_status status = attn_read_numbers(d, 1, NULL, &best.lesson, d->err);
   if (!status && has_snippets(best.lesson)) status = read_plain(d, &best);
   if (!status) status = read_left(d, &best);
-  if (!status) return *lesson = best.lesson, ATTN_OK;
+  if (!status) return doubt_uneven_heads(best.lesson), *lesson = best.lesson, ATTN_OK;
   attn_lesson_free(best.lesson);
   return status;
 }
