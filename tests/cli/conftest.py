@@ -100,11 +100,13 @@ def address(view):
 
 @pytest.fixture
 def visit(browser):
-    """visit(path, width=1280, scheme="light", **context): the page; the test fails if its script writes an error or a warning, opens a dialog or loads anything."""
+    """visit(path, width=1280, scheme="light", **context): the page; the test fails if its script writes an error or a warning, opens a dialog or loads anything.
+
+    Pages scroll at once: a click on a control that still moves with a smooth scroll can miss it."""
     problems, contexts = [], []
 
     def visit(path, width=1280, scheme="light", **options):
-        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme, **options)
+        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce", **options)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: problems.append(str(error)))
