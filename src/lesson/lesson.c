@@ -220,12 +220,16 @@ attn_status attn_lesson_read(const char *text, size_t bytes, const char *file, a
   if (lesson) *lesson = NULL;
   if (!lesson || (!text && bytes))
     return attn_fail(err, ATTN_ERR_ARGUMENT, lesson ? "text" : "lesson", "must not be NULL");
-  const struct attn_document d = {text, bytes, file, err, attn_patterns_new(), attn_pool_new()};
-  attn_status status = d.patterns && d.search
+  struct attn_pool *pool = attn_pool_new();
+  struct attn_shared_text shared[2] = {{.pool = pool}, {.pool = pool}};
+  const struct attn_document d = {text,  bytes, file, err, attn_patterns_new(), attn_pool_new(),
+                                  shared};
+  attn_status status = pool && d.patterns && d.search
                            ? read_document(&d, lesson)
                            : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson");
   attn_patterns_free(d.patterns);
   attn_pool_free(d.search);
+  attn_pool_free(pool);
   return status;
 }
 

@@ -19,6 +19,7 @@
 /* ---- a scan, and its blocks as text ---- */
 
 struct scanned {
+  struct attn_shared_text shared;
   struct attn_scan scan;
   attn_error err;
   attn_status status;
@@ -59,7 +60,8 @@ static struct scanned *scan_bytes(const char *text, size_t bytes, const char *fi
   assert_non_null(s);
   assert_non_null(exact);
   memcpy(exact, text, bytes);
-  s->scan.pool = attn_pool_new();
+  s->scan.pool = s->shared.pool = attn_pool_new();
+  s->scan.shared = &s->shared;
   s->scan.patterns = attn_patterns_new();
   s->scan.err = &s->err;
   s->scan.left = left;

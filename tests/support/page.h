@@ -11,6 +11,7 @@
 /* What one document needs. Everything is freed by page_free. */
 struct page {
   struct attn_pool *pool, *memory; /* of the scan; of the relations */
+  struct attn_shared_text shared;
   struct attn_scan scan;
   struct attn_relations *relations;
   struct attn_priors *priors;
@@ -26,7 +27,8 @@ static inline void page_free(struct page *p) {
 /* An empty page. 0: no memory. */
 static inline int page_begin(struct page *p) {
   memset(p, 0, sizeof *p);
-  p->scan.pool = p->pool = attn_pool_new();
+  p->scan.pool = p->shared.pool = p->pool = attn_pool_new();
+  p->scan.shared = &p->shared;
   p->scan.patterns = attn_patterns_new();
   p->memory = attn_pool_new();
   if (p->pool && p->memory && p->scan.patterns)

@@ -130,11 +130,17 @@ struct hit {
 
 struct hits {
   int count;
+  struct hit hit[];
+};
+
+/* While they are searched for. */
+struct all_hits {
+  int count;
   struct hit hit[HITS_MAX];
 };
 
 /* In order of the text; of two at one place the longer first. */
-static void insert(struct hits *h, struct hit new) {
+static void insert(struct all_hits *h, struct hit new) {
   if (h->count == HITS_MAX) return;
   int at = h->count++;
   for (; at > 0; at--) {
@@ -145,7 +151,7 @@ static void insert(struct hits *h, struct hit new) {
   h->hit[at] = new;
 }
 
-static int is_hidden(const struct hits *h, const struct hit *one) {
+static int is_hidden(const struct all_hits *h, const struct hit *one) {
   for (int n = 0; n < h->count; n++)
     if (h->hit[n].begin <= one->begin && one->end <= h->hit[n].end &&
         h->hit[n].end - h->hit[n].begin > one->end - one->begin)
@@ -154,7 +160,7 @@ static int is_hidden(const struct hits *h, const struct hit *one) {
 }
 
 static void find_each(struct attn_patterns *p, const struct word *words, size_t count,
-                      const char *text, size_t bytes, struct hits *all) {
+                      const char *text, size_t bytes, struct all_hits *all) {
   struct attn_match m;
   for (size_t n = 0; n < count; n++)
     for (size_t at = 0; attn_find(p, words[n].pattern, text, bytes, at, &m); at = m.group[0].end) {
@@ -169,8 +175,9 @@ static int is_ascii(const char *text, size_t bytes) {
   return 1;
 }
 
-static void find_words(struct attn_patterns *p, const char *text, size_t bytes, struct hits *out) {
-  struct hits all = {.count = 0};
+static void search_words(struct attn_patterns *p, const char *text, size_t bytes,
+                         struct all_hits *out) {
+  struct all_hits all = {.count = 0};
   find_each(p, WORDS, sizeof WORDS / sizeof *WORDS, text, bytes, &all);
   find_each(p, EUROPEAN_WORDS, sizeof EUROPEAN_WORDS / sizeof *EUROPEAN_WORDS, text, bytes, &all);
   if (!is_ascii(text, bytes))
@@ -178,6 +185,22 @@ static void find_words(struct attn_patterns *p, const char *text, size_t bytes, 
   out->count = 0;
   for (int n = 0; n < all.count; n++)
     if (!is_hidden(&all, &all.hit[n])) out->hit[out->count++] = all.hit[n];
+}
+
+/* Each text is searched once: captions are those of several blocks, in several readings. */
+static const struct hits *find_words(struct attn_scan *scan, const char *text, size_t bytes) {
+  static const struct hits NONE = {0};
+  struct attn_shared_text *shared = scan->shared;
+  struct attn_memo_entry *e = attn_memo_at(shared->pool, &shared->words, text, bytes);
+  if (e && e->value) return e->value;
+  struct all_hits found;
+  search_words(scan->patterns, text, bytes, &found);
+  size_t size = (size_t)found.count * sizeof *found.hit;
+  struct hits *kept = e ? attn_pool_take(shared->pool, sizeof *kept + size) : NULL;
+  if (!kept) return shared->failed = 1, &NONE;
+  kept->count = found.count;
+  memcpy(kept->hit, found.hit, size);
+  return e->value = kept;
 }
 
 static void raise(struct attn_priors *p, int role, double bits) {
@@ -231,20 +254,19 @@ static void add_hits(const struct attn_block *b, const struct hits *h, double bi
 static int add(struct attn_scan *scan, const struct attn_block *b, const char *text, double bits,
                struct attn_priors *out) {
   static const char EQUALS[] = "(?<![<>!])=", WORD[] = "(*UCP)\\w";
-  struct hits h = {.count = 0};
   struct attn_match m;
   size_t bytes = strlen(text) < TEXT_MAX ? strlen(text) : TEXT_MAX;
   while (bytes && ((unsigned char)text[bytes] & 0xC0) == 0x80) bytes--; /* not inside a character */
   int equation = attn_find(scan->patterns, EQUALS, text, bytes, 0, &m);
   size_t left = equation ? m.group[0].begin : bytes;
   if (equation && !attn_find(scan->patterns, WORD, text, left, 0, NULL)) left = bytes;
-  find_words(scan->patterns, text, left, &h);
-  int named = h.count > 0;
-  add_hits(b, &h, bits, out);
+  const struct hits *h = find_words(scan, text, left);
+  int named = h->count > 0;
+  add_hits(b, h, bits, out);
   if (!equation || left == bytes) return named;
-  find_words(scan->patterns, text + left, bytes - left, &h);
-  add_hits(b, &h, bits * (named ? RIGHT_SIDE : RIGHT_SIDE_ALONE), out);
-  return named || h.count > 0;
+  h = find_words(scan, text + left, bytes - left);
+  add_hits(b, h, bits * (named ? RIGHT_SIDE : RIGHT_SIDE_ALONE), out);
+  return named || h->count > 0;
 }
 
 /* Labels such as q1 name the block where nothing else does. */

@@ -132,7 +132,8 @@ static void add_field(struct attn_grouping *g, struct attn_row *row, struct attn
     add_cell(g, row, part, &cell);
   } else if (!quoted && attn_group_cell(g, row->line, part, &cell)) {
     add_cell(g, row, part, &cell);
-  } else if (quoted || (!add_measure(g, row, part) && !add_product(g, row, part))) { /* "1" is a token */
+  } else if (quoted ||
+             (!add_measure(g, row, part) && !add_product(g, row, part))) { /* "1" is a token */
     new_item(g, row, ATTN_ITEM_TEXT, part);
   }
 }

@@ -73,6 +73,7 @@ static attn_status find_steps(struct numbers *n, struct attn_lesson_owner *o, at
   struct attn_relations *r = attn_relations_new(n->search, scan->patterns);
   if (!n->priors || !r) return no_memory(err);
   for (int i = 0; i < scan->blocks; i++) attn_block_priors(scan, i, &n->priors[i]);
+  if (scan->shared->failed) return no_memory(err);
   attn_status status = attn_assign(scan, r, n->priors, &reading);
   lesson->incomplete = reading.exhausted;
   if (!status) status = attn_find_mistakes(scan, &reading, n->priors, err);
@@ -116,7 +117,11 @@ attn_status attn_read_numbers(const struct attn_document *d, int snippets,
                               const struct attn_left *left, attn_lesson **lesson, attn_error *err) {
   struct attn_pool *pool = attn_pool_new();
   struct attn_lesson_owner *o = pool ? attn_pool_take(pool, sizeof *o) : NULL;
-  struct numbers n = {.scan = {.pool = pool, .patterns = d->patterns, .left = left, .err = err}};
+  struct numbers n = {.scan = {.pool = pool,
+                               .patterns = d->patterns,
+                               .shared = &d->shared[snippets],
+                               .left = left,
+                               .err = err}};
   attn_status status = ATTN_ERR_MEMORY;
   *lesson = NULL;
   if (o) {

@@ -78,7 +78,8 @@ struct attn_document {
   const char *file;
   attn_error *err;
   struct attn_patterns *patterns;
-  struct attn_pool *search; /* memory of one reading */
+  struct attn_pool *search;        /* memory of one reading */
+  struct attn_shared_text *shared; /* [0]: with the text of its snippets, [1]: without it */
 };
 
 /* numbers.c: a document read by its numbers: scan, priors, search, steps, account. snippets: 1 to

@@ -30,6 +30,7 @@
 #define ATTN_LESSON_SCAN_H
 
 #include "attn/lesson.h"
+#include "memo.h"
 #include "pattern.h"
 #include "pool.h"
 #include "source.h"
@@ -106,9 +107,25 @@ struct attn_left {
   int whole_lines; /* 1: all numbers of a line have the same keys */
 };
 
+/* The canonical text, and where each byte comes from. */
+struct attn_canonical {
+  char *text;
+  size_t bytes;
+  uint32_t *origin; /* offsets into the source; bytes + 1 */
+};
+
+/* What all readings of one source share. */
+struct attn_shared_text {
+  struct attn_pool *pool;      /* outlives the readings */
+  struct attn_canonical found; /* text NULL: not yet */
+  struct attn_memo words;      /* the roles that a text names: words.c */
+  int failed;                  /* no memory for them */
+};
+
 struct attn_scan {
   struct attn_pool *pool;
   struct attn_patterns *patterns;
+  struct attn_shared_text *shared; /* of the caller */
   struct attn_source source;
   const struct attn_left *left; /* of the caller: gathered by what they are called; NULL: none */
   int gathered;                 /* blocks of such numbers */
@@ -131,7 +148,8 @@ struct attn_scan {
 
 /* Opens a document: the text of a notebook's cells, checked; *file: its name, for the notation that
  * an extension implies (.tex, .m, .typ); may be NULL. Everything is allocated from scan->pool,
- * which the caller owns, as well as scan->patterns; both are set by the caller, and so is err.
+ * which the caller owns, as well as scan->patterns and scan->shared; these are set by the caller,
+ * and so is err.
  *
  * Errors: ATTN_ERR_FORMAT with line and column: not UTF-8, empty. ATTN_ERR_MEMORY. */
 attn_status attn_scan_open(struct attn_scan *scan, const char *text, size_t bytes,
@@ -153,13 +171,6 @@ attn_status attn_scan_document(struct attn_scan *scan, const char *file);
 attn_status attn_scan_fail_misprint(const struct attn_scan *scan);
 
 /* ---- between the files of scan ---- */
-
-/* The canonical text, and where each byte comes from. */
-struct attn_canonical {
-  char *text;
-  size_t bytes;
-  uint32_t *origin; /* offsets into the source; bytes + 1 */
-};
 
 /* text.c. Marks of the canonical text, each one character: */
 #define ATTN_MARK_OPEN "\u27E6"  /* a matrix begins */

@@ -181,7 +181,9 @@ static int find_kinds(struct attn_rewrite *r, const char *file) {
 
 attn_status attn_canonical_text(struct attn_scan *scan, const char *file,
                                 struct attn_canonical *out) {
-  struct attn_text a = {.pool = scan->pool}, b = {.pool = scan->pool};
+  struct attn_shared_text *shared = scan->shared;
+  if (shared->found.text) return *out = shared->found, ATTN_OK;
+  struct attn_text a = {.pool = shared->pool}, b = a;
   struct attn_rewrite r = {.scan = scan, .text = &a, .spare = &b};
   read_source(&scan->source, &a);
   attn_text_end(&a, (uint32_t)scan->source.size);
@@ -198,6 +200,6 @@ attn_status attn_canonical_text(struct attn_scan *scan, const char *file,
   attn_rewrite_notations(&r, kinds);
   attn_rewrite_commas(&r);
   if (a.failed || b.failed) return attn_scan_no_memory(scan);
-  *out = r.text->now;
+  *out = shared->found = r.text->now;
   return ATTN_OK;
 }

@@ -1,6 +1,6 @@
-#include <string.h>
+#include "memo.h"
 
-#include "relations.h"
+#include <string.h>
 
 static uint64_t hash_of(const unsigned char *key, size_t bytes) {
   uint64_t hash = 0xCBF29CE484222325u, word;
