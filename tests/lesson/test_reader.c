@@ -244,7 +244,11 @@ static void test_hostile_text_takes_linear_time(void **state) {
                                       "[[1, 2",
                                       "1.1 a\n",
                                       "Q = [[1, 2], [3, 4]]\n",
-                                      "mask = [[1, 0], [1, 1]]\n"};
+                                      "mask = [[1, 0], [1, 1]]\n",
+                                      "| 1 ",
+                                      "mat({|",
+                                      "1.2 The a\n",
+                                      "\u221A1% "};
   (void)state;
   for (size_t i = 0; i < sizeof UNITS / sizeof *UNITS; i++) {
     size_t size = (size_t)1 << (SANITIZED ? 18 : 20);
@@ -252,7 +256,7 @@ static void test_hostile_text_takes_linear_time(void **state) {
     attn_lesson *lesson = NULL;
     clock_t begin = clock();
     attn_status status = attn_lesson_read(text, size, "test.md", &lesson, NULL);
-    assert_true(clock() - begin < 20 * CLOCKS_PER_SEC); /* usually one */
+    assert_true(clock() - begin < 6 * CLOCKS_PER_SEC); /* usually less than one */
     assert_true(status == ATTN_OK || status == ATTN_ERR_FORMAT);
     attn_lesson_free(lesson);
     free(text);

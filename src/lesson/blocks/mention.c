@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "blocks.h"
@@ -147,10 +148,8 @@ static int is_width(struct attn_grouping *g, const char *text, size_t at) {
   return attn_part_ends_in(g, WIDTH, text, (struct attn_part){0, at}, WIDTH_CHARACTERS);
 }
 
-static int has_equation(const char *text, size_t end) { return memchr(text, '=', end) != NULL; }
-
 static void add_number(struct attn_grouping *g, const struct attn_scan_line *line,
-                       struct attn_part p, size_t end) {
+                       struct attn_part p, size_t end, int has_equation) {
   const char *text = line->text;
   attn_cell cell;
   int assigned = is_assigned(g, text, p.begin);
@@ -158,7 +157,7 @@ static void add_number(struct attn_grouping *g, const struct attn_scan_line *lin
   char *name = attn_group_text(g, text, attn_name_before(text, p.begin));
   if (cell.decimals == 0 && is_width(g, text, p.begin)) attn_stray_size(g, name, &cell);
   int operand = is_operand(text, p, end);
-  if (operand && (cell.decimals == 0 || has_equation(text, end))) return;
+  if (operand && (cell.decimals == 0 || has_equation)) return;
   if (is_numbered(text, p.begin, cell.decimals == 0)) return;
   if (cell.decimals == 0 && assigned < 0) return;
   if (assigned <= 0 && (has_unit(g, text, p.end, end) || is_identifier(g, text, p.begin))) return;
@@ -199,10 +198,14 @@ static size_t next_digit(const char *text, size_t at, size_t end) {
   return at;
 }
 
+static int by_line(const void *line, const void *heading) {
+  return *(const int *)line - ((const struct attn_scan_heading *)heading)->line;
+}
+
 static int is_heading(const struct attn_scan *scan, int line) {
-  for (int n = 0; n < scan->headings && scan->heading[n].line <= line; n++)
-    if (scan->heading[n].line == line) return scan->heading[n].marked;
-  return 0;
+  const struct attn_scan_heading *found =
+      bsearch(&line, scan->heading, (size_t)scan->headings, sizeof *found, by_line);
+  return found && found->marked;
 }
 
 void attn_stray_text(struct attn_grouping *g, const struct attn_scan_line *line,
@@ -210,7 +213,7 @@ void attn_stray_text(struct attn_grouping *g, const struct attn_scan_line *line,
   const char *text = line->text;
   size_t end = part.end, at = next_digit(text, part.begin, end);
   struct attn_match m;
-  int next = 0;
+  int next = 0, has_equation = memchr(text, '=', end) != NULL;
   if (at == end || is_heading(g->scan, line->line)) return;
   if (part.begin == 0 && attn_match_at(g->scan->patterns, NUMBERING, text, end, 0, &m))
     at = m.group[0].end;
@@ -218,7 +221,7 @@ void attn_stray_text(struct attn_grouping *g, const struct attn_scan_line *line,
     size_t other = skip_other(g, text, at, end);
     struct attn_part p = number_at(g, text, at, end);
     if (other == at && p.end > p.begin && !is_excepted(p, except, excepts, &next))
-      add_number(g, line, p, end);
+      add_number(g, line, p, end, has_equation);
     at = other > at ? other : p.end > at ? p.end : attn_skip_digits(text, at, end);
   }
 }
