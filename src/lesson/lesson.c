@@ -143,8 +143,8 @@ static int is_read(const attn_lesson *lesson) {
 static attn_status read_again(const struct attn_document *d, int snippets,
                               const struct attn_left *left, attn_lesson **lesson) {
   attn_status status = attn_read_numbers(d, snippets, left, lesson, NULL);
-  if (status == ATTN_ERR_FORMAT) return ATTN_OK;
-  return status ? attn_fail(d->err, status, NULL, "no memory for the lesson") : ATTN_OK;
+  if (status != ATTN_ERR_MEMORY) return ATTN_OK;
+  return attn_fail(d->err, status, NULL, "no memory for the lesson");
 }
 
 /* With numbers gathered by what they are called; lesson NULL: that explains no more of them. That
