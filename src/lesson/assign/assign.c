@@ -66,6 +66,13 @@ static uint64_t row_hash(int head, int row) {
 
 static uint64_t example_hash(int examples) { return mix((uint64_t)examples); }
 
+static uint64_t roles_hash(const struct attn_roles *roles, int head) {
+  uint64_t hash = row_hash(head, roles->row) + mix(roles->done);
+  for (int role = 0; role < ATTN_ROLES; role++)
+    if (roles->at[role]) hash += slot_hash(head, role, roles->at[role]->id);
+  return hash;
+}
+
 static int adds_node(const struct attn_option *o) {
   return o->role != ATTN_ROLE_OTHER && !o->is_copy;
 }
@@ -73,9 +80,15 @@ static int adds_node(const struct attn_option *o) {
 static uint64_t hash_after(const struct beam_state *m, const struct attn_option *o) {
   uint64_t hash = o->new_example ? example_hash(m->state.examples + 1) : m->hash;
   if (!adds_node(o)) return hash;
+  struct attn_roles head = m->state.head[o->head];
+  if (o->next_query) {
+    hash -= roles_hash(&head, o->head);
+    attn_roles_finish_row(&head, o->role);
+    hash += roles_hash(&head, o->head);
+  }
   hash += slot_hash(attn_role_is_shared(o->role) ? -1 : o->head, o->role, o->node->id);
   if (o->relation && o->relation->row >= 0)
-    hash += row_hash(o->head, o->relation->row) - row_hash(o->head, m->state.head[o->head].row);
+    hash += row_hash(o->head, o->relation->row) - row_hash(o->head, head.row);
   return hash;
 }
 
@@ -140,6 +153,7 @@ static void set_role(struct attn_state *state, const struct attn_option *o) {
     return;
   }
   if (o->head == state->heads) state->heads++;
+  if (o->next_query) attn_roles_finish_row(&state->head[o->head], o->role);
   state->head[o->head].at[o->role] = o->node;
   if (o->relation && o->relation->row >= 0) state->head[o->head].row = o->relation->row;
 }
@@ -148,7 +162,7 @@ static void set_role(struct attn_state *state, const struct attn_option *o) {
 static int follow(struct beam_search *s, const struct beam_successor *by,
                   const struct attn_candidate *c, struct beam_state *to) {
   struct beam_state *from = &s->beam[by->parent];
-  const struct attn_placement *last = place(s, &by->option, &from->state, c->block);
+  struct attn_placement *last = place(s, &by->option, &from->state, c->block);
   if (!last) return -1;
   if (by->option.new_example) {
     attn_state_start(&to->state);
@@ -163,6 +177,7 @@ static int follow(struct beam_search *s, const struct beam_successor *by,
     set_role(&to->state, &by->option);
     if (to->state.section < 0) to->state.section = c->section;
   }
+  last->roles = to->state.head[by->option.head];
   to->state.score = by->score;
   to->state.last = last;
   to->hash = by->hash;
@@ -352,6 +367,12 @@ static int copy_states(struct searched_document *d, const struct attn_state *las
   }
   out->examples = n;
   return 0;
+}
+
+const struct attn_roles *attn_roles_of(const struct attn_reading *reading,
+                                       const struct attn_placement *p) {
+  const struct attn_roles *all = &reading->example[p->example]->head[p->head];
+  return all->done ? &p->roles : all;
 }
 
 /* The settings. A setting that is not the usual one has its price in bits. */

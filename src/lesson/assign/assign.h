@@ -18,6 +18,7 @@ struct attn_placement {
   int role;    /* ATTN_ROLE_OTHER: not read */
   int is_copy; /* the numbers of that role again */
   int head, example;
+  struct attn_roles roles;              /* of the head, with this one */
   const struct attn_relation *relation; /* NULL: given, a copy or not read */
   const struct attn_node *node;         /* NULL: not read */
   double bits;
@@ -40,6 +41,11 @@ struct attn_reading {
   const struct attn_state **example; /* the last state of each */
   int exhausted;                     /* 1: the search stopped before the last block */
 };
+
+/* What is known of the head of a placement: of all blocks, or where queries are shown one after the
+ * other, up to this one. */
+const struct attn_roles *attn_roles_of(const struct attn_reading *reading,
+                                       const struct attn_placement *p);
 
 /* words.c */
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out);

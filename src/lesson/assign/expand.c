@@ -6,17 +6,18 @@
 
 /* The constants of the score, in bits. */
 static const struct {
-  double reading;  /* each reading but the likely one */
-  double contrary; /* of the bits of the best named role: it is another */
-  double disorder; /* a result after what it should come before */
-  double worst;    /* a relation that explains less is not considered */
-  double masked;   /* of the cells: a mask that nothing mentions explains so many */
-  double hidden;   /* the same of a mask that is mentioned: half of the weights are 0 */
-  double own;      /* a role has its own name, and nothing else */
-  double clear;    /* a name next to which hints of other roles count little */
-  double hinted;   /* a role is hinted at from here on */
-  double called;   /* own names of a result and of its operands state the relation: at
-                      least so many bits */
+  double reading;    /* each reading but the likely one */
+  double contrary;   /* of the bits of the best named role: it is another */
+  double disorder;   /* a result after what it should come before */
+  double worst;      /* a relation that explains less is not considered */
+  double masked;     /* of the cells: a mask that nothing mentions explains so many */
+  double hidden;     /* the same of a mask that is mentioned: half of the weights are 0 */
+  double own;        /* a role has its own name, and nothing else */
+  double clear;      /* a name next to which hints of other roles count little */
+  double hinted;     /* a role is hinted at from here on */
+  double called;     /* own names of a result and of its operands state the relation: at
+                        least so many bits */
+  double next_query; /* queries are shown one after the other */
   double unread_named, unread_hinted; /* of the bits of that role: the block is not read */
 } PRICE = {
     .reading = 1,
@@ -29,6 +30,7 @@ static const struct {
     .clear = 8.5,
     .hinted = 5,
     .called = -4,
+    .next_query = 1,
     .unread_named = 1,
     .unread_hinted = .6,
 };
@@ -43,6 +45,19 @@ void attn_state_start(struct attn_state *state) {
   state->heads = 1;
   state->shared.row = state->section = -1;
   for (int h = 0; h < ATTN_HEADS_MAX; h++) state->head[h].row = -1;
+}
+
+/* Of the queries, and what follows from them. */
+static int is_of_row(int role) {
+  return role == ATTN_ROLE_Q || role == ATTN_ROLE_W_A_Q || role == ATTN_ROLE_TANH_INPUT ||
+         role == ATTN_ROLE_TANH || attn_role_is_of_scores(role) || role == ATTN_ROLE_OUTPUT;
+}
+
+void attn_roles_finish_row(struct attn_roles *head, int role) {
+  head->done |= 1u << head->row;
+  head->row = -1;
+  for (int r = 0; r < ATTN_ROLES; r++)
+    if (is_of_row(r) && attn_role_order(r) >= attn_role_order(role)) head->at[r] = NULL;
 }
 
 int attn_any_head_has(const struct attn_state *s, int role) {
@@ -210,12 +225,17 @@ static int is_chance(const struct attn_candidate *c, const struct attn_relation 
   return r->mask && r->mask != ATTN_MASK_STATED && node->share < least;
 }
 
+static int is_next_row(const struct attn_expansion *e, int head, const struct attn_relation *r) {
+  return r->row >= 0 && !(e->state->head[head].done >> r->row & 1);
+}
+
 static void push_results(struct attn_expansion *e, int role, int head) {
   const struct attn_candidate *c = e->candidate;
   const struct attn_grid *g =
       attn_role_is_of_scores(role) ? c->scores[e->reading] : c->grid[e->reading];
   const struct attn_relation *list = NULL;
-  double bits = role_bits(e, role, head), most = g->all_bits + bits;
+  double bits = role_bits(e, role, head) - (e->next_query ? PRICE.next_query : 0);
+  double most = g->all_bits + bits;
   if (c->is_factor || most - ATTN_LEAST_COST < e->out->least) return;
   if (!attn_spend(e->budget, LIST)) return;
   int n = attn_relations_list(e->relations, e->state, head, role, g, &c->hints, &list);
@@ -224,15 +244,29 @@ static void push_results(struct attn_expansion *e, int role, int head) {
     const struct attn_node *node = evaluate(e, g, &list[i]);
     if (!node || node->bits < PRICE.worst) continue;
     if (is_chance(c, &list[i], node)) continue;
+    if (e->next_query && !is_next_row(e, head, &list[i])) continue;
     double saved = is_called(e, role, head, &list[i]) ? fmax(node->bits, PRICE.called) : node->bits;
     attn_push_option(e->out, &(struct attn_option){.bits = saved - list[i].cost + bits,
                                                    .role = role,
                                                    .head = head,
                                                    .new_example = e->new_example,
+                                                   .next_query = e->next_query,
                                                    .reading = e->reading,
                                                    .relation = &list[i],
                                                    .node = node});
   }
+}
+
+/* A row is known, and this role of it: another row begins. */
+static void push_next_query(struct attn_expansion *e, int role, int head) {
+  const struct attn_roles *known = &e->state->head[head];
+  if (known->row < 0 || !is_of_row(role)) return;
+  struct attn_state state = *e->state;
+  struct attn_expansion next = *e;
+  attn_roles_finish_row(&state.head[head], role);
+  set_state(&next, &state, 0);
+  next.next_query = 1;
+  push_results(&next, role, head);
 }
 
 static void expand_results(struct attn_expansion *e) {
@@ -240,7 +274,10 @@ static void expand_results(struct attn_expansion *e) {
     if (!attn_role_is_derived(role)) continue;
     int heads = attn_role_is_shared(role) ? 1 : e->state->heads;
     for (int h = 0; h < heads; h++)
-      if (attn_is_free(e->state, h, role)) push_results(e, role, h);
+      if (attn_is_free(e->state, h, role))
+        push_results(e, role, h);
+      else if (!attn_role_is_shared(role))
+        push_next_query(e, role, h);
   }
 }
 

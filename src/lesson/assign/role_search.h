@@ -64,6 +64,7 @@ struct attn_option {
   double bits;
   int role, is_copy, head;
   int new_example; /* it is the first block of another example */
+  int next_query;  /* or of the next query, of those that are shown one after the other */
   int reading;
   const struct attn_relation *relation;
   const struct attn_node *node;
@@ -92,7 +93,7 @@ struct attn_expansion {
   const struct attn_state *before; /* the same, or that of the example that is finished */
   const struct attn_candidate *candidate;
   struct attn_budget *budget;
-  int new_example, reading;
+  int new_example, next_query, reading;
   double progress[ATTN_HEADS_MAX + 1]; /* how far along the computation a head is; 0: a new one */
   struct attn_options *out;
 };
@@ -101,6 +102,8 @@ void attn_expand(struct attn_relations *relations, const struct attn_state *stat
                  const struct attn_candidate *candidate, struct attn_budget *budget,
                  struct attn_options *out);
 void attn_state_start(struct attn_state *state); /* nothing is known */
+/* The row of queries is done, and the next one begins with this role. */
+void attn_roles_finish_row(struct attn_roles *head, int role);
 
 /* Counts work. Returns 0 where the budget does not allow it. */
 int attn_spend(struct attn_budget *budget, double work);

@@ -260,7 +260,7 @@ int attn_forgets_mask(struct attn_scan *scan, const struct attn_reading *reading
   for (int n = 0; n < reading->placements; n++) {
     const struct attn_placement *p = reading->placement[n];
     if (p->role == ATTN_ROLE_MASKED || (p->relation && p->relation->mask)) return 0;
-    if (p->example == example && sees_all(&reading->example[example]->head[p->head], p))
+    if (p->example == example && sees_all(attn_roles_of(reading, p), p))
       line = scan->block[p->block].line;
   }
   return line && states_causal(scan, scan->text) && attn_mentions_causal_above(scan, line);
@@ -278,8 +278,9 @@ static enum attn_accusation accuse_weights(struct attn_scan *scan, const struct 
 }
 
 enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_priors *priors,
-                                 const struct attn_roles *head, const struct attn_placement *p,
+                                 const struct attn_reading *reading, const struct attn_placement *p,
                                  int *cause) {
+  const struct attn_roles *head = attn_roles_of(reading, p);
   const struct attn_relation *r = p->relation;
   *cause = r->cause;
   if (is_own_mask(scan, r)) return accuse_mask(scan, r, cause);
@@ -343,17 +344,18 @@ static int may_replace(struct attn_scan *scan, const struct attn_relation *right
 const struct attn_relation *attn_right_relation(struct attn_scan *scan, struct attn_relations *r,
                                                 const struct attn_reading *reading,
                                                 const struct attn_placement *p, int cause) {
-  const struct attn_state *s = reading->example[p->example];
+  struct attn_state s = *reading->example[p->example];
   const struct attn_relation *list, *best = NULL;
   struct attn_candidate c = {.block = p->block};
   double share = -1;
+  s.head[p->head] = *attn_roles_of(reading, p);
   if (is_own_mask(scan, p->relation)) return with_meant_mask(scan, p->relation);
   if (attn_read_hints(scan, &scan->block[p->block], &c)) return NULL;
   attn_document_hints(scan, &c.hints);
   c.hints.transposed_weights = reading->transposed_weights;
-  int count = attn_relations_list(r, s, p->head, p->role, p->node->grid, &c.hints, &list);
+  int count = attn_relations_list(r, &s, p->head, p->role, p->node->grid, &c.hints, &list);
   for (int n = 0; n < count; n++) {
-    if (!may_replace(scan, &list[n], p, cause, &s->head[p->head])) continue;
+    if (!may_replace(scan, &list[n], p, cause, &s.head[p->head])) continue;
     const struct attn_node *node = attn_node_of(r, p->node->grid, &list[n]);
     if (node && node->share > share) share = node->share, best = &list[n];
   }

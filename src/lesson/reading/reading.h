@@ -13,7 +13,7 @@ enum attn_accusation {
 
 /* accuse.c. Is the relation of a placement a slip, given what the document states? */
 enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_priors *priors,
-                                 const struct attn_roles *head, const struct attn_placement *p,
+                                 const struct attn_reading *reading, const struct attn_placement *p,
                                  int *cause);
 /* Does the document say that nothing is divided? */
 int attn_denies_scale(struct attn_scan *scan);

@@ -21,6 +21,7 @@ struct attn_builder {
   attn_example *ex; /* that is being built */
   struct attn_built *built;
   int count;
+  int row; /* of the block that is added, where queries are shown one after the other; -1 */
   attn_status status;
 };
 

@@ -128,7 +128,7 @@ static int add_stated(struct attn_builder *b, const struct attn_relation *r,
 static int add_relation(struct attn_builder *b, const struct attn_relation *r, int name, int head,
                         const struct attn_placement *p) {
   struct attn_turned result[ATTN_USES_MAX];
-  int row = b->reading->example[p->example]->head[p->head].row;
+  int row = attn_roles_of(b->reading, p)->row;
   int line = b->scan->block[p->block].line;
   for (int n = 0; n < r->uses && !b->status; n++) {
     const struct attn_use *use = &r->use[n];
@@ -223,8 +223,7 @@ static int follows_from_guess(const struct attn_builder *b, const struct attn_re
 /* A slip that is accused becomes the right relation, so that its cells are judged wrong. */
 static const struct attn_relation *judged_relation(struct attn_builder *b,
                                                    const struct attn_placement *p, int *cause) {
-  const struct attn_roles *head = &b->reading->example[p->example]->head[p->head];
-  enum attn_accusation a = attn_accuse(b->scan, b->priors, head, p, cause);
+  enum attn_accusation a = attn_accuse(b->scan, b->priors, b->reading, p, cause);
   if (a == ATTN_ACCUSED && follows_from_guess(b, p->relation)) a = ATTN_UNCERTAIN;
   if (a == ATTN_UNCERTAIN) b->ex->uncertain = 1;
   if (a != ATTN_ACCUSED) *cause = ATTN_CAUSE_NONE;
@@ -281,8 +280,7 @@ static int departs(const struct attn_builder *b, const struct attn_relation *r) 
         r->operand[n]->shadow_of ? placement_of(b, r->operand[n]->shadow_of) : NULL;
     int cause;
     if (p && p->relation && p->relation->cause &&
-        attn_accuse(b->scan, b->priors, &b->reading->example[p->example]->head[p->head], p,
-                    &cause) != ATTN_ACCUSED)
+        attn_accuse(b->scan, b->priors, b->reading, p, &cause) != ATTN_ACCUSED)
       return 1;
   }
   return 0;
@@ -294,6 +292,7 @@ static void add_computed(struct attn_builder *b, const struct attn_placement *p)
   const struct attn_block *block = &b->scan->block[p->block];
   int cause, before = b->ex->steps;
   const struct attn_relation *r = judged_relation(b, p, &cause);
+  b->row = attn_roles_of(b->reading, p)->done ? p->roles.row : -1;
   if (!r) b->status = attn_no_memory(&b->maker);
   if (!r) return;
   int step = add_relation(b, r, STEP_OF_ROLE[p->role], head_of(b, p), p);
@@ -302,13 +301,15 @@ static void add_computed(struct attn_builder *b, const struct attn_placement *p)
     b->ex->steps = before;
     step = add_given(b, STEP_OF_ROLE[p->role], head_of(b, p), printing_of(b, p->node));
   } else if (step >= 0) {
-    int row = b->reading->example[p->example]->head[p->head].row;
-    show(b, step, printing_of(b, p->node), r->row >= 0 ? r->row : row);
+    show(b, step, printing_of(b, p->node),
+         r->row >= 0 ? r->row : attn_roles_of(b->reading, p)->row);
   }
   if (step < 0 || b->status) return;
   attn_step *s = &b->ex->step[step];
-  s->suspected = p->node->share < MOST ? ATTN_CAUSE_NONE : cause;
-  s->uncertain = is_guess(b, p) || departs(b, p->relation) || b->reading->exhausted;
+  int is_new = s->printings == 1, guess = is_guess(b, p);
+  if (p->node->share >= MOST && cause) s->suspected = cause;
+  s->uncertain =
+      (guess && (is_new || s->uncertain)) || departs(b, p->relation) || b->reading->exhausted;
   note_unfollowed(b, p);
   set_symbol(b, block, s);
   remember(b, p->node, step);
