@@ -259,6 +259,8 @@ void attn_stacks_merge(struct attn_grouping *g);
 
 /* recurring.c: vectors that recur with the same words -> matrices. */
 void attn_recurring_merge(struct attn_grouping *g);
+/* Are these names the same but for indices, which are `step` apart? */
+int attn_name_recurs(const char *a, const char *b, int step);
 
 /* parts.c: parts of one matrix -> the matrix. */
 void attn_parts_merge(struct attn_grouping *g);

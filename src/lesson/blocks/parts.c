@@ -48,19 +48,19 @@ static int make_vector(struct attn_grouping *g, struct attn_block *b,
   return 1;
 }
 
-/* Matrices of one line, q_1 = .., q_2 = ..: vectors as in lines of their own. 0: no memory. */
+/* Matrices of one line, q_1 = .., q_2 = .., or tanh(W s + U h_1) = ..: are they rows of one? They
+ * are vectors then, as in lines of their own. */
 static int turn_lines(struct attn_grouping *g, struct attn_block *a, struct attn_block *b) {
   struct attn_label first, next;
   const attn_printing *p = &a->reading[0];
-  int length = a->source == ATTN_BLOCK_VECTORS ? p->cols : p->rows * p->cols;
-  if (length < 2 || !is_line(b, length) || (a->source != ATTN_BLOCK_VECTORS && !is_line(a, length)))
-    return 1;
+  int is_vector = a->source == ATTN_BLOCK_VECTORS, count = is_vector ? p->rows : 1;
+  int length = is_vector ? p->cols : p->rows * p->cols;
+  if (length < 2 || !is_line(b, length) || (!is_vector && !is_line(a, length))) return 0;
   if (!read_symbol(g, a, &first) || !read_symbol(g, b, &next)) return 0;
-  int count = a->source == ATTN_BLOCK_VECTORS ? a->reading[0].rows : 1;
-  if (first.index < 0 || !attn_same_stem(&first, &next) || next.index != first.index + count)
-    return 1;
-  return (count > 1 || a->source == ATTN_BLOCK_VECTORS || make_vector(g, a, &first)) &&
-         make_vector(g, b, &next);
+  int by_symbol = first.index >= 0 && attn_same_stem(&first, &next);
+  if (by_symbol ? next.index != first.index + count : !attn_name_recurs(a->name, b->name, count))
+    return 0;
+  return (is_vector || make_vector(g, a, &first)) && make_vector(g, b, &next);
 }
 
 static int append(struct attn_grouping *g, struct attn_block *a, const struct attn_block *b) {
@@ -100,7 +100,7 @@ static void merge_parts(struct attn_grouping *g) {
       if (b->source == ATTN_BLOCK_SCALARS && b->reading[0].rows == 1)
         attn_block_add_shapes(b, b->reading[0].cols);
       int upright = is_column(b);
-      if (last && turn_lines(g, last, b) && is_next_row(g, last, b))
+      if (last && (turn_lines(g, last, b) || is_next_row(g, last, b)))
         append(g, last, b), turned |= upright;
       else
         g->block[kept++] = b;

@@ -64,6 +64,10 @@ static int differing_words(const char *a, const char *b, int step, struct attn_p
   return differ == x.count ? WORDS : differ;
 }
 
+int attn_name_recurs(const char *a, const char *b, int step) {
+  return strcmp(a, b) != 0 && differing_words(a, b, step, NULL) == 0;
+}
+
 /* ---- vectors in the order of the document ---- */
 
 struct recurring_vector {
