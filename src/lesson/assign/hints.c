@@ -8,7 +8,9 @@ enum { TEXT_CHARACTERS = 400, SEPARATOR_BYTES = 3, PARTS = ATTN_CAPTIONS + 2 };
 
 static const char CAUSAL[] =
     "(*UCP)(?i)causal|future|look.?ahead|triang|tril|因果|未来|下三角|above the diagonal|対角線"
-    "|\\.\\.\\s?i\\b|up to i|1 から i|j ?(?:≤|<=|≦) ?i";
+    "|\\.\\.\\s?i\\b|up to i|1 から i|j ?(?:≤|<=|≦) ?i|\\bpeek|\\blater "
+    "(?:tokens?|words?|positions?)"
+    "|後の(?:語|単語|トークン)|後ろの(?:語|単語|トークン)|先の(?:語|単語|トークン)を見";
 static const char PADDING[] = "(?i)\\bpad|パディング";
 static const char NO_MASK[] =
     "(?i)\\b(?:no|not|without|before|unlike|ignor\\w*|skip\\w*|nor|never)\\b[^.,;\\n]{0,30}"

@@ -22,6 +22,8 @@ struct attn_part attn_part_trim(const char *text, struct attn_part part);
 /* Without the trailing characters that are in the set; a full stop of Japanese, too, if the set has
  * a full stop. */
 struct attn_part attn_part_chop(const char *text, struct attn_part part, const char *set);
+/* Without a verb at its end, and signs of equality: "k1, is". */
+struct attn_part attn_part_chop_verb(const char *text, struct attn_part part);
 /* The last characters only. */
 struct attn_part attn_part_last(const char *text, struct attn_part part, int characters);
 /* The end of the mark of a value at `at`, or 0. value may be NULL. */

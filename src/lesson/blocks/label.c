@@ -84,7 +84,7 @@ static int is_short_name(const char *text, struct attn_part p) {
 static struct attn_part name_of(const char *text) {
   size_t left = strcspn(text, "=");
   struct attn_part p = attn_part_trim(text, (struct attn_part){0, left ? left : strlen(text)});
-  p = attn_part_chop(text, p, " \t\r\f\v*:=");
+  p = attn_part_chop(text, attn_part_chop_verb(text, p), " \t\r\f\v*:=");
   struct attn_part word = p;
   for (size_t at = p.begin; at < p.end; at++)
     if (attn_is_blank(text[at])) word.begin = at + 1;

@@ -4,12 +4,15 @@
 
 #include "results.h"
 
+static int is_vector(const struct attn_block *b) {
+  return b->source == ATTN_BLOCK_VECTORS || b->source == ATTN_BLOCK_INLINE;
+}
+
 /* b continues a: q1 = [..] in one line, q2 = [..] in another. */
 static int is_next_row(struct attn_grouping *g, const struct attn_block *a,
                        const struct attn_block *b) {
   struct attn_label last, first;
-  int is_vector = a->source == ATTN_BLOCK_VECTORS || a->source == ATTN_BLOCK_INLINE;
-  if (!is_vector || a->source != b->source || b->reading[0].rows != 1 || !a->labels || !b->labels ||
+  if (!is_vector(a) || !is_vector(b) || !a->labels || !b->labels ||
       a->reading[0].cols != b->reading[0].cols)
     return 0;
   if (!attn_group_label(g, a->label[a->labels - 1], &last) ||

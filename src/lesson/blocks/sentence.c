@@ -22,7 +22,7 @@ static const char WORD_EQUALS[] =
     "sum|"
     "exp|softmax|scaled|masked)\\b)([A-Za-z]{3,20})\\s*=\\s*$";
 /* A name, or a word of Japanese. */
-static const char WORD[] = "(*UCP)[A-Za-z\\x{3B1}-\\x{3C9}~]+[_^]?\\w*|[\\x{3040}-\\x{9FFF}]+";
+static const char WORD[] = "[A-Za-z\\x{3B1}-\\x{3C9}~]+[_^]?[A-Za-z0-9_]*|[\\x{3040}-\\x{9FFF}]+";
 enum { TERM_CHARACTERS = 60, LIST_BYTES = 160, BLOCKS_BACK = 6 };
 
 /* ---- vectors ---- */
@@ -39,6 +39,7 @@ int attn_is_term(struct attn_grouping *g, const char *text, struct attn_part fro
 static int last_word(struct attn_grouping *g, const char *text, struct attn_part p,
                      struct attn_label *label) {
   struct attn_match m;
+  p = attn_part_chop_verb(text, p);
   struct attn_part word = {p.begin, p.begin};
   while (attn_part_find(g, WORD, text, p, &m)) {
     word = m.group[0];
