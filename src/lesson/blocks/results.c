@@ -20,7 +20,8 @@ static const char SIZE[] =
 #define SEPARATOR                                                                                \
   "(?:\\s++(?:for|on|to|at|f\\x{FC}r|pour|para)\\s++[^\\s\\d,;.]{1,24}(?=\\s*+,|\\s++(?:and|or|" \
   "und|et|y)\\s))?"                                                                              \
-  "(?:\\s*+[,;]\\s*+(?:(?:and|or|und)\\s++)?|\\s++(?:and|or|und)\\s++|\\s*+\\x{3068}\\s*+)"
+  "(?:\\s*+[,;]\\s*+(?:(?:and|or|und)\\s++)?(?:(?:for )?the [a-z]{2,9}(?: one)?(?: is)? "        \
+  ")?|\\s++(?:and|or|und)\\s++|\\s*+\\x{3068}\\s*+)"
 #define AFTER_NUMBER "(?![\\w\\x{221A}/(\\x{25A3}^]|\\s*[\\x{D7}\\x{B7}*/+=]|\\.\\d)"
 static const char NEXT[] =
     "(*UCP)" SEPARATOR "(-?" ATTN_NUMBER "%?)" AFTER_NUMBER
@@ -70,7 +71,7 @@ static const char BLANKS[] = " \t\r\f\v";
 /* The text that names each kind. */
 static const char *const kinds[ATTN_RESULT_KINDS] = {
     [ATTN_RESULT_OTHER] = ".",
-    [ATTN_RESULT_EXPONENTIAL] = "(?i)\\bexp|e\\s?\\^|\\x{6307}\\x{6570}",
+    [ATTN_RESULT_EXPONENTIAL] = "(?i)\\bexp|e\\s?\\^|\\be to\\b|\\x{6307}\\x{6570}",
     [ATTN_RESULT_TOTAL] = "(?i)\\b(?:" SUMS ")|\\x{5408}\\x{8A08}|\\x{548C}\\s*$",
     [ATTN_RESULT_QUOTIENT] = "(?i)\\bdivi|\\bscale|\\x{F7}|/\\s*(?:\\x{221A}|sqrt)|\\x{5272}",
     [ATTN_RESULT_WEIGHT] = "(?i)weight|softmax|\\x{91CD}\\x{307F}",
