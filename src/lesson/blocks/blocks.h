@@ -103,6 +103,7 @@ enum { ATTN_RESULT_GROUPS = 8 };
 /* The numbers of one sentence, in groups of a kind: for the sentence in the next line. */
 struct attn_result_line {
   int line, groups;
+  int blocks; /* of the document so far */
   struct attn_result_group {
     int kind, count;
     int is_list;

@@ -4,7 +4,7 @@
 
 #include "results.h"
 
-enum { VECTORS_MAX = 64 };
+enum { VECTORS_MAX = 64, LINES_BACK = 3 };
 
 int attn_same_letters(const char *a, const char *b) {
   static const char others[] = " \t0123456789.,:;-+*/()[]_^>=";
@@ -142,9 +142,16 @@ static int same_group(struct attn_grouping *g, const struct attn_result_group *a
   return !a->is_list || a->kind != ATTN_RESULT_OTHER || attn_same_letters(a->name, b->name);
 }
 
+/* "q dot k1 is 2" and "q dot k2 is 1", with other words in between. */
+static int is_again(struct attn_grouping *g, const struct attn_result_line *a,
+                    const struct attn_result_line *b) {
+  return a->groups == 1 && a->group[0].count == 1 && a->line >= b->line - LINES_BACK &&
+         a->blocks == g->blocks && share_words(g, a->group[0].name, b->group[0].name);
+}
+
 static int is_alike(struct attn_grouping *g, const struct attn_result_line *a,
                     const struct attn_result_line *b) {
-  if (a->groups != b->groups || a->line != b->line - 1) return 0;
+  if (a->groups != b->groups || (a->line != b->line - 1 && !is_again(g, a, b))) return 0;
   for (int n = 0; n < a->groups; n++)
     if (!same_group(g, &a->group[n], &b->group[n])) return 0;
   return 1;
@@ -167,6 +174,7 @@ static void add_groups(struct attn_grouping *g, int line, struct attn_results *r
     else
       add_group(g, line, first, &now.group[n]);
   }
+  now.blocks = g->blocks;
   g->results = now;
 }
 

@@ -8,6 +8,13 @@ static const char RESULT[] =
     "(*UCP)(?:=\\s*|:\\s+(?=-?\\d+\\.\\d))(-?" ATTN_NUMBER
     ")(?![\\w\\x{221A}/(\\x{25A3}]|\\s*[\\x{D7}\\x{B7}*/+]|\\s*-\\s*\\d|\\.\\d|"
     "(?:\\s*,\\s*\\d++)*+\\s*,?\\s*(?:\\x{2026}|\\.\\.))";
+/* "q dot k1 is 2", "k1 との内積は 2": what it is of names a step. */
+static const char VERB_RESULT[] =
+    "(?:(?<=\\s)(?:is|equals|gives)\\s+|\\x{306F}\\s*|\\x{304C}\\s*)(-?" ATTN_NUMBER
+    ")(?![\\w\\x{221A}/(\\x{25A3}%^]|\\s*[\\x{D7}\\x{B7}*/+=]|\\.\\d|[-\\x{2013}]\\w|\\s+[a-z]{3})";
+static const char VERB_SUBJECT[] =
+    "(?i)\\bdot\\b|product|\\bscores?\\b|\\bweight\\b|\\bexp|\\blogit|\\benerg|similarity|"
+    "\\x{5185}\\x{7A4D}|\\x{30B9}\\x{30B3}\\x{30A2}|\\x{91CD}\\x{307F}|\\x{6307}\\x{6570}";
 /* What the number is of: "q1.k2", "a_{12}'", "0.5 + 1". */
 static const char SUBJECT[] =
     "(*UCP)(?:[A-Za-z\\x{3B1}-\\x{3C9}][\\w'_^().\\s\\x{B7}*\\x{D7}]*+|\\d\\s?\\)?)$";
@@ -167,6 +174,21 @@ static void find_results(struct attn_grouping *g, const struct attn_scan_line *l
     if (add_result(g, r, line, number, name, kind)) from = add_list(g, r, line, from, name, kind);
   }
   if (signs == 0 && r->count < 2) r->count = 0; /* "Step 2: 0.5" */
+}
+
+/* Of a sentence: "q dot k1 is 2". */
+static void find_verbs(struct attn_grouping *g, const struct attn_scan_line *line,
+                       struct attn_results *r) {
+  size_t from = 0;
+  struct attn_match m;
+  while (attn_find(g->scan->patterns, VERB_RESULT, line->text, r->bytes, from, &m)) {
+    struct attn_part front = {0, m.group[0].begin}, number = m.group[1];
+    from = m.group[0].end;
+    if (!attn_part_ends_in(g, VERB_SUBJECT, line->text, front, SUBJECT_CHARACTERS)) continue;
+    char *name = attn_group_text(g, line->text, attn_name_before(line->text, front.end));
+    int kind = name ? attn_result_kind_of(g, name) : ATTN_RESULT_OTHER;
+    if (add_result(g, r, line, number, name, kind)) from = add_list(g, r, line, from, name, kind);
+  }
 }
 
 /* The results from `from` on are a list, or nothing. */
@@ -343,6 +365,7 @@ void attn_results(struct attn_grouping *g, const struct attn_scan_line *line) {
   struct attn_results r = {.bytes = all.end};
   if (line->text[strcspn(line->text, "0123456789")]) {
     find_results(g, line, &r);
+    find_verbs(g, line, &r);
     find_lists(g, line, &r);
     find_quoted(g, line, &r);
     find_sums(g, line, &r);
