@@ -1,5 +1,4 @@
 /* accuse.c -- a slip is one only where the document states what it departs from. */
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -139,99 +138,6 @@ static int serves_as_values(const struct attn_roles *head, const struct attn_pla
   return p->role == ATTN_ROLE_OUTPUT && p->relation->operands == 2 && !head->at[ATTN_ROLE_V];
 }
 
-/* ---- A mask that is neither causal nor of padding: which one was meant? ---- */
-
-static int causal_cell(const attn_matrix *keep, int i, int j) {
-  (void)keep;
-  return j <= i;
-}
-
-/* Visible to most queries. */
-static int padding_cell(const attn_matrix *keep, int i, int j) {
-  int visible = 0;
-  (void)i;
-  for (int row = 0; row < keep->rows; row++) visible += keep->at[row * keep->cols + j] != 0;
-  return 2 * visible > keep->rows;
-}
-
-typedef int mask_rule(const attn_matrix *keep, int i, int j);
-
-/* In how many cells keep departs from a rule; the first such row. */
-static int departures(const attn_matrix *keep, mask_rule *rule, int *first_row) {
-  int count = 0;
-  for (int i = 0; i < keep->rows; i++)
-    for (int j = 0; j < keep->cols; j++)
-      if ((keep->at[i * keep->cols + j] != 0) != rule(keep, i, j) && !count++) *first_row = i;
-  return count;
-}
-
-/* The kind that the text mentions; if both or none, the nearer one. */
-static mask_rule *meant_rule(struct attn_scan *scan, const attn_matrix *keep, int *count,
-                             int *row) {
-  int padding_row = 0, padding = departures(keep, padding_cell, &padding_row);
-  int only_padding = attn_mentions_padding(scan);
-  int only_causal = !only_padding && !attn_occurs(scan->patterns, PADDING, scan->text) &&
-                    attn_mentions_causal(scan, scan->text);
-  mask_rule *rule = causal_cell;
-  *count = keep->rows == keep->cols ? departures(keep, rule, row) : INT_MAX;
-  if (only_padding || *count == INT_MAX || (!only_causal && padding < *count))
-    rule = padding_cell, *count = padding, *row = padding_row;
-  return rule;
-}
-
-static const attn_matrix *mask_of(const struct attn_relation *r) {
-  for (int n = 0; n < r->uses; n++)
-    if (r->use[n].op == ATTN_OP_GIVEN) return &r->use[n].constant;
-  return NULL;
-}
-
-/* Is the mask one that no relation has: an odd one, or a causal one moved by a key where
- * only padding is mentioned? */
-static int is_own_mask(struct attn_scan *scan, const struct attn_relation *r) {
-  if (r->mask == ATTN_MASK_AS_PRINTED) return 1;
-  return r->cause == ATTN_CAUSE_MASK_OFF_BY_ONE && mask_of(r) && attn_mentions_padding(scan);
-}
-
-static int row_is_open(const attn_matrix *keep, int row) {
-  for (int j = 0; j < keep->cols; j++)
-    if (keep->at[row * keep->cols + j] == 0) return 0;
-  return 1;
-}
-
-static enum attn_accusation accuse_mask(struct attn_scan *scan, const struct attn_relation *r,
-                                        int *cause) {
-  const attn_matrix *keep = mask_of(r);
-  int count, row = 0;
-  if (!keep) return ATTN_EXCUSED;
-  meant_rule(scan, keep, &count, &row);
-  int most = keep->rows * keep->cols / 3 > keep->cols ? keep->rows * keep->cols / 3 : keep->cols;
-  if (!count || count > most) return ATTN_EXCUSED;
-  *cause = row_is_open(keep, row) ? ATTN_CAUSE_MASK_IGNORED : ATTN_CAUSE_MASK_OFF_BY_ONE;
-  return attn_mentions_causal(scan, scan->text) || attn_occurs(scan->patterns, PADDING, scan->text)
-             ? ATTN_ACCUSED
-             : ATTN_UNCERTAIN;
-}
-
-/* The relation with the mask that was meant. NULL: no memory. */
-static const struct attn_relation *with_meant_mask(struct attn_scan *scan,
-                                                   const struct attn_relation *r) {
-  struct attn_pool *pool = scan->pool;
-  const attn_matrix *keep = mask_of(r);
-  struct attn_relation *right = attn_pool_take(pool, sizeof *right);
-  struct attn_use *use = attn_pool_take(pool, (size_t)r->uses * sizeof *use);
-  attn_matrix meant = attn_matrix_new(pool, keep->rows, keep->cols);
-  int count, row = 0;
-  if (!right || !use || !meant.at) return NULL;
-  mask_rule *rule = meant_rule(scan, keep, &count, &row);
-  for (int i = 0; i < keep->rows; i++)
-    for (int j = 0; j < keep->cols; j++) meant.at[i * keep->cols + j] = rule(keep, i, j);
-  *right = *r;
-  right->use = memcpy(use, r->use, (size_t)r->uses * sizeof *use);
-  for (int n = 0; n < r->uses; n++)
-    if (use[n].op == ATTN_OP_GIVEN) use[n].constant = meant;
-  return right;
-}
-
 /* ---- A mask that is stated, and nothing is masked ---- */
 
 /* Weights or exponentials of as many queries as keys, with none of them hidden. */
@@ -283,7 +189,7 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
   const struct attn_roles *head = attn_roles_of(reading, p);
   const struct attn_relation *r = p->relation;
   *cause = r->cause;
-  if (is_own_mask(scan, r)) return accuse_mask(scan, r, cause);
+  if (attn_is_own_mask(scan, r)) return attn_accuse_mask(scan, r, cause);
   switch (r->cause) {
     case ATTN_CAUSE_NONE:
       if (r->use[0].base && r->use[0].base != attn_stated_position_base(scan))
@@ -349,7 +255,7 @@ const struct attn_relation *attn_right_relation(struct attn_scan *scan, struct a
   struct attn_candidate c = {.block = p->block};
   double share = -1;
   s.head[p->head] = *attn_roles_of(reading, p);
-  if (is_own_mask(scan, p->relation)) return with_meant_mask(scan, p->relation);
+  if (attn_is_own_mask(scan, p->relation)) return attn_with_meant_mask(scan, p->relation);
   if (attn_read_hints(scan, &scan->block[p->block], &c)) return NULL;
   attn_document_hints(scan, &c.hints);
   c.hints.transposed_weights = reading->transposed_weights;

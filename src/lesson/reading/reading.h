@@ -25,6 +25,15 @@ const struct attn_relation *attn_right_relation(struct attn_scan *scan, struct a
                                                 const struct attn_reading *reading,
                                                 const struct attn_placement *p, int cause);
 
+/* meant_mask.c. Is the mask one that no relation has: an odd one, one that hides other keys than
+ * the padding, a causal one moved by a key where only padding is mentioned? */
+int attn_is_own_mask(struct attn_scan *scan, const struct attn_relation *r);
+enum attn_accusation attn_accuse_mask(struct attn_scan *scan, const struct attn_relation *r,
+                                      int *cause);
+/* The relation with the mask that was meant. NULL: no memory. */
+const struct attn_relation *attn_with_meant_mask(struct attn_scan *scan,
+                                                 const struct attn_relation *r);
+
 /* mistakes.c. ATTN_ERR_FORMAT, where a matrix is called by its name, is not read, and does not go
  * together with one that is. */
 attn_status attn_find_mistakes(const struct attn_scan *scan, const struct attn_reading *reading,

@@ -1,0 +1,194 @@
+/* meant_mask.c -- a mask that is neither causal nor of the padding that the document names: which
+ * one was meant? */
+#include <string.h>
+
+#include "reading.h"
+#include "role_search.h"
+
+static const char PADDING[] = "(?i)pad|パディング";
+
+/* ---- tokens of padding ---- */
+
+enum { KEYS_MAX = 32 };
+
+static int is_padding(struct attn_scan *scan, const char *token, size_t bytes) {
+  static const char TOKEN[] = "(?i)\\W*(?:pad|padding|パディング)\\d?\\W*$";
+  return attn_match_at(scan->patterns, TOKEN, token, bytes, 0, NULL);
+}
+
+/* A bit for each label that is padding; 0: there is none, or labels are not of the keys. */
+static uint32_t padding_of_labels(struct attn_scan *scan, char *const *label, int labels,
+                                  int keys) {
+  uint32_t found = 0;
+  for (int n = 0; n < labels && labels == keys; n++)
+    if (label[n] && is_padding(scan, label[n], strlen(label[n]))) found |= 1u << n;
+  return found;
+}
+
+/* Where the word that ends at `end` begins. */
+static const char *word_begin(const char *begin, const char *end) {
+  while (end > begin && !strchr(" \t\"'#:", end[-1])) end--;
+  return end;
+}
+
+static const char *skip_blanks(const char *begin, const char *end) {
+  while (end > begin && (end[-1] == ' ' || end[-1] == '\t')) end--;
+  return end;
+}
+
+/* The words that end in padding at `end`, if as many as the keys follow a sign or begin the line.
+ */
+static uint32_t padding_of_words(struct attn_scan *scan, const char *begin, const char *end,
+                                 int keys) {
+  uint32_t found = 0;
+  int key = keys;
+  while (key > 0 && end > begin) {
+    const char *word = word_begin(begin, end);
+    if (word == end) return 0;
+    found |= (uint32_t)is_padding(scan, word, (size_t)(end - word)) << --key;
+    end = skip_blanks(begin, word);
+  }
+  return key == 0 && (end == begin || strchr("\"'#:", end[-1])) ? found : 0;
+}
+
+/* "the cat sat <pad>" in a line. */
+static uint32_t padding_of_line(struct attn_scan *scan, const char *begin, const char *end,
+                                int keys) {
+  while ((end = skip_blanks(begin, end)) > begin) {
+    const char *word = word_begin(begin, end);
+    uint32_t found = word < end && is_padding(scan, word, (size_t)(end - word))
+                         ? padding_of_words(scan, begin, end, keys)
+                         : 0;
+    if (found) return found;
+    end = word < end ? word : end - 1;
+  }
+  return 0;
+}
+
+static uint32_t padding_of_text(struct attn_scan *scan, int keys) {
+  uint32_t found = 0;
+  struct attn_match m;
+  size_t bytes = strlen(scan->text);
+  for (size_t at = 0; !found && attn_find(scan->patterns, PADDING, scan->text, bytes, at, &m);) {
+    const char *begin = scan->text + m.group[0].begin, *end = scan->text + m.group[0].end;
+    while (begin > scan->text && begin[-1] != '\n') begin--;
+    end += strcspn(end, "\n");
+    found = padding_of_line(scan, begin, end, keys);
+    at = (size_t)(end - scan->text);
+  }
+  return found;
+}
+
+/* The keys that are padding, a bit each, as tokens or labels name them; 0: none is named so. */
+static uint32_t padding_keys(struct attn_scan *scan, int keys) {
+  uint32_t found = 0;
+  if (keys > KEYS_MAX || !attn_mentions_padding(scan)) return 0;
+  for (int n = 0; n < scan->blocks && !found; n++) {
+    const struct attn_block *b = &scan->block[n];
+    found = padding_of_labels(scan, b->label, b->labels, keys) |
+            padding_of_labels(scan, b->column_label, b->column_labels, keys);
+  }
+  return found ? found : padding_of_text(scan, keys);
+}
+
+/* ---- the mask that was meant ---- */
+
+/* 1 is visible. */
+static double causal_cell(const attn_matrix *keep, uint32_t pads, int i, int j) {
+  (void)keep, (void)pads;
+  return j <= i;
+}
+
+/* Visible to most queries. */
+static double majority_cell(const attn_matrix *keep, uint32_t pads, int i, int j) {
+  int visible = 0;
+  (void)pads, (void)i;
+  for (int row = 0; row < keep->rows; row++) visible += keep->at[row * keep->cols + j] != 0;
+  return 2 * visible > keep->rows;
+}
+
+static double token_cell(const attn_matrix *keep, uint32_t pads, int i, int j) {
+  (void)keep, (void)i;
+  return !(pads >> j & 1);
+}
+
+struct meant {
+  double (*cell)(const attn_matrix *keep, uint32_t pads, int i, int j);
+  uint32_t pads;
+  int departures, row; /* cells of the mask that depart from it; the first such row */
+};
+
+static struct meant compare(const attn_matrix *keep, struct meant m) {
+  for (int i = 0; i < keep->rows; i++)
+    for (int j = 0; j < keep->cols; j++)
+      if ((keep->at[i * keep->cols + j] != 0) != m.cell(keep, m.pads, i, j) && !m.departures++)
+        m.row = i;
+  return m;
+}
+
+/* Of the tokens that are padding; else the kind that the text mentions; if both or none, the nearer
+ * one. */
+static struct meant find_meant(struct attn_scan *scan, const attn_matrix *keep) {
+  struct meant tokens = {token_cell, padding_keys(scan, keep->cols), 0, 0};
+  struct meant causal = {causal_cell, 0, 0, 0}, padding = {majority_cell, 0, 0, 0};
+  if (tokens.pads) return compare(keep, tokens);
+  int only_padding = attn_mentions_padding(scan);
+  int only_causal = !only_padding && !attn_occurs(scan->patterns, PADDING, scan->text) &&
+                    attn_mentions_causal(scan, scan->text);
+  padding = compare(keep, padding);
+  if (only_padding || keep->rows != keep->cols) return padding;
+  causal = compare(keep, causal);
+  return only_causal || causal.departures <= padding.departures ? causal : padding;
+}
+
+static const attn_matrix *mask_of(const struct attn_relation *r) {
+  for (int n = 0; n < r->uses; n++)
+    if (r->use[n].op == ATTN_OP_GIVEN) return &r->use[n].constant;
+  return NULL;
+}
+
+int attn_is_own_mask(struct attn_scan *scan, const struct attn_relation *r) {
+  const attn_matrix *keep = mask_of(r);
+  if (r->mask == ATTN_MASK_AS_PRINTED) return 1;
+  if (!keep || !attn_mentions_padding(scan)) return 0;
+  if (r->cause == ATTN_CAUSE_MASK_OFF_BY_ONE) return 1;
+  return r->mask == ATTN_MASK_PADDING && padding_keys(scan, keep->cols) &&
+         find_meant(scan, keep).departures > 0;
+}
+
+static int row_is_open(const attn_matrix *keep, int row) {
+  for (int j = 0; j < keep->cols; j++)
+    if (keep->at[row * keep->cols + j] == 0) return 0;
+  return 1;
+}
+
+enum attn_accusation attn_accuse_mask(struct attn_scan *scan, const struct attn_relation *r,
+                                      int *cause) {
+  const attn_matrix *keep = mask_of(r);
+  if (!keep) return ATTN_EXCUSED;
+  struct meant meant = find_meant(scan, keep);
+  int third = keep->rows * keep->cols / 3, most = third > keep->cols ? third : keep->cols;
+  if (!meant.departures || (!meant.pads && meant.departures > most)) return ATTN_EXCUSED;
+  *cause = row_is_open(keep, meant.row) ? ATTN_CAUSE_MASK_IGNORED : ATTN_CAUSE_MASK_OFF_BY_ONE;
+  return attn_mentions_causal(scan, scan->text) || attn_occurs(scan->patterns, PADDING, scan->text)
+             ? ATTN_ACCUSED
+             : ATTN_UNCERTAIN;
+}
+
+const struct attn_relation *attn_with_meant_mask(struct attn_scan *scan,
+                                                 const struct attn_relation *r) {
+  struct attn_pool *pool = scan->pool;
+  const attn_matrix *keep = mask_of(r);
+  struct attn_relation *right = attn_pool_take(pool, sizeof *right);
+  struct attn_use *use = attn_pool_take(pool, (size_t)r->uses * sizeof *use);
+  attn_matrix mask = attn_matrix_new(pool, keep->rows, keep->cols);
+  if (!right || !use || !mask.at) return NULL;
+  struct meant meant = find_meant(scan, keep);
+  for (int n = 0; n < keep->rows * keep->cols; n++)
+    mask.at[n] = meant.cell(keep, meant.pads, n / keep->cols, n % keep->cols);
+  *right = *r;
+  right->use = memcpy(use, r->use, (size_t)r->uses * sizeof *use);
+  for (int n = 0; n < r->uses; n++)
+    if (use[n].op == ATTN_OP_GIVEN) use[n].constant = mask;
+  return right;
+}
