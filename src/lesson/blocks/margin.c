@@ -2,8 +2,9 @@
  * others, a first column that counts. */
 #include <math.h>
 
-#include "blocks.h"
 #include "cell.h"
+#include "steps.h"
+#include "table.h"
 
 static int is_near(const attn_cell *cell, double x, double slack) {
   return fabs(cell->value - x) <= (attn_cell_half(cell) + slack) * (1 + 1e-6) + 1e-9;
@@ -72,4 +73,58 @@ void attn_block_add_margins(struct attn_grouping *g, struct attn_block *b) {
   for (int r = 0; r < rows; r++)
     for (int c = 0; c < cols; c++) cells[r * cols + c] = *at(p, r, first + c);
   attn_block_add_reading(b, rows, cols, cells);
+}
+
+/* ---- sums that are called so ---- */
+
+static char *column_name(struct attn_grouping *g, const struct attn_table *t, int col) {
+  return t->header.items == t->cols ? attn_item_text(g, &t->header, col) : NULL;
+}
+
+static int is_step(struct attn_grouping *g, const char *name, int step) {
+  return name && *name && attn_step_of_text(g, name) == step;
+}
+
+static int has_exponentials_above(struct attn_grouping *g, const struct attn_table *t) {
+  for (int n = 0; n < t->numbers; n++)
+    if (is_step(g, column_name(g, t, t->number[n]), ATTN_STEP_EXPONENTIALS)) return 1;
+  return 0;
+}
+
+static int has_exponentials_beside(struct attn_grouping *g, const struct attn_table *t) {
+  for (int r = 0; r < t->rows; r++)
+    if (is_step(g, t->row[r].label.text, ATTN_STEP_EXPONENTIALS)) return 1;
+  return 0;
+}
+
+void attn_table_take_sums(struct attn_grouping *g, struct attn_table *t) {
+  int last = t->numbers > 1 ? t->number[t->numbers - 1] : 0;
+  if (t->rows > 1 && attn_label_step(t->row[t->rows - 1].label.text) == ATTN_STEP_ROW_SUM &&
+      has_exponentials_above(g, t))
+    t->sums = 1, t->rows--;
+  if (last && is_step(g, column_name(g, t, last), ATTN_STEP_ROW_SUM) &&
+      has_exponentials_beside(g, t))
+    t->sum_column = last, t->numbers--;
+}
+
+/* One of exponentials is a block; any other is a number of the document. */
+static void add_sum(struct attn_grouping *g, const struct attn_row *row, int col, char *name,
+                    const char *of) {
+  struct attn_row_item *item = &row->item[col];
+  if (item->used || !attn_item_is_number(item) || !name) return;
+  item->used = 1;
+  if (!is_step(g, of, ATTN_STEP_EXPONENTIALS)) {
+    attn_stray_cell(g, name, &item->cell, 1);
+    return;
+  }
+  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_ROWS, row->line->line, name);
+  if (b && attn_block_copy_row(g, b, &item->cell, 1, "")) attn_block_end(g, b, row->line->line);
+}
+
+void attn_table_add_sums(struct attn_grouping *g, const struct attn_table *t) {
+  const struct attn_row *sums = &t->row[t->rows];
+  for (int n = 0; t->sums && n < t->numbers && g->status == ATTN_OK; n++)
+    add_sum(g, sums, t->number[n], sums->label.text, column_name(g, t, t->number[n]));
+  for (int r = 0; t->sum_column && r < t->rows && g->status == ATTN_OK; r++)
+    add_sum(g, &t->row[r], t->sum_column, column_name(g, t, t->sum_column), t->row[r].label.text);
 }

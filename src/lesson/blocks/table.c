@@ -487,10 +487,12 @@ void attn_run_flush(struct attn_grouping *g) {
     return;
   }
   int is_read = read_columns(g, &t) && read_labels(g, &t);
+  if (is_read) attn_table_take_sums(g, &t);
   if (is_read && attn_row_is_delimited(t.style)) t.steps = are_steps(g, &t);
   int are_both = is_read && t.numbers > 1 && attn_header_has_steps(g, &t); /* numbers and vectors */
   if (are_both) add_numbers(g, &t);
   if (is_read && !attn_table_vectors(g, &t) && !are_both) add_numbers(g, &t);
+  attn_table_add_sums(g, &t);
   if (are_both) attn_blocks_sort(g, blocks);
   if (g->status == ATTN_OK) check_labels(g, &t);
   if (g->status == ATTN_OK) add_strays(g, &t);
