@@ -75,6 +75,7 @@ static const struct rule rules[] = {
     {ATTN_ROLE_SCORES, OF2(W_A_Q, K), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 1, ROWS, WITHOUT(U_A)},
     {ATTN_ROLE_SCORES, OF2(W_A_Q, SOURCE), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 2, ROWS,
      0, 1u << ATTN_ROLE_K | 1u << ATTN_ROLE_U_A},
+    {ATTN_ROLE_SCORES, OF2(Q, U_A_K), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 1, ROWS, WITHOUT(U_A)},
     {ATTN_ROLE_SCORES, OF3(Q, K, W_A), 2, {USE(TRANSPOSE, W_A, 2), USE(GENERAL, SCORES, 0, 1, FIRST)},
      CAUSE(TRANSPOSED_WEIGHTS), 7, 0, 0, 0},
     /* additive: W and U for upright vectors, or for rows */
@@ -103,6 +104,8 @@ static const struct rule rules[] = {
     {ATTN_ROLE_U_A_K, OF2(K, U_A), 1, {USE(MATMUL, K, 0, 1)}, 0, 1, ROWS, 0, 0},
     {ATTN_ROLE_U_A_K, OF2(SOURCE, U_A), 1, {USE(MATMUL_NT, K, 0, 1)}, 0, 2, ROWS, WITHOUT(K)},
     {ATTN_ROLE_U_A_K, OF2(SOURCE, U_A), 1, {USE(MATMUL, K, 0, 1)}, 0, 3, ROWS, WITHOUT(K)},
+    {ATTN_ROLE_U_A_K, OF2(K, W_A), 1, {USE(MATMUL_NT, K, 0, 1)}, 0, 1, 0, WITHOUT(U_A)},
+    {ATTN_ROLE_U_A_K, OF2(K, W_A), 1, {USE(MATMUL, K, 0, 1)}, 0, 2, 0, WITHOUT(U_A)},
     {ATTN_ROLE_TANH_INPUT, OF2(W_A_Q, U_A_K), 1, {USE(ADD, OTHER, 0, 1)}, 0, 0, ROWS, 0, 0},
     {ATTN_ROLE_TANH, OF1(TANH_INPUT), 1, {USE(TANH, OTHER, 0)}, 0, 0, 0, 0, 0},
     {ATTN_ROLE_TANH, OF2(W_A_Q, U_A_K), 2, {USE(ADD, OTHER, 0, 1), USE(TANH, SCORES, FIRST)}, 0, 0, 0, 0, 0},
