@@ -148,6 +148,14 @@ static int is_width(struct attn_grouping *g, const char *text, size_t at) {
   return attn_part_ends_in(g, WIDTH, text, (struct attn_part){0, at}, WIDTH_CHARACTERS);
 }
 
+/* In "W = [1 0 : 0 1]", a matrix in a notation that is not known? */
+static int is_in_brackets(const char *text, size_t at) {
+  while (at > 0 && !strchr("[]=", text[at - 1])) at--;
+  if (at == 0 || text[at - 1] != '[') return 0;
+  at = back_over(text, at - 1, " \t[");
+  return at > 0 && text[at - 1] == '=';
+}
+
 static void add_number(struct attn_grouping *g, const struct attn_scan_line *line,
                        struct attn_part p, size_t end, int has_equation) {
   const char *text = line->text;
@@ -155,6 +163,10 @@ static void add_number(struct attn_grouping *g, const struct attn_scan_line *lin
   int assigned = is_assigned(g, text, p.begin);
   if (!attn_group_cell(g, line, p, &cell)) return;
   char *name = attn_group_text(g, text, attn_name_before(text, p.begin));
+  if (is_in_brackets(text, p.begin)) {
+    attn_stray_cell(g, name, &cell, 1);
+    return;
+  }
   if (cell.decimals == 0 && is_width(g, text, p.begin)) attn_stray_size(g, name, &cell);
   int operand = is_operand(text, p, end);
   if (operand && (cell.decimals == 0 || has_equation)) return;

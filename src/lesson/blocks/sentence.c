@@ -67,6 +67,16 @@ static int continues(struct attn_grouping *g, const struct attn_block *b, int co
   return (label->index < 0 ? 0 : label->index) > (last.index > 0 ? last.index : -1);
 }
 
+/* The block of this line or the one above that the vector continues: of "q2 = .., k2 = .." below
+ * "q1 = .., k1 = ..". NULL: none. */
+static struct attn_block *continued(struct attn_grouping *g, const struct attn_scan_line *line,
+                                    int cols, const struct attn_label *label) {
+  for (int n = g->blocks - 1; n >= 0 && g->block[n]->end >= line->line - 1; n--)
+    if (g->block[n]->source == ATTN_BLOCK_INLINE && continues(g, g->block[n], cols, label))
+      return g->block[n];
+  return NULL;
+}
+
 /* The same words in front of a vector of the line above: "row 2: .. weights [..]". */
 static int recurs(const struct attn_block *b, const struct attn_scan_line *line, int cols,
                   const char *name) {
@@ -156,6 +166,8 @@ static void add_vector(struct attn_grouping *g, const struct attn_scan_line *lin
   char *name = attn_group_text(g, line->text, front);
   char *text = of_list ? attn_group_text(g, line->text, quoted) : label.text;
   if (!name || !text) return;
+  struct attn_block *above = of_list ? NULL : continued(g, line, vector->cols, &label);
+  if (above) b = above;
   if (of_list || continues(g, b, vector->cols, &label) || recurs(b, line, vector->cols, name)) {
     attn_block_copy_row(g, b, vector->cells, vector->cols, text);
     b->end = line->line;
