@@ -348,12 +348,21 @@ static void add_numbers(struct attn_grouping *g, struct attn_table *t) {
 
 /* ---- the run ---- */
 
+/* "views: 87": a count of something that is no step. */
+static int is_count(const struct attn_table *t) {
+  const struct attn_row_item *item = &t->row[0].item[0];
+  return t->rows == 1 && t->cols == 1 && t->style == ATTN_ROW_COLON && attn_item_is_number(item) &&
+         item->cell.decimals == 0 && attn_step_find(t->row[0].label.text) < 0 &&
+         attn_label_step(t->row[0].label.text) < 0;
+}
+
 static void add_strays(struct attn_grouping *g, const struct attn_table *t) {
+  int is_result = !is_count(t);
   for (int r = 0; r < t->rows; r++)
     for (int c = 0; c < t->row[r].items; c++) {
       const struct attn_row_item *item = attn_table_item(t, r, c);
       if (attn_item_is_number(item) && !item->used)
-        attn_stray_cell(g, t->row[r].label.text, &item->cell, 1);
+        attn_stray_cell(g, t->row[r].label.text, &item->cell, is_result);
       attn_stray_list(g, &t->row[r], c);
     }
 }
