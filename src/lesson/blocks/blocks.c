@@ -279,11 +279,34 @@ static void add_grid_of_each(struct attn_grouping *g, const struct attn_scan_lin
   }
 }
 
+static char *field_text(struct attn_grouping *g, const struct attn_row *row, int field) {
+  return attn_group_text(g, row->line->text,
+                         (struct attn_part){row->item[field].begin, row->item[field].end});
+}
+
+/* In a table, the header of the column and the first cell of the row: "W_Q", "head 1". NULL: it is
+ * not in a table that has a header. */
+static char *name_in_table(struct attn_grouping *g, const struct attn_scan_line *line, size_t at) {
+  struct attn_row row;
+  int field = -1;
+  if (g->header.items < 2 || g->header.style != ATTN_ROW_PIPES || !attn_row_read(g, line, &row) ||
+      row.style != ATTN_ROW_PIPES || row.items != g->header.items)
+    return NULL;
+  for (int n = 0; n < row.items; n++)
+    if (row.item[n].begin <= at && at < row.item[n].end) field = n;
+  char *column = field > 0 ? field_text(g, &g->header, field) : NULL;
+  char *label = column && row.item[0].kind == ATTN_ITEM_TEXT ? field_text(g, &row, 0) : NULL;
+  if (!label) return column;
+  char *name = attn_group_take(g, strlen(column) + strlen(label) + 2, 1);
+  return name ? strcat(strcat(strcpy(name, column), " "), label) : NULL;
+}
+
 /* One matrix of a line, named by the text in front of it. */
 static void add_matrix(struct attn_grouping *g, const struct attn_scan_line *line, int index,
                        struct attn_part front, int is_factor) {
   struct attn_scan_value *value = &g->lines->value[index];
-  char *name = attn_group_text(g, line->text, front);
+  char *name = name_in_table(g, line, front.end);
+  if (!name) name = attn_group_text(g, line->text, front);
   if (name && !has_word(g, name)) name = "";
   value->used = 1;
   if (name && attn_match_at(g->scan->patterns, NAMES, name, strlen(name), 0, NULL)) {
@@ -312,6 +335,13 @@ static int is_matrix(struct attn_grouping *g, const struct attn_scan_line *line,
          (found && attn_part_ends_in(g, CALLED, line->text, front, ATTN_LABEL_CHARACTERS));
 }
 
+/* The header of a table names the matrices of all its rows. */
+static void end_run_above(struct attn_grouping *g, const struct attn_scan_line *line) {
+  struct attn_row header = g->header;
+  attn_run_flush(g);
+  if (memchr(line->text, '|', line->bytes)) g->header = header;
+}
+
 /* A line with matrices in brackets. 0: it has none. */
 static int read_matrices(struct attn_grouping *g, const struct attn_scan_line *line) {
   struct attn_part all = {0, line->bytes}, rest = all, front = all;
@@ -321,7 +351,7 @@ static int read_matrices(struct attn_grouping *g, const struct attn_scan_line *l
     rest.begin = end;
     front.end = at;
     if (!is_matrix(g, line, value, front, found)) continue;
-    if (!found) attn_run_flush(g);
+    if (!found) end_run_above(g, line);
     found = 1;
     if (begins_product(g, line, end)) factors = 2;
     add_matrix(g, line, value, factors ? (struct attn_part){at, at} : front, factors > 0);
