@@ -29,10 +29,11 @@ static const char SIZE[] =
   "und|et|y)\\s))?"                                                                              \
   "(?:\\s*+[,;]\\s*+(?:(?:and|or|und)\\s++)?(?:(?:for )?the [a-z]{2,9}(?: one)?(?: is)? "        \
   ")?|\\s++(?:and|or|und)\\s++|\\s*+\\x{3068}\\s*+)"
-#define AFTER_NUMBER "(?![\\w\\x{221A}/(\\x{25A3}^]|\\s*[\\x{D7}\\x{B7}*/+=]|\\.\\d)"
+#define AFTER_NUMBER \
+  "(?![\\w\\x{221A}/\\x{25A3}^]|\\(\\s*[-+\\d(\\x{25A3}]|\\s*[\\x{D7}\\x{B7}*/+=]|\\.\\d)"
 static const char NEXT[] =
     "(*UCP)" SEPARATOR "(-?" ATTN_NUMBER "%?)" AFTER_NUMBER
-    "(?:(?=\\s*+(?:[,;.)\\x{3002}]|and\\b|or\\b|\\x{2192}|->|[^\\x00-\\x7F]|$))|"
+    "(?:(?=\\s*+(?:[,;.()\\x{3002}]|and\\b|or\\b|\\x{2192}|->|[^\\x00-\\x7F]|$))|"
     "(?:(?<=\\.\\d)|(?<=\\.\\d{2})|(?<=\\.\\d{3})|(?<=\\.\\d{4}))(?=\\s))";
 /* "0.25, 0.25 and 0.50" */
 static const char LIST[] =
