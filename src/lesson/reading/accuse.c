@@ -56,13 +56,19 @@ static int states_number(struct attn_scan *scan, double number) {
   return 0;
 }
 
-/* A number that is stated is excused, unless it is d_k where a root is stated. */
+/* d_k is stated as the divisor, where its root is stated, too: with its value, it is meant. */
+static enum attn_accusation accuse_stated(struct attn_scan *scan, const struct attn_block *b,
+                                          int cause) {
+  static const char VALUE[] = "(?i)(?:√|sqrt\\W?)\\s*\\(?d_?k\\)?\\s*(?:=|は)";
+  if (cause != ATTN_CAUSE_SCALE_BY_DK) return ATTN_EXCUSED;
+  if (attn_states(scan, scan->text, VALUE)) return ATTN_ACCUSED;
+  return states_root(scan, b) ? ATTN_UNCERTAIN : ATTN_EXCUSED;
+}
+
 static enum attn_accusation accuse_divisor(struct attn_scan *scan, const struct attn_priors *priors,
                                            const struct attn_placement *p, int cause) {
   if (p->relation->divisor == ATTN_DIVISOR_STATED)
-    return cause == ATTN_CAUSE_SCALE_BY_DK && states_root(scan, &scan->block[p->block])
-               ? ATTN_UNCERTAIN
-               : ATTN_EXCUSED;
+    return accuse_stated(scan, &scan->block[p->block], cause);
   if (cause == ATTN_CAUSE_ROUNDING_TOO_COARSE)
     return states_number(scan, p->relation->divided_by) ? ATTN_EXCUSED : ATTN_ACCUSED;
   if (p->role == ATTN_ROLE_WEIGHTS && cause == ATTN_CAUSE_MISSING_SCALE) return ATTN_ACCUSED;
