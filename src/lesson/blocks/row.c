@@ -285,6 +285,21 @@ static int read_items(struct attn_grouping *g, struct attn_row *row, struct attn
   return row->items > 0;
 }
 
+/* "cat 0.11, dog 0.89": a word in front of each number. */
+static int read_pairs(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
+  static const char PAIR[] =
+      "(*UCP)[\\s,;]*+(?:[^\\W\\d_]++[\\s'-]?){1,2}[\\s:=]\\s*+(-?" ATTN_NUMBER "%?)(?![\\w.^/])";
+  struct attn_match m;
+  attn_cell cell;
+  row->items = 0, row->item = NULL;
+  while (attn_part_begins_in(g, PAIR, row->line->text, p, &m)) {
+    if (!attn_group_cell(g, row->line, m.group[1], &cell) || !add_cell(g, row, m.group[1], &cell))
+      return 0;
+    p.begin = m.group[0].end;
+  }
+  return p.begin == p.end && row->items > 1;
+}
+
 static int set_label(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
   p = attn_part_trim(row->line->text, p);
   return attn_group_label(g, attn_group_copy(g, row->line->text + p.begin, p.end - p.begin),
@@ -325,7 +340,8 @@ static int read_after(struct attn_grouping *g, struct attn_row *row, struct attn
   if (at == SIZE_MAX) return 0;
   struct attn_part label = {p.begin, at}, tail = {at + strlen(sign), p.end};
   tail = attn_part_chop(text, attn_part_trim(text, tail), ".,;");
-  if (!read_items(g, row, tail, ",;|")) return 0;
+  if (!read_items(g, row, tail, ",;|") && !(style == ATTN_ROW_COLON && read_pairs(g, row, tail)))
+    return 0;
   row->style = style;
   if (style != ATTN_ROW_COLON && attn_next_value(text, label, &value, NULL)) {
     label.end = value;
