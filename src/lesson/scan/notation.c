@@ -215,6 +215,7 @@ static const struct notation notations[] = {
     {"\\\\sqrt\\s*+" BRACED, "\u221A$1", 0, "\\"},
     {"\\\\[dt]?frac\\s*+\\{(e\\^\\{-?[\\d.]++\\})\\}\\s*+" BRACED_TWICE, "($1)/($2)", 0, "\\"},
     {"\\\\[dt]?frac\\s*+" BRACED_TWICE "\\s*+" BRACED_TWICE, "$1/$2", 0, "\\"},
+    {"_\\{\\s*+(\\d)\\s*+,\\s*+(\\d)\\s*+\\}", "_$1$2", 0, "{"},
     {"([_^])" BRACED, "$1$2", 0, "{"},
 
     /* LaTeX: symbols */
