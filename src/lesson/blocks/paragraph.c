@@ -14,10 +14,24 @@ static const char ITEM_SOON[] = "[^.:;=|]{0,40}?" ITEM;
 static const char ENDED[] = "[.:!?;|](?:\\s*[\"')])?\\s*$";
 /* Both lines are prose: words next to each other. */
 static const char WORDS[] = "(*UCP)\\pL{2,}[,;]?\\s+\\pL{2,}";
-enum { JOINED_BYTES = 4000, END_CHARACTERS = 24 };
+enum { JOINED_BYTES = 4000, WRAPPED_BYTES = 55, END_CHARACTERS = 24 };
 
 static int is_prose(struct attn_grouping *g, const char *text) {
   return !strpbrk(text, "|\t") && attn_occurs(g->scan->patterns, WORDS, text);
+}
+
+/* A line of running text that was broken: the next one goes on with a word, a number or a vector,
+ * and begins neither a list nor an equation. */
+static int is_wrapped(struct attn_grouping *g, const struct attn_scan_line *line,
+                      const struct attn_scan_line *next) {
+  static const char WORDS_OF_TEXT[] = "(*UCP)(?:\\pL{2,}[,;]?\\s+\\W*){4}";
+  static const char GOES_ON[] = "\\s*+(?:[a-z(\\x{25A3}]|-?[.\\d])(?!\\w{0,12}\\s*[=:]|[.)]\\s)";
+  size_t blanks = strspn(line->text, " \t");
+  return line->bytes >= WRAPPED_BYTES && strspn(next->text, " \t") == blanks &&
+         !strpbrk(line->text, "|\t") && !strpbrk(next->text, "|\t") &&
+         !strchr("#>*-", line->text[blanks]) &&
+         attn_match_at(g->scan->patterns, GOES_ON, next->text, next->bytes, 0, NULL) &&
+         attn_occurs(g->scan->patterns, WORDS_OF_TEXT, line->text);
 }
 
 /* A matrix in brackets has its name in the line above. */
@@ -55,11 +69,12 @@ int attn_paragraph_goes_on(struct attn_grouping *g, const struct attn_scan_line 
   struct attn_part all = {0, line->bytes};
   if (all.end == 0 || all.end > JOINED_BYTES || next->bytes > JOINED_BYTES) return 0;
   if (line->text[all.end - 1] != '=' && is_product(g, line->text, all, next)) return 1;
+  if (attn_part_ends_in(g, ENDED, line->text, all, END_CHARACTERS)) return 0;
+  if (is_wrapped(g, line, next)) return 1;
   const char *begin =
       attn_part_ends_in(g, AND, line->text, all, END_CHARACTERS) ? ITEM_SOON : CONTINUES;
   return attn_match_at(g->scan->patterns, begin, next->text, next->bytes, 0, NULL) &&
-         !attn_part_ends_in(g, ENDED, line->text, all, END_CHARACTERS) && is_prose(g, line->text) &&
-         (is_prose(g, next->text) || is_open(g, line->text, all)) &&
+         is_prose(g, line->text) && (is_prose(g, next->text) || is_open(g, line->text, all)) &&
          !begins_with_matrix(g, next->text);
 }
 

@@ -67,12 +67,28 @@ static int continues(struct attn_grouping *g, const struct attn_block *b, int co
   return (label->index < 0 ? 0 : label->index) > (last.index > 0 ? last.index : -1);
 }
 
+static const char *last_label(const struct attn_block *b) { return b->label[b->labels - 1]; }
+
+/* "the value" after "the key": the step of another block. */
+static int is_other_step(const struct attn_block *b, const struct attn_label *label) {
+  int step = attn_label_step(label->text), last = attn_label_step(last_label(b));
+  return step >= 0 && last >= 0 && step != last;
+}
+
+/* "the key" once more in a sentence. */
+static int is_same_step(const struct attn_scan_line *line, const struct attn_block *b, int cols,
+                        const struct attn_label *label) {
+  return b->line >= line->line && b->reading[0].cols == cols && label->index < 0 &&
+         attn_label_step(label->text) >= 0 && strcmp(label->text, last_label(b)) == 0;
+}
+
 /* The block of this line or the one above that the vector continues: of "q2 = .., k2 = .." below
  * "q1 = .., k1 = ..". NULL: none. */
 static struct attn_block *continued(struct attn_grouping *g, const struct attn_scan_line *line,
                                     int cols, const struct attn_label *label) {
   for (int n = g->blocks - 1; n >= 0 && g->block[n]->end >= line->line - 1; n--)
-    if (g->block[n]->source == ATTN_BLOCK_INLINE && continues(g, g->block[n], cols, label))
+    if (g->block[n]->source == ATTN_BLOCK_INLINE &&
+        (continues(g, g->block[n], cols, label) || is_same_step(line, g->block[n], cols, label)))
       return g->block[n];
   return NULL;
 }
@@ -160,15 +176,16 @@ static void add_vector(struct attn_grouping *g, const struct attn_scan_line *lin
   struct attn_part quoted;
   if (!last_word(g, line->text, front, &label)) return;
   value->used = 1;
-  int of_list =
-      b && b->reading[0].cols == vector->cols && is_of_list(g, line->text, front, before, &quoted);
+  int of_list = b && b->reading[0].cols == vector->cols && !is_other_step(b, &label) &&
+                is_of_list(g, line->text, front, before, &quoted);
   front = attn_part_last(line->text, front, ATTN_NAME_CHARACTERS);
   char *name = attn_group_text(g, line->text, front);
   char *text = of_list ? attn_group_text(g, line->text, quoted) : label.text;
   if (!name || !text) return;
   struct attn_block *above = of_list ? NULL : continued(g, line, vector->cols, &label);
   if (above) b = above;
-  if (of_list || continues(g, b, vector->cols, &label) || recurs(b, line, vector->cols, name)) {
+  if (of_list || above || continues(g, b, vector->cols, &label) ||
+      recurs(b, line, vector->cols, name)) {
     attn_block_copy_row(g, b, vector->cells, vector->cols, text);
     b->end = line->line;
     return;
