@@ -95,7 +95,6 @@ attn_status attn_cli_study_evaluate(struct study_run *run, const attn_model *mod
 /* Uniform numbers of a seed: splitmix64. */
 double attn_cli_study_uniform(uint64_t *state);
 
-
 /* Removes the temporary files of a run. */
 void attn_cli_study_clean(struct study_run *run);
 

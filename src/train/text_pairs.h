@@ -13,7 +13,7 @@ struct attn_text_pair {
   struct attn_text_view prefix; /* read by the decoder before it generates the target; text is NULL
                                    if there is none */
   struct attn_text_view target;
-  const char *file;                     /* NULL: a task's example */
+  const char *file; /* NULL: a task's example */
   int64_t line;
 };
 

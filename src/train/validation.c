@@ -73,8 +73,8 @@ static int report_group(void *group, int64_t done, int64_t total) {
   return attn_watch_report(g->watch, g->done + done, g->total, NULL) != ATTN_OK;
 }
 
-/* Decodes the group, adds the number of exact matches to *matches and empties the group. Prompts and
- * prefixes start with the begin token already. */
+/* Decodes the group, adds the number of exact matches to *matches and empties the group. Prompts
+ * and prefixes start with the begin token already. */
 static attn_status decode_group(struct validation_group *g, const struct attn_dataset *d,
                                 const struct attn_trainer *t, int64_t *matches, attn_error *err) {
   int64_t most = max_new_tokens(g);

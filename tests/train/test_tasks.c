@@ -47,8 +47,7 @@ static void test_unknown_names(void **state) {
 
 static int is_same(const pair_t *a, const pair_t *b) {
   return !strcmp(a->source, b->source) && !strcmp(a->prefix, b->prefix) &&
-         !strcmp(a->target, b->target) &&
-         a->aligned_tokens == b->aligned_tokens &&
+         !strcmp(a->target, b->target) && a->aligned_tokens == b->aligned_tokens &&
          !memcmp(a->alignment, b->alignment, (size_t)a->aligned_tokens * sizeof *a->alignment);
 }
 

@@ -136,8 +136,7 @@ VEC_INLINE vf vf_scale2(vf p, vf n) {
 }
 
 enum { TRANSPOSE_COLUMNS = 4 }; /* columns per call */
-VEC_LANES void vf_transpose(const float *const rows[VL], int64_t at,
-                             vf column[TRANSPOSE_COLUMNS]) {
+VEC_LANES void vf_transpose(const float *const rows[VL], int64_t at, vf column[TRANSPOSE_COLUMNS]) {
   for (int n = 0; n < TRANSPOSE_COLUMNS; n++) {
     vf x = {0};
     for (int lane = 0; lane < VL; lane++) {

@@ -45,6 +45,7 @@ static const char LIST[] =
 static const char VERB[] =
     "(?:\\b(?:is|are|becomes?|gives?|gets?|yields?|obtain|equals?|into)|:|\\x{2192}|->|\\x{306F}|"
     "\\x{304C}|" CLAUSE ")\\s*$";
+static const char LEAVES[] = "(?:leaves?|left|ends? up)\\s(?:us\\s)?with\\s*$";
 /* In front of what is counted or numbered. */
 static const char COUNTED[] =
     "(?i)(?:\\b(?:sections?|chapters?|fig(?:ures?|s?\\.)?|eqs?\\.?|equations?|tables?|versions?|v|"
@@ -87,6 +88,7 @@ static const char *const kinds[ATTN_RESULT_KINDS] = {
 enum {
   SHOWN_SUM_BYTES = 4000,
   SUBJECT_CHARACTERS = 31,
+  SENTENCE_CHARACTERS = 160,
   SIZE_CHARACTERS = 24,
   TERMS_CHARACTERS = 2000
 };
@@ -209,6 +211,7 @@ static int is_list(struct attn_grouping *g, const char *text, size_t begin,
   if (count < 2 || !*first->name ||
       attn_part_ends_in(g, SENTENCE_END, text, front, SIZE_CHARACTERS))
     return 0;
+  if (attn_part_ends_in(g, LEAVES, text, front, SIZE_CHARACTERS)) return 1;
   if (attn_part_ends_in(g, COUNTED, text, front, SIZE_CHARACTERS)) return 0;
   if (attn_part_ends_in(g, VERB, text, front, SIZE_CHARACTERS)) return 1;
   return 2 * decimals >= count;
@@ -236,10 +239,9 @@ static char *list_name(struct attn_grouping *g, const char *text, size_t at) {
 }
 
 /* The same with all words of the sentence, where the nearest ones decide nothing. */
-static char *sentence_name(struct attn_grouping *g, const char *text, size_t at, char *name) {
-  struct attn_part p = attn_part_last(text, (struct attn_part){0, at}, ATTN_NAME_CHARACTERS);
+static char *sentence_name(struct attn_grouping *g, const char *text, size_t at, int characters) {
+  struct attn_part p = attn_part_last(text, (struct attn_part){0, at}, characters);
   struct attn_match m;
-  if (!name || !*name) return name;
   while (attn_part_find(g, "[.;:?!]\\s|\\x{3002}", text, p, &m)) p.begin = m.group[0].end;
   return attn_group_text(g, text, p);
 }
@@ -263,9 +265,14 @@ static char *name_list(struct attn_grouping *g, const char *text, const struct a
     *kind = last->kind;
     return last->name;
   }
-  if (*kind != ATTN_RESULT_OTHER) return name;
-  if (continues(g, text, r, at)) *kind = last->kind;
-  return sentence_name(g, text, at, name);
+  if (!name || !*name || *kind != ATTN_RESULT_OTHER) return name;
+  if (continues(g, text, r, at)) {
+    *kind = last->kind;
+  } else {
+    char *sentence = sentence_name(g, text, at, SENTENCE_CHARACTERS);
+    if (sentence) *kind = attn_result_kind_of(g, sentence);
+  }
+  return sentence_name(g, text, at, ATTN_NAME_CHARACTERS);
 }
 
 static void find_lists(struct attn_grouping *g, const struct attn_scan_line *line,

@@ -26,8 +26,8 @@ struct attn_exercise_names {
   struct attn_exercise_token at[ATTN_EXERCISE_TOKENS];
 };
 
-/* Of a question. Column f of the words is large for the word that answers question f; 0 is that of the
- * question. */
+/* Of a question. Column f of the words is large for the word that answers question f; 0 is that of
+ * the question. */
 struct attn_exercise_question {
   const char *sentence, *text;
   struct attn_exercise_names labels;    /* of the columns, or none */

@@ -4,8 +4,9 @@
 
 #include "text_writer.h"
 
-/* Writes an article: headings from ## on, paragraphs, lists, tables, fenced code, `code`, **strong** and
- * [links](address). The title, a line "# ", and HTML comments are skipped; everything else is text.
+/* Writes an article: headings from ## on, paragraphs, lists, tables, fenced code, `code`,
+ * **strong** and [links](address). The title, a line "# ", and HTML comments are skipped;
+ * everything else is text.
  */
 void attn_put_markdown(struct attn_out *page, const char *text);
 

@@ -1,7 +1,7 @@
 /* A sentence and a question about it, in Japanese or English, split into words, to the one word of
- * the answer: 私 は 昨日 友達 と 公園 で 花火 を 見た 。 and 誰 と 見た の ？ to 友達. The decoder reads
- * the question, so its queries come from the question, keys and values from the sentence. The same
- * people may be subject or companion, so the answer depends on particles and word order. One
+ * the answer: 私 は 昨日 友達 と 公園 で 花火 を 見た 。 and 誰 と 見た の ？ to 友達. The decoder
+ * reads the question, so its queries come from the question, keys and values from the sentence. The
+ * same people may be subject or companion, so the answer depends on particles and word order. One
  * combination in ten of subject, object, verb and question is held out. The alignment is known. */
 #include <stdio.h>
 #include <string.h>
