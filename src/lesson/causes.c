@@ -164,7 +164,8 @@ static int by_place(const struct attn_cause_search *h, size_t first) {
   size_t in_column = attn_cause_misses(h, line_of(h, first, 1));
   if (h->step->op == ATTN_OP_MASK) return of_mask(h, first);
   int alone = in_row == 1 && in_column == 1;
-  if (h->step->op == ATTN_OP_APPEND && alone) return ATTN_CAUSE_TRANSCRIPTION;
+  int copies = h->step->op == ATTN_OP_APPEND || h->step->op == ATTN_OP_COLUMNS;
+  if (copies && alone) return ATTN_CAUSE_TRANSCRIPTION;
   if (is_softmax(h->step)) {
     struct attn_cell_line query = query_of(h, first);
     int local = attn_cause_misses(h, query) == 1 || query.count == h->cells || has_right_query(h);

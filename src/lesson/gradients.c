@@ -61,6 +61,7 @@ static int inputs_of(const attn_example *e, const attn_step *s, int32_t *input) 
     case ATTN_OP_DIVIDE:
     case ATTN_OP_ADD:
     case ATTN_OP_APPEND:
+    case ATTN_OP_COLUMNS:
     case ATTN_OP_GENERAL:
       memcpy(input, s->operand, (size_t)s->operands * sizeof *input);
       return s->operands;
@@ -153,6 +154,28 @@ static int32_t of_columns(struct backprop *b, const struct contribution *c, int3
   return compute(b, n);
 }
 
+/* As many columns of zeros on the way. */
+static int32_t zeros(struct backprop *b, const struct contribution *c, int32_t cols) {
+  int32_t n = add(b, ATTN_OP_GIVEN, NONE, c->head, "0", NULL, 0);
+  if (b->status) return 0;
+  attn_step *s = &b->e->step[n];
+  s->exact = attn_matrix_new(b->maker.pool, step_at(b, c->g)->exact.rows, cols);
+  if (!s->exact.at) b->status = attn_no_memory(&b->maker);
+  for (int64_t k = 0; !b->status && k < (int64_t)s->exact.rows * cols; k++) s->exact.at[k] = 0;
+  return n;
+}
+
+/* g where its columns are of the input, and 0 beside it. */
+static int32_t among_columns(struct backprop *b, const struct contribution *c) {
+  const attn_step *s = step_at(b, c->from);
+  int32_t left = (int32_t)s->scalar, parts = 0, part[3];
+  int32_t right = step_at(b, c->to)->exact.cols - left - s->exact.cols;
+  if (left) part[parts++] = zeros(b, c, left);
+  part[parts++] = c->g;
+  if (right) part[parts++] = zeros(b, c, right);
+  return compute(b, add(b, ATTN_OP_APPEND, c->to, c->head, c->symbol, part, parts));
+}
+
 static int32_t of_append(struct backprop *b, const struct contribution *c) {
   const attn_step *s = step_at(b, c->from);
   int32_t from = 0;
@@ -208,6 +231,8 @@ static int32_t contribute(struct backprop *b, const struct contribution *c) {
       return of_sum(b, c);
     case ATTN_OP_APPEND:
       return of_append(b, c);
+    case ATTN_OP_COLUMNS:
+      return among_columns(b, c);
     case ATTN_OP_GENERAL:
       return of_general(b, c);
     default:

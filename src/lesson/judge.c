@@ -327,7 +327,7 @@ static attn_status prepare(const struct example_judgement *g, int32_t index) {
 }
 
 static int rounds_nothing(const attn_step *s) {
-  int moves = s->op == ATTN_OP_APPEND || s->op == ATTN_OP_TRANSPOSE;
+  int moves = s->op == ATTN_OP_APPEND || s->op == ATTN_OP_TRANSPOSE || s->op == ATTN_OP_COLUMNS;
   return s->op != ATTN_OP_GIVEN && (moves || !s->printings);
 }
 

@@ -20,7 +20,8 @@ enum { ATTN_WITH_AXIS = 1, ATTN_WITH_SCALAR = 2 }; /* members of attn_step that 
 
 struct attn_operation_text {
   const char *json;            /* "matmul_nt" */
-  const char *formula;         /* "0 1^T": a digit is an operand, # the divisor, * all operands */
+  const char *formula;         /* "0 1^T": a digit is an operand, # the divisor, * all
+                                  operands, : the columns */
   attn_explain_step *explain;  /* NULL: nothing to explain */
   attn_write_working *working; /* NULL: the value alone */
   attn_visit_operands *visit;  /* NULL: no operands */

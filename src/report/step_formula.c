@@ -24,6 +24,14 @@ static void put_divisor(char *text, const attn_step *s, int precision) {
   put(text, s->scaled_by ? root : attn_number_text(s->scalar, precision, number));
 }
 
+/* "[:, 2:4]", where it is not all of them. */
+static void put_columns(char *text, const attn_example *e, const attn_step *s) {
+  char range[48];
+  int from = (int)s->scalar, to = from + (int)s->exact.cols;
+  snprintf(range, sizeof range, "[:, %d:%d]", from, to);
+  if (from || to < e->step[s->operand[0]].exact.cols) put(text, range);
+}
+
 static void put_appended(char *text, const attn_example *e, const attn_step *s) {
   char head[ATTN_NUMBER_BYTES], first[ATTN_LABEL_BYTES], name[ATTN_LABEL_BYTES];
   int alike = 1; /* the names do not differ, so that the heads' numbers are needed */
@@ -52,6 +60,8 @@ const char *attn_formula_text(const attn_example *e, const attn_step *s, int pre
       put_divisor(text, s, precision);
     else if (*at == '*')
       put_appended(text, e, s);
+    else if (*at == ':')
+      put_columns(text, e, s);
     else
       put(text, one);
   }

@@ -79,6 +79,7 @@ static int adds_node(const struct attn_option *o) {
 
 static uint64_t hash_after(const struct beam_state *m, const struct attn_option *o) {
   uint64_t hash = o->new_example ? example_hash(m->state.examples + 1) : m->hash;
+  if (o->split) hash += slot_hash(-1, ATTN_ROLES, o->split);
   if (!adds_node(o)) return hash;
   struct attn_roles head = m->state.head[o->head];
   if (o->next_query) {
@@ -172,6 +173,7 @@ static int follow(struct beam_search *s, const struct beam_successor *by,
   } else {
     to->state = from->state;
   }
+  if (by->option.split && !attn_state_split(s->relations, &to->state, by->option.split)) return -1;
   if (adds_node(&by->option)) {
     if (!attn_node_follow(s->relations, by->option.node)) return -1;
     set_role(&to->state, &by->option);

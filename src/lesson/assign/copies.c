@@ -71,15 +71,16 @@ static void push_copy(struct attn_expansion *e, const struct attn_node *of, int 
     bits += c->priors->bits[role];
   attn_push_option(
       e->out,
-      &(struct attn_option){.bits = bits, .role = role, .is_copy = 1, .head = head, .node = node});
+      &(struct attn_option){
+          .bits = bits, .role = role, .is_copy = 1, .head = head, .split = e->split, .node = node});
 }
 
 void attn_expand_copies(struct attn_expansion *e) {
   const struct attn_state *s = e->state;
-  for (int h = -1; h < s->heads; h++) {
+  for (int h = e->split ? 0 : -1; h < s->heads; h++) {
     const struct attn_roles *roles = h < 0 ? &s->shared : &s->head[h];
     for (int r = 0; r < ATTN_ROLES; r++) {
-      if (!roles->at[r]) continue;
+      if (!roles->at[r] || (e->split && !roles->at[r]->columns_of)) continue;
       push_copy(e, roles->at[r], r, h < 0 ? 0 : h, 0);
       push_copy(e, roles->at[r], r, h < 0 ? 0 : h, 1);
     }

@@ -18,6 +18,7 @@ static const struct {
   double called;     /* own names of a result and of its operands state the relation: at
                         least so many bits */
   double next_query; /* queries are shown one after the other */
+  double split;      /* heads were projected together */
   double unread_named, unread_hinted; /* of the bits of that role: the block is not read */
 } PRICE = {
     .reading = 1,
@@ -31,6 +32,7 @@ static const struct {
     .hinted = 5,
     .called = -4,
     .next_query = 1,
+    .split = 3,
     .unread_named = 1,
     .unread_hinted = .6,
 };
@@ -234,7 +236,8 @@ static void push_results(struct attn_expansion *e, int role, int head) {
   const struct attn_grid *g =
       attn_role_is_of_scores(role) ? c->scores[e->reading] : c->grid[e->reading];
   const struct attn_relation *list = NULL;
-  double bits = role_bits(e, role, head) - (e->next_query ? PRICE.next_query : 0);
+  double bits = role_bits(e, role, head) - (e->next_query ? PRICE.next_query : 0) -
+                (e->split ? PRICE.split : 0);
   double most = g->all_bits + bits;
   if (c->is_factor || most - ATTN_LEAST_COST < e->out->least) return;
   if (!attn_spend(e->budget, LIST)) return;
@@ -251,6 +254,7 @@ static void push_results(struct attn_expansion *e, int role, int head) {
                                                    .head = head,
                                                    .new_example = e->new_example,
                                                    .next_query = e->next_query,
+                                                   .split = e->split,
                                                    .reading = e->reading,
                                                    .relation = &list[i],
                                                    .node = node});
@@ -279,6 +283,26 @@ static void expand_results(struct attn_expansion *e) {
       else if (!attn_role_is_shared(role))
         push_next_query(e, role, h);
   }
+}
+
+/* The projections that are known are those of several heads. */
+static void expand_split(struct attn_expansion *e, int heads) {
+  struct attn_state state = *e->state;
+  struct attn_expansion split = *e;
+  if (!attn_state_split(e->relations, &state, heads)) return;
+  set_state(&split, &state, 0);
+  split.split = heads;
+  for (int h = 0; h < heads; h++)
+    for (int role = ATTN_ROLE_Q; role <= ATTN_ROLE_WEIGHTS; role++)
+      if (attn_role_is_derived(role) && attn_is_free(&state, h, role))
+        push_results(&split, role, h);
+  if (e->reading == 0) attn_expand_copies(&split);
+}
+
+static void expand_splits(struct attn_expansion *e) {
+  int width = e->candidate->hints.heads ? attn_state_width(e->state) : 0;
+  for (int heads = 2; heads <= width && heads <= ATTN_HEADS_MAX; heads++)
+    if (width % heads == 0) expand_split(e, heads);
 }
 
 /* ---- All ways ---- */
@@ -344,6 +368,7 @@ void attn_expand(struct attn_relations *relations, const struct attn_state *stat
   int readings = attn_is_mask_table(candidate) ? 0 : candidate->readings;
   for (e.reading = 0; e.reading < readings && !budget->exhausted; e.reading++) {
     expand_results(&e);
+    expand_splits(&e);
     attn_expand_givens(&e);
     if (!is_finished(&e)) continue;
     set_state(&e, &empty, 1);

@@ -83,7 +83,7 @@ static const struct attn_node *known(const struct attn_state *s, int head, int r
 /* May a further head begin with this role? */
 static int opens_head(const struct attn_state *s, int role) {
   const struct attn_roles *last = &s->head[s->heads - 1];
-  if (!GIVEN[role].opens_head || s->heads == ATTN_HEADS_MAX) return 0;
+  if (!GIVEN[role].opens_head || s->heads == ATTN_HEADS_MAX || s->is_split) return 0;
   if (role == ATTN_ROLE_Q && last->at[ATTN_ROLE_W_Q]) return 0;
   return last->at[role] || (GIVEN[role].opens_head == 1 && last->at[ATTN_ROLE_OUTPUT]);
 }

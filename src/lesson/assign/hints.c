@@ -140,6 +140,7 @@ int attn_mentions_padding(struct attn_scan *scan) {
 void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints) {
   hints->causal = attn_mentions_causal(scan, scan->text);
   hints->padding = attn_mentions_padding(scan);
+  hints->heads = attn_occurs(scan->patterns, HEAD, scan->text);
   hints->temperature = stated_temperature(scan, scan->text);
   hints->position_base = attn_stated_position_base(scan);
 }

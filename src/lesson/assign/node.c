@@ -1,6 +1,7 @@
 /* node.c -- a block read as something: what it is expected to be, which cells fit, what follows
  * from it. */
 #include <math.h>
+#include <string.h>
 
 #include "relations.h"
 
@@ -11,7 +12,7 @@ static const double ALL_OPEN = 4;                 /* an exercise: no cell is fil
 static const double NOTHING = 1e-15;              /* the unit of an exact number */
 static const double HIDDEN = -1e8;                /* a score below: as good as masked */
 
-enum node_kind { GIVEN_EXACT, GIVEN_ROUNDED, COPIED, COPIED_TRANSPOSED, RELATED };
+enum node_kind { GIVEN_EXACT, GIVEN_ROUNDED, COPIED, COPIED_TRANSPOSED, RELATED, COLUMNS };
 
 static size_t cells_of(const struct attn_grid *g) { return (size_t)g->rows * (size_t)g->cols; }
 
@@ -226,4 +227,61 @@ int attn_node_follow(struct attn_relations *r, const struct attn_node *of) {
   for (size_t n = 0; n < cells_of(node->grid); n++) carry(node, n);
   if (node->relation->cause || node->share < 1 || node->grid->coarse) add_right(r, node);
   return 1;
+}
+
+/* ---- heads that were projected together ---- */
+
+static void copy_columns(double *to, const double *from, int rows, int cols, int first, int count) {
+  for (int i = 0; i < rows; i++)
+    memcpy(to + (size_t)i * (size_t)count, from + (size_t)i * (size_t)cols + first,
+           (size_t)count * sizeof *to);
+}
+
+static const struct attn_grid *grid_columns(struct attn_relations *r, const struct attn_grid *of,
+                                            int first, int count) {
+  size_t cells = (size_t)of->rows * (size_t)count;
+  struct attn_grid *g = attn_pool_take(r->pool, sizeof *g);
+  double *at = attn_pool_take(r->pool, 3 * cells * sizeof *at);
+  unsigned char *blank = attn_pool_take(r->pool, cells);
+  if (!g || !at || !blank) return NULL;
+  *g = *of;
+  g->cols = count, g->all_bits = 0, g->open = 0;
+  g->value = at, g->half = at + cells, g->bits = at + 2 * cells, g->blank = blank;
+  copy_columns(g->value, of->value, of->rows, of->cols, first, count);
+  copy_columns(g->half, of->half, of->rows, of->cols, first, count);
+  copy_columns(g->bits, of->bits, of->rows, of->cols, first, count);
+  for (size_t n = 0; n < cells; n++) {
+    blank[n] = of->blank[n / (size_t)count * (size_t)of->cols + (size_t)first + n % (size_t)count];
+    g->all_bits += g->bits[n], g->open += blank[n] == 2;
+  }
+  return g;
+}
+
+static struct attn_node *node_columns(struct attn_relations *r, const struct attn_grid *g,
+                                      const struct attn_node *of, int first) {
+  struct attn_node *node = new_node(r, g);
+  if (!node || !take_carried(r, node)) return NULL;
+  const attn_matrix *lo = &of->carried.lo, *hi = &of->carried.hi;
+  copy_columns(node->carried.lo.at, lo->at, lo->rows, lo->cols, first, g->cols);
+  copy_columns(node->carried.hi.at, hi->at, hi->rows, hi->cols, first, g->cols);
+  if (of->expected.lo.at) node->expected = node->carried;
+  node->relation = of->relation, node->share = of->share, node->slipped = of->slipped;
+  node->columns_of = of, node->first_column = first;
+  return node;
+}
+
+const struct attn_node *attn_node_columns(struct attn_relations *r, const struct attn_node *of,
+                                          int first, int count) {
+  struct attn_memo_entry *e = entry_of(r, of->grid, COLUMNS, of->id, first, count);
+  if (!e || e->value) return e ? e->value : NULL;
+  const struct attn_grid *g = grid_columns(r, of->grid, first, count);
+  struct attn_node *node = g ? node_columns(r, g, of, first) : NULL;
+  if (!node) return r->failed = 1, NULL;
+  if (of->right) {
+    struct attn_node *right = node_columns(r, g, of->right, first);
+    if (!right) return NULL;
+    right->shadow_of = node;
+    node->right = right;
+  }
+  return e->value = node;
 }

@@ -71,7 +71,9 @@ struct attn_node {
   double share;                         /* of the cells that fit */
   int slipped;                   /* 1: a number of it, or of what it is computed from, is a slip */
   const struct attn_node *right; /* of a slip: the numbers that it should have; or NULL */
-  const struct attn_node *shadow_of; /* of such a node: the one that is on the page; or NULL */
+  const struct attn_node *shadow_of;  /* of such a node: the one that is on the page; or NULL */
+  const struct attn_node *columns_of; /* it is one head of this, which has all; or NULL */
+  int first_column;
 };
 
 enum { ATTN_HEADS_MAX = 16, ATTN_USES_MAX = 5 };
@@ -85,7 +87,7 @@ struct attn_use {
   double scalar;
   int8_t
       operand[ATTN_HEADS_MAX]; /* >= 0: of the relation's operands; -1 - n: the result of use n */
-  attn_matrix constant;        /* op GIVEN: a mask, rounded operands; POSITIONS: its size */
+  attn_matrix constant; /* op GIVEN: a mask, rounded operands; POSITIONS, COLUMNS: its size */
 };
 
 /* How the divisor of a relation was found. */
@@ -138,7 +140,8 @@ struct attn_roles {
 /* What is known so far. Forked by the search. */
 struct attn_state {
   double score;
-  int heads; /* at least 1 */
+  int heads;    /* at least 1 */
+  int is_split; /* they were projected together */
   struct attn_roles head[ATTN_HEADS_MAX];
   struct attn_roles shared;
   int section;                       /* of its first block; -1: it has none */
@@ -153,6 +156,7 @@ struct attn_hints {
   int causal;                   /* a causal mask is mentioned in the document */
   int causal_here;              /* and in the text of this block */
   int padding;                  /* padding is mentioned, and no causal mask */
+  int heads;                    /* heads are mentioned */
   int transposed_weights;       /* 1: weights are printed transposed (Q = W X) */
   const struct attn_grid *mask; /* the last table of a mask before the block, in the layout of
                                    scores; NULL: none */
@@ -180,6 +184,10 @@ const struct attn_node *attn_node_copy(struct attn_relations *r, const struct at
  * match, or no memory. */
 const struct attn_node *attn_node_of(struct attn_relations *r, const struct attn_grid *grid,
                                      const struct attn_relation *relation);
+
+/* Columns of a node that others may follow from. Memoized. NULL: no memory. */
+const struct attn_node *attn_node_columns(struct attn_relations *r, const struct attn_node *of,
+                                          int first, int count);
 
 /* Something will be computed from the node. 0: no memory. */
 int attn_node_follow(struct attn_relations *r, const struct attn_node *node);

@@ -65,6 +65,7 @@ struct attn_option {
   int role, is_copy, head;
   int new_example; /* it is the first block of another example */
   int next_query;  /* or of the next query, of those that are shown one after the other */
+  int split;       /* the projections are of so many heads, which are shown from here on; or 0 */
   int reading;
   const struct attn_relation *relation;
   const struct attn_node *node;
@@ -93,7 +94,7 @@ struct attn_expansion {
   const struct attn_state *before; /* the same, or that of the example that is finished */
   const struct attn_candidate *candidate;
   struct attn_budget *budget;
-  int new_example, next_query, reading;
+  int new_example, next_query, split, reading;
   double progress[ATTN_HEADS_MAX + 1]; /* how far along the computation a head is; 0: a new one */
   struct attn_options *out;
 };
@@ -104,6 +105,11 @@ void attn_expand(struct attn_relations *relations, const struct attn_state *stat
 void attn_state_start(struct attn_state *state); /* nothing is known */
 /* The row of queries is done, and the next one begins with this role. */
 void attn_roles_finish_row(struct attn_roles *head, int role);
+
+/* split.c. The projections that are known are those of so many heads. 0: no memory. */
+int attn_state_split(struct attn_relations *r, struct attn_state *s, int heads);
+/* Into how many heads the projections may be cut at most; 0: into none. */
+int attn_state_width(const struct attn_state *s);
 
 /* Counts work. Returns 0 where the budget does not allow it. */
 int attn_spend(struct attn_budget *budget, double work);

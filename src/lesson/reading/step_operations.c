@@ -92,7 +92,7 @@ struct attn_turned attn_apply(struct attn_builder *b, const struct attn_use *use
   attn_step s = {.name = name, .head = head, .op = use->op, .axis = use->axis};
   s.scalar = use->scalar, s.scaled_by = use->scaled_by, s.base = use->base;
   s.operands = use->operands;
-  if (use->op == ATTN_OP_POSITIONS) s.exact = use->constant;
+  if (use->op == ATTN_OP_POSITIONS || use->op == ATTN_OP_COLUMNS) s.exact = use->constant;
   if (is_product(use->op))
     return (struct attn_turned){product(b, s, in[0], in[1], want, shown), want};
   int pointwise = is_pointwise(use->op), inner = pointwise ? want : 0;

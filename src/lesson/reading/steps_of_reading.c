@@ -43,6 +43,12 @@ int attn_step_of_role(int role) {
   return role >= 0 && role < ATTN_ROLES ? STEP_OF_ROLE[role] : ATTN_STEP_OTHER;
 }
 
+/* The node on the page: that should have other numbers; or of all heads. */
+static const struct attn_node *on_page(const struct attn_node *node) {
+  if (node->shadow_of) node = node->shadow_of;
+  return node->columns_of ? node->columns_of : node;
+}
+
 static int step_of_node(const struct attn_builder *b, const struct attn_node *node) {
   if (node->shadow_of) node = node->shadow_of;
   for (int n = b->count - 1; n >= 0; n--)
@@ -97,6 +103,32 @@ static int add_constant(struct attn_builder *b, const struct attn_use *use, int 
   return add_given(b, use->name, head, &p);
 }
 
+/* ---- Heads that are projected together ---- */
+
+/* The columns of one head as a step. */
+static void add_columns(struct attn_builder *b, const struct attn_node *node, int head) {
+  struct attn_turned of = {step_of_node(b, node->columns_of), node->grid->transposed};
+  if (of.step < 0 || step_of_node(b, node) >= 0) return;
+  int name = b->ex->step[of.step].name;
+  struct attn_use use = {.name = (uint8_t)name,
+                         .op = ATTN_OP_COLUMNS,
+                         .axis = 1,
+                         .operands = 1,
+                         .scalar = node->first_column,
+                         .constant = {0, node->grid->cols, NULL}};
+  int step = attn_apply(b, &use, head, name, &of, 0).step;
+  if (!b->status) remember(b, node, step);
+}
+
+/* Of all heads whose projections are steps by now. */
+static void add_heads(struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_state *s = b->reading->example[p->example];
+  for (int h = 0; h < s->heads; h++)
+    for (int role = ATTN_ROLE_W_Q; role <= ATTN_ROLE_V && !b->status; role++)
+      if (s->head[h].at[role] && s->head[h].at[role]->columns_of)
+        add_columns(b, s->head[h].at[role], h);
+}
+
 /* ---- A relation ---- */
 
 static struct attn_turned operand_of(struct attn_builder *b, const struct attn_relation *r, int ref,
@@ -105,7 +137,9 @@ static struct attn_turned operand_of(struct attn_builder *b, const struct attn_r
   const struct attn_node *node = r->operand[ref];
   int step = step_of_node(b, node);
   if (step < 0) b->status = ATTN_ERR_SHAPE; /* of another example */
-  return (struct attn_turned){step, node->grid->transposed};
+  int turned = node->columns_of && step >= 0 ? attn_is_turned(b, b->ex->step[step].name)
+                                             : node->grid->transposed;
+  return (struct attn_turned){step, turned};
 }
 
 /* How many queries the step has that a relation begins with. */
@@ -157,7 +191,7 @@ static int set_symbol_above(struct attn_builder *b, const struct attn_block *blo
                             attn_step *step) {
   enum { SYMBOL_MAX = 20 };
   const char *text = block->captions ? block->caption[block->captions - 1] : "";
-  size_t bytes = strcspn(text, ":");
+  size_t bytes = strcspn(text, ":=");
   if (*block->name || text[bytes] != ':' || text[bytes + 1] || bytes > SYMBOL_MAX) return 0;
   if (attn_label_step(text) != step->name) return 0;
   char *symbol = attn_pool_text(b->maker.pool, text, bytes);
@@ -193,15 +227,23 @@ static void show(struct attn_builder *b, int step, const attn_printing *from, in
   b->status = attn_add_printing(&b->maker, s, &p);
 }
 
+/* Projections of all heads side by side, and their weights. */
+static int is_of_all(const struct attn_state *s, const struct attn_placement *p) {
+  int is_weights = p->role >= ATTN_ROLE_W_Q && p->role <= ATTN_ROLE_W_V;
+  int role = is_weights ? p->role + ATTN_ROLE_Q - ATTN_ROLE_W_Q : p->role;
+  const struct attn_node *own = s->head[p->head].at[p->role], *made = s->head[p->head].at[role];
+  return (own && own->columns_of == p->node) || (is_weights && made && made->columns_of);
+}
+
 static int head_of(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_state *s = b->reading->example[p->example];
-  return s->heads > 1 && !attn_role_is_shared(p->role) ? p->head : -1;
+  return s->heads > 1 && !attn_role_is_shared(p->role) && !is_of_all(s, p) ? p->head : -1;
 }
 
 static const struct attn_placement *placement_of(const struct attn_builder *b,
                                                  const struct attn_node *node) {
   for (int n = 0; n < b->reading->placements; n++)
-    if (b->reading->placement[n]->node == node) return b->reading->placement[n];
+    if (b->reading->placement[n]->node == on_page(node)) return b->reading->placement[n];
   return NULL;
 }
 
@@ -239,7 +281,7 @@ static int is_followed(const struct attn_builder *b, const struct attn_placement
   for (int n = 0; n < b->reading->placements; n++) {
     const struct attn_placement *q = b->reading->placement[n];
     for (int k = 0; q->relation && q->node->share == 1 && k < q->relation->operands; k++)
-      if (q->relation->operand[k] == p->node || q->relation->operand[k] == p->node->right) return 1;
+      if (on_page(q->relation->operand[k]) == p->node) return 1;
   }
   return 0;
 }
@@ -277,7 +319,7 @@ static void note_unfollowed(struct attn_builder *b, const struct attn_placement 
 static int departs(const struct attn_builder *b, const struct attn_relation *r) {
   for (int n = 0; n < r->operands; n++) {
     const struct attn_placement *p =
-        r->operand[n]->shadow_of ? placement_of(b, r->operand[n]->shadow_of) : NULL;
+        r->operand[n]->shadow_of ? placement_of(b, r->operand[n]) : NULL;
     int cause;
     if (p && p->relation && p->relation->cause &&
         attn_accuse(b->scan, b->priors, b->reading, p, &cause) != ATTN_ACCUSED)
@@ -370,9 +412,18 @@ static int is_called_otherwise(const struct attn_builder *b, const struct attn_p
   return p->role == ATTN_ROLE_SCORES && (bits[ATTN_ROLE_SCALED] > 5 || bits[ATTN_ROLE_MASKED] > 5);
 }
 
+/* The numbers of one head once more. */
+static int step_of_columns(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_node *of = p->roles.at[p->role];
+  return of && of->columns_of && !attn_role_is_shared(p->role) ? step_of_node(b, of) : -1;
+}
+
 /* The numbers of a step once more: the step of that role whose shape they have. */
 static void add_copy(struct attn_builder *b, const struct attn_placement *p) {
   const attn_printing *from = printing_of(b, p->node);
+  int columns = step_of_columns(b, p);
+  if (columns >= 0) show(b, columns, from, -1);
+  if (columns >= 0) return;
   b->ex->uncertain |= is_called_otherwise(b, p);
   for (int n = b->ex->steps - 1; n >= 0; n--) {
     attn_step *s = &b->ex->step[n];
@@ -402,6 +453,7 @@ static int is_other_input(const struct attn_builder *b, const struct attn_placem
 
 static void add_block(struct attn_builder *b, const struct attn_placement *p) {
   if (p->role == ATTN_ROLE_OTHER || !p->node) return;
+  if (b->reading->example[p->example]->is_split) add_heads(b, p);
   if (p->is_copy) {
     add_copy(b, p);
   } else if (p->relation) {

@@ -41,7 +41,7 @@ function documentTable(e, s) {
 // Of a slip (√d_k forgotten, softmax over the queries, K not transposed) the usual formula, so that attn check finds it.
 function documentFormula(e, s) {
   const names = s.from.map(one => documentName(operandOf(one)))
-  if (s.op === 'given') return ''
+  if (s.op === 'given' || s.op === 'columns') return ''
   if (s.op === 'mask') return 'masked: minus infinity hides'
   if (s.op === 'positions') return `positions of base ${s.base}, k counted from ${s.scalar}: sin and cos`
   if (s.op === 'append') return `${documentName(s)} = [${names.join(' | ')}]`
@@ -90,6 +90,7 @@ function snippet(e) {
       mask: () => `${a}.masked_fill(${b} == 0, ${Number.isFinite(s.scalar) ? s.scalar : 'float("-inf")'})`,
       softmax: () => `F.softmax(${a}, dim=${s.axis ? -1 : 0})`, exp: () => `torch.exp(${a})`,
       sum: () => `${a}.sum(dim=${s.axis ? -1 : 0}, keepdim=True)`, quotient: () => `${a} / ${b}`, add: () => `${a} + ${b}`,
+      columns: () => `${a}[:, ${s.scalar}:${s.scalar + s.cols}]`,
       append: () => `torch.cat([${from.join(', ')}], dim=-1)`, general: () => `${a} @ ${c} @ ${b}.T`, tanh: () => `torch.tanh(${a})`,
       shift: () => `${a} - ${a}.max(dim=${s.axis ? -1 : 0}, keepdim=True).values`,
     }[s.op]

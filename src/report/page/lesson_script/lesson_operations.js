@@ -169,7 +169,7 @@ const fromLine = w => [block(w, 0, w.s.axis ? w.row : -1, w.s.axis ? -1 : w.col)
 const fromAlignment = w => [block(w, 0, w.row, -1), block(w, 1, w.col, -1), ...w.s.from.slice(2).map((_, n) => block(w, n + 2, -1, -1))]
 
 // ---- The table ----
-// formula: a digit is an operand, # the divisor, * all operands. value: of the operands' matrices m and the step.
+// formula: a digit is an operand, # the divisor, * all operands, : the columns. value: of the operands' matrices m and the step.
 
 const operations = {
   given: {formula: '', value: (m, s) => s.value},
@@ -200,6 +200,9 @@ const operations = {
     working: workPair(' + '), sources: fromSame, explain: explainJoined},
   append: {formula: '*', value: append, working: workAppend, sources: w => [block(w, appended(w)[0], w.row, appended(w)[1])],
     explain: explainJoined},
+  columns: {formula: '0:', value: ([a], s) => matrix(a.rows, s.cols, (i, j) => at(a, i, j + s.scalar)),
+    working: w => operandAddress(w, 0, w.row, w.col + w.s.scalar), sources: w => [block(w, 0, w.row, w.col + w.s.scalar)],
+    explain: explainCell},
   general: {formula: '0 2 1^T', value: ([q, k, m]) => product(product(q, false, m, false), false, k, true),
     working: workGeneral, sources: fromAlignment, explain: explainScores},
   additive: {formula: '4 · tanh(2 0 + 3 1)', value: m => additive(...m), working: workAdditive, sources: fromAlignment,
@@ -231,8 +234,10 @@ function appendedFormula(s) {
   return '[' + s.from.map(one => one.symbol + (alike && one.head >= 0 && s.head < 0 ? ` ${one.head + 1}` : '')).join(' | ') + ']'
 }
 
+const columnsFormula = s => s.cols < s.from[0].cols ? `[:, ${s.scalar}:${s.scalar + s.cols}]` : ''
+
 function formula(s) {
-  const text = operations[s.op].formula.replace(/[0-9#*]/g, c => c === '*' ? appendedFormula(s)
+  const text = operations[s.op].formula.replace(/[0-9#*:]/g, c => c === '*' ? appendedFormula(s) : c === ':' ? columnsFormula(s)
     : c === '#' ? (s.root ? '√' + s.root : number(s.scalar)) : s.from[c]?.symbol ?? '')
   return text === s.symbol ? '' : text
 }
