@@ -40,10 +40,10 @@ static const struct word WORDS[] = {
      "inner product|logit|energ|similarit|align|\\b[eS]\\d?" END},
     {ATTN_ROLE_WEIGHTS,
      "(*UCP)(?i)softmax|weights?\\b(?! "
-     "matri)|attn|α|alpha|probab|\\ba_?\\d|\\bA\\d?\\b(?! ?\\^ ?-)|normali[sz]"},
+     "matri)|attn|α|alpha|probab|\\ba_?\\d|\\ba_[ijkst]{1,2}\\b|\\bA\\d?\\b(?! ?\\^ ?-)|normali[sz]"},
     {ATTN_ROLE_OUTPUT,
      "(*UCP)(?i)output|context|weighted "
-     "(?:sum|mean|average)|result|\\bO\\b|\\bhead_?\\d|\\bH\\d?\\b|\\bo_?\\d|"
+     "(?:sum|mean|average)|result|\\bO\\b|\\bhead_?\\d|\\bH\\d?\\b(?!\\pM)|\\bo_?\\d|"
      "\\bz_?\\d|\\bc_?\\d|\\by_?\\d|(?-i:\\bZ\\b)"},
     {ATTN_ROLE_CONCAT, "(*UCP)(?i)concat|side by side|stack"},
     {ATTN_ROLE_PROJECTED,
@@ -52,9 +52,9 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_POSITION_TABLE, "(*UCP)(?i)\\bPE?\\b|positional"},
     {ATTN_ROLE_Y, "(*UCP)(?i)\\bY\\b|decoder(?: states?)?|target"},
     {ATTN_ROLE_X,
-     "(*UCP)(?i)\\bX\\b|input|embedd|[xh]_?\\d|tokens?\\b|encoder(?: states?)?|states?"},
-    {ATTN_ROLE_Q, "(*UCP)(?i)quer(?:y|ies)|\\bq" END "|decoder states?|\\b(?-i:s)(?:_?t)?" END},
-    {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?" END "|\\bk" END "|\\bh_?\\d|encoder states?"},
+     "(*UCP)(?i)\\bX\\b|input|embedd|[xh]_?\\d|h\\x{304}|tokens?\\b|encoder(?: states?)?|states?"},
+    {ATTN_ROLE_Q, "(*UCP)(?i)quer(?:y|ies)|\\bq" END "|decoder states?|(?<!\\w\\()\\b(?-i:s)(?:_?t)?" END},
+    {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?" END "|\\bk" END "|\\bh_?\\d|h\\x{304}|encoder states?"},
     {ATTN_ROLE_V, "(*UCP)(?i)\\bvalues?" END "|\\bv" END},
     {ATTN_ROLE_W_A, "(*UCP)(?i)\\bW(?:_?[as])?" END},
     {ATTN_ROLE_U_A, "(*UCP)(?i)\\bU(?:_?[ah])?" END "|\\bW_?h" END},

@@ -13,11 +13,12 @@ static const char SOFTMAX[] = "(?i)soft|ソフト|소프트|софт|exp";
 static const char NORMALIZED[] = "(?i)normali[sz]|\\btotal|\\bsums?\\b|正規化|合計|和で割";
 static const char NOT_SCALED[] =
     "(?i)\\b(?:no|not|without|skip\\w*|omit\\w*|un|ignor\\w*|leave out|forget)\\W{0,3}(?:the |any "
-    "|do |we )?(?:scal|divi)|"
+    "|do |we |be |a )?(?:scal|divi|square root|√|sqrt)|n['’]t (?:\\w+ )?(?:scal|divi)|"
     "unscaled|\\b(?:ohne|sans|sin|senza|nicht) (?:\\w+ )?(?:skal|wurzel|zu "
     "teilen|divi|échelle|escal|racine|ra[íi]z)|"
     "wurzel[^.\\n]{0,30}\\bweg\\b|"
-    "スケーリング[^。\\n]{0,12}(?:せ|省|なし|無し|ない)|割ら(?:ず|な)|省略";
+    "スケ(?:ーリング|ール)[^。\\n]{0,12}(?:せ|省|なし|無し|ない)|省略|"
+    "割(?:ら(?:ず|な)|りませ|ってい(?:な|ませ))|除(?:さ(?:ず|な)|しませ)";
 static const char SCALED_SOFTMAX[] = "(?i)(?:softmax|ソフトマックス)\\s*\\(?[^\\n)=]*(?:/|√|sqrt)";
 static const char PADDING[] = "(?i)pad|パディング";
 static const char MASK[] = "(?i)mask|マスク";
@@ -92,7 +93,7 @@ static int is_unscaled(const struct attn_roles *head, const struct attn_placemen
   const struct attn_node *scores = head->at[ATTN_ROLE_SCORES];
   const struct attn_relation *r = p->relation;
   if (p->role != ATTN_ROLE_WEIGHTS && p->role != ATTN_ROLE_EXPONENTIALS) return 0;
-  if (r->divided_by != 1 || head->at[ATTN_ROLE_SCALED] || head->at[ATTN_ROLE_W_A_Q]) return 0;
+  if (r->divided_by != 1 || head->at[ATTN_ROLE_SCALED] || head->at[ATTN_ROLE_W_A]) return 0;
   return r->operand[0] == (scores ? scores : head->at[ATTN_ROLE_Q]);
 }
 
