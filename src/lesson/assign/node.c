@@ -7,6 +7,7 @@
 
 /* Bits. */
 static const double MISFIT = 5, MISFITS_MAX = 14; /* a cell that does not fit; all of them */
+static const double NOT_MASKED = 10;              /* a cell that is hidden before any mask */
 static const double FEW_FIT = 5;                  /* less than two fifths of the cells */
 static const double ALL_OPEN = 4;                 /* an exercise: no cell is filled in */
 static const double NOTHING = 1e-15;              /* the unit of an exact number */
@@ -112,6 +113,13 @@ static void carry(struct attn_node *node, size_t n) {
   node->carried.hi.at[n] = hi;
 }
 
+/* Minus infinity of scores that no mask hides? */
+static int is_hidden_early(const struct attn_node *node, size_t n) {
+  const struct attn_relation *r = node->relation;
+  return r && (r->role == ATTN_ROLE_SCORES || r->role == ATTN_ROLE_SCALED) &&
+         !node->grid->blank[n] && node->grid->value[n] < HIDDEN;
+}
+
 static void compare(struct attn_node *node) {
   const struct attn_grid *g = node->grid;
   size_t fit = 0, open = 0;
@@ -122,6 +130,8 @@ static void compare(struct attn_node *node) {
       open++;
     else if (cell_fits(g, n, x))
       fit++, gain += fmax(0, g->bits[n] - open_bits(g, n, x));
+    else if (is_hidden_early(node, n))
+      gain -= NOT_MASKED;
   }
   size_t printed = cells_of(g) - open, misfits = printed - fit;
   node->share = printed ? (double)fit / (double)printed : 1;
