@@ -192,11 +192,24 @@ static int is_sum(const struct attn_row *row) {
   return row->items == 1 && attn_label_step(row->label.text) == ATTN_STEP_ROW_SUM;
 }
 
+/* How far the bullet of an item is indented. -1: the line is no item. */
+static int bullet_indent(const struct attn_row *row) {
+  size_t blanks = strspn(row->line->text, " \t");
+  const char *bullet = row->line->text + blanks;
+  return *bullet && strchr("-*+", *bullet) && bullet[1] == ' ' ? (int)blanks : -1;
+}
+
+/* An item of the list around the one of the row before. */
+static int ends_list(const struct attn_row *last, const struct attn_row *row) {
+  return bullet_indent(row) >= 0 && bullet_indent(row) < bullet_indent(last);
+}
+
 static int looks_alike(struct attn_grouping *g, const struct attn_row *last,
                        const struct attn_row *row) {
   if (last->items != row->items || begins_next(g, row) || are_two_steps(g, last, row)) return 0;
   if (goes_on(last, row)) return 1;
   if (is_sum(row) && !is_sum(last)) return 0;
+  if (ends_list(last, row)) return 0;
   if (last->formula != row->formula) return 0;
   if (row->formula == ATTN_FORMULA_OTHER && !same_name(last, row)) return 0;
   if (last->style != row->style &&

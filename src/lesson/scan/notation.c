@@ -90,6 +90,11 @@ struct notation {
 #define ROW_CELLS "(?:(?:-?[.\\d]++|-?inf|-\u221E|\u2026|\\.\\.\\.)[ \\t]++){1,40}"
 #define LITERAL "-?(?:\\d++(?:\\.\\d++)?+|\\.\\d++)"
 #define ROW_OF_LINE LITERAL "(?:(?:,[ \\t]*+|[ \\t]++)" LITERAL "){1,40}+"
+/* 0.2 / 0.3 / 0.5: a list, not a quotient */
+#define IN_SLASHES "(-?\\d*+\\.\\d++)"
+#define SLASH "[ \\t]++/[ \\t]++"
+#define LIST_BEGIN "(?<=[\\s:])(?<![-+*/=(\u00B7\u00D7] )"
+#define LIST_END "(?![ \\t]*+[-+*/=\\w.(\u00B7\u00D7])"
 #define OPTION "(?:\\[[^\\]\\n]{0,80}\\])?"
 #define END "(?![a-zA-Z])" /* of a command */
 #define BLANKS "[\\s\\x01]*+"
@@ -135,6 +140,13 @@ static const struct notation notations[] = {
      ATTN_MARK_OPEN "$1" ATTN_MARK_CLOSE, 0, "/|"},
     {"(?<=\\d)[ \\t]*+(?://?|;|\\|)[ \\t]*+(?=[-.\\d \\t/;,|]{1,400}+\\x{27E7})", ATTN_MARK_ROW, 0,
      "/;|"},
+
+    {LIST_BEGIN IN_SLASHES SLASH IN_SLASHES SLASH IN_SLASHES LIST_END, "$1, $2, $3", 0, "/"},
+    {LIST_BEGIN IN_SLASHES SLASH IN_SLASHES SLASH IN_SLASHES SLASH IN_SLASHES LIST_END,
+     "$1, $2, $3, $4", 0, "/"},
+    {LIST_BEGIN IN_SLASHES SLASH IN_SLASHES SLASH IN_SLASHES SLASH IN_SLASHES SLASH IN_SLASHES
+         LIST_END,
+     "$1, $2, $3, $4, $5", 0, "/"},
 
     /* prompts */
     {"(?m)^[ \\t]*+\\.{3,}+:?(?=[ \\t\\n]|$)", "", PYTHON, "."},
