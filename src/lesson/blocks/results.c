@@ -120,6 +120,17 @@ static size_t rfind(const char *text, size_t begin, size_t end, char c) {
   return end;
 }
 
+/* "a: 1 + 2 = 3": what is before the colon. */
+static struct attn_part before_colon(struct attn_grouping *g, const char *text,
+                                     struct attn_part left) {
+  static const char FORMULA[] =
+      ":\\s*[-+(]{0,2}\\d[\\d.\\s()\\x{B7}\\x{D7}*/+-]*+$";
+  struct attn_match m;
+  struct attn_part end = attn_part_last(text, left, TERMS_CHARACTERS);
+  if (attn_part_find(g, FORMULA, text, end, &m)) left.end = m.group[0].begin;
+  return left;
+}
+
 /* "a = 1 + 2 = 3": the name of 3 is a. */
 static struct attn_part result_name(struct attn_grouping *g, const char *text, size_t sign) {
   static const char INDEX[] = "(*UCP)[\\pL_]_?\\d+$";
@@ -130,7 +141,7 @@ static struct attn_part result_name(struct attn_grouping *g, const char *text, s
   if (!is_formula) return attn_name_before(text, sign);
   size_t first = attn_part_last(text, left, TERMS_CHARACTERS).begin;
   size_t equals = rfind(text, first, left.end, '=');
-  if (equals == first) return attn_name_before(text, sign);
+  if (equals == first) return attn_name_before(text, before_colon(g, text, left).end);
   left.begin = rfind(text, first, equals - 1, '=');
   left.end = equals - 1;
   return attn_part_last(text, attn_part_trim(text, left), ATTN_LABEL_CHARACTERS);
