@@ -249,13 +249,23 @@ static attn_status explain_all(const struct example_judgement *g, int32_t index,
   return explain_with(g, index, s->scalar, explained);
 }
 
+static int is_product(int32_t op) {
+  return op == ATTN_OP_MATMUL || op == ATTN_OP_MATMUL_NT || op == ATTN_OP_MATMUL_TN;
+}
+
+/* Half a unit of what an author rounds on the way: two decimals, or one less than the result has.
+ * The terms of a product have as many as their sum. */
+static double half_on_the_way(const attn_step *s, int decimals) {
+  int kept = is_product(s->op) ? decimals : decimals - 1;
+  return 0.5 * pow(10, -(double)(kept > 2 ? kept : 2));
+}
+
 /* The ranges with rounding: from the right numbers, and from the author's own. */
 static attn_status ranges(const struct example_judgement *g, int32_t index,
                           struct attn_interval_matrix *right, struct attn_interval_matrix *author) {
   const attn_step *s = &g->example->step[index];
   const struct attn_interval_matrix *r[ATTN_OPERANDS_MAX], *a[ATTN_OPERANDS_MAX];
-  int decimals = g->all[index].decimals;
-  double slack = 0.5 * pow(10, -(double)(decimals > 3 ? decimals - 1 : 2));
+  double slack = half_on_the_way(s, g->all[index].decimals);
   for (int32_t n = 0; n < s->operands; n++)
     r[n] = &g->all[s->operand[n]].right, a[n] = &g->all[s->operand[n]].author;
   attn_status status = attn_interval_step(s, r, slack, g->pool, right, g->err);
