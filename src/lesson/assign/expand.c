@@ -18,6 +18,7 @@ static const struct {
   double called;     /* own names of a result and of its operands state the relation: at
                         least so many bits */
   double next_query; /* queries are shown one after the other */
+  double slip_again; /* the same slip as in the row of the query before */
   double split;      /* heads were projected together */
   double unread_named, unread_hinted; /* of the bits of that role: the block is not read */
 } PRICE = {
@@ -32,6 +33,7 @@ static const struct {
     .hinted = 5,
     .called = -4,
     .next_query = 1,
+    .slip_again = 1,
     .split = 3,
     .unread_named = 1,
     .unread_hinted = .6,
@@ -58,6 +60,9 @@ static int is_of_row(int role) {
 void attn_roles_finish_row(struct attn_roles *head, int role) {
   head->done |= 1u << head->row;
   head->row = -1;
+  for (int r = 0; r < ATTN_ROLES; r++)
+    if (is_of_row(r) && head->at[r] && head->at[r]->relation)
+      head->slips |= (uint64_t)1 << head->at[r]->relation->cause;
   for (int r = 0; r < ATTN_ROLES; r++)
     if (is_of_row(r) && attn_role_order(r) >= attn_role_order(role)) head->at[r] = NULL;
 }
@@ -231,6 +236,12 @@ static int is_next_row(const struct attn_expansion *e, int head, const struct at
   return r->row >= 0 && !(e->state->head[head].done >> r->row & 1);
 }
 
+/* A slip of all rows is one. */
+static double cost_of(const struct attn_roles *head, const struct attn_relation *r) {
+  int again = r->cause && (head->slips >> r->cause & 1);
+  return again ? fmin(r->cost, PRICE.slip_again) : r->cost;
+}
+
 static void push_results(struct attn_expansion *e, int role, int head) {
   const struct attn_candidate *c = e->candidate;
   const struct attn_grid *g =
@@ -243,13 +254,14 @@ static void push_results(struct attn_expansion *e, int role, int head) {
   if (!attn_spend(e->budget, LIST)) return;
   int n = attn_relations_list(e->relations, e->state, head, role, g, &c->hints, &list);
   for (int i = 0; i < n && !e->budget->exhausted; i++) {
-    if (most - list[i].cost < e->out->least) continue;
+    double cost = cost_of(&e->state->head[head], &list[i]);
+    if (most - cost < e->out->least) continue;
     const struct attn_node *node = evaluate(e, g, &list[i]);
     if (!node || node->bits < PRICE.worst) continue;
     if (is_chance(c, &list[i], node)) continue;
     if (e->next_query && !is_next_row(e, head, &list[i])) continue;
     double saved = is_called(e, role, head, &list[i]) ? fmax(node->bits, PRICE.called) : node->bits;
-    attn_push_option(e->out, &(struct attn_option){.bits = saved - list[i].cost + bits,
+    attn_push_option(e->out, &(struct attn_option){.bits = saved - cost + bits,
                                                    .role = role,
                                                    .head = head,
                                                    .new_example = e->new_example,
