@@ -8,7 +8,7 @@
 struct candidate {
   attn_lesson *lesson; /* NULL: none */
   int is_judged;
-  int64_t explained; /* numbers, less those that are wrong */
+  int64_t explained; /* numbers, less those that are wrong, and those that no slip computes twice */
   int64_t value;     /* the same, less those that are not read */
   int64_t errors;    /* numbers that are wrong or doubtful */
   int misread;       /* most of a step is wrong, and nothing explains it: it was read wrongly */
@@ -26,6 +26,13 @@ static int64_t errors(const attn_step_verdict *v) {
   return count;
 }
 
+/* Is it one that computes the printed numbers of a step? */
+static int computes(int32_t cause) {
+  return cause != ATTN_CAUSE_NONE && cause != ATTN_CAUSE_UNKNOWN &&
+         cause != ATTN_CAUSE_SOFTMAX_CELL && cause != ATTN_CAUSE_ARITHMETIC_CELL &&
+         cause != ATTN_CAUSE_SIGN_SLIP && cause != ATTN_CAUSE_TRANSCRIPTION;
+}
+
 static attn_status judge(struct candidate *c, attn_error *err) {
   attn_check *check;
   if (c->is_judged) return ATTN_OK;
@@ -37,7 +44,7 @@ static attn_status judge(struct candidate *c, attn_error *err) {
     for (int32_t n = 0; n < check->example[i].verdicts; n++) {
       const attn_step_verdict *v = &check->example[i].verdict[n];
       c->errors += errors(v);
-      c->explained += v->cells - 2 * errors(v);
+      c->explained += v->cells - (computes(v->cause) ? 1 : 2) * errors(v);
       c->misread |= v->cause == ATTN_CAUSE_UNKNOWN && 2 * v->findings > v->cells;
     }
   c->value = c->explained - unexplained(c->lesson);

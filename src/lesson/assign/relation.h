@@ -127,14 +127,14 @@ struct attn_relation {
   const struct attn_node *const *operand;
   const struct attn_use *use;           /* the last one is the block */
   struct attn_chain *chain;             /* the value of its uses over its operands */
-  const struct attn_relation *standard; /* of a slip: the first right one of the list; or NULL */
+  const struct attn_relation *standard; /* of a slip: the right one; NULL: there is none */
 };
 
 /* What has a role: of a head, or shared by all. */
 struct attn_roles {
   const struct attn_node *at[ATTN_ROLES];
-  int row;       /* the one row of queries that these are of; -1: all */
-  uint32_t done; /* the rows that were shown before, a bit each */
+  int row;        /* the one row of queries that these are of; -1: all */
+  uint32_t done;  /* the rows that were shown before, a bit each */
   uint64_t slips; /* attn_cause of the relations of these rows, a bit each */
 };
 

@@ -1,4 +1,5 @@
-/* split.c -- heads that are projected together: the columns of Q, K and V are those of all heads. */
+/* split.c -- heads that are projected together: the columns of Q, K and V are those of all heads.
+ */
 #include "role_search.h"
 
 /* The roles that are split: projections, or where they are not known, their weights. */

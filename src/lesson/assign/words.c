@@ -37,10 +37,12 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_SCORES,
      "(*UCP)(?i)scores?" END "|q\\w*\\s*[·@*.×]?\\s*k\\w*\\s*(?:\\^?\\s*T|'|\\.T)|q\\w*\\s*[·*.] "
      "?k|dot product|"
-     "inner product|with (?:the )?k(?:ey)?(?:[ _]?\\d)?" END "|logit|energ|similarit|align|\\b[eS]\\d?" END},
+     "inner product|with (?:the )?k(?:ey)?(?:[ _]?\\d)?" END
+     "|logit|energ|similarit|align|\\b[eS]\\d?" END},
     {ATTN_ROLE_WEIGHTS,
      "(*UCP)(?i)softmax|weights?\\b(?! "
-     "matri)|attn|α|alpha|probab|\\ba_?\\d|\\ba_[ijkst]{1,2}\\b|\\bA\\d?\\b(?! ?\\^ ?-)|normali[sz]"},
+     "matri)|attn|α|alpha|probab|\\ba_?\\d|\\ba_[ijkst]{1,2}\\b|\\bA\\d?\\b(?! ?\\^ "
+     "?-)|normali[sz]"},
     {ATTN_ROLE_OUTPUT,
      "(*UCP)(?i)output|context|weighted "
      "(?:sum|mean|average)|result|\\bO\\b|\\bhead_?\\d|\\bH\\d?\\b(?!\\pM)|\\bo_?\\d|"
@@ -53,7 +55,8 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_Y, "(*UCP)(?i)\\bY\\b|decoder(?: states?)?|target"},
     {ATTN_ROLE_X,
      "(*UCP)(?i)\\bX\\b|input|embedd|[xh]_?\\d|h\\x{304}|tokens?\\b|encoder(?: states?)?|states?"},
-    {ATTN_ROLE_Q, "(*UCP)(?i)quer(?:y|ies)|\\bq" END "|decoder states?|(?<!\\w\\()\\b(?-i:s)(?:_?t)?" END},
+    {ATTN_ROLE_Q,
+     "(*UCP)(?i)quer(?:y|ies)|\\bq" END "|decoder states?|(?<!\\w\\()\\b(?-i:s)(?:_?t)?" END},
     {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?" END "|\\bk" END "|\\bh_?\\d|h\\x{304}|encoder states?"},
     {ATTN_ROLE_V, "(*UCP)(?i)\\bvalues?" END "|\\bv" END},
     {ATTN_ROLE_W_A, "(*UCP)(?i)\\bW(?:_?[as])?" END},
@@ -104,7 +107,9 @@ static const struct word OTHER_WORDS[] = {
     {ATTN_ROLE_SHIFTED, "最大値|最大值|최댓값"},
     {ATTN_ROLE_EXPONENTIALS, "指数|지수|экспонент"},
     {ATTN_ROLE_ROW_SUM, "合計|総和|(?:その|の)和|分母|之和|합계|сумм"},
-    {ATTN_ROLE_SCORES, "(?i:k|キー ?)_?\\d?\\s?との|内積|スコア|得分|分数|点积|内积|스코어|점수|내적|оценк|произведени"},
+    {ATTN_ROLE_SCORES,
+     "(?i:k|キー "
+     "?)_?\\d?\\s?との|内積|スコア|得分|分数|点积|内积|스코어|점수|내적|оценк|произведени"},
     {ATTN_ROLE_WEIGHTS,
      "ソフトマックス|注意重み|重み(?!行列|を|に|付)|確率|权重|소프트맥스|가중치|(?i)(?<!\\pL)вес(?:"
      "а|ов)?(?!\\pL)"},

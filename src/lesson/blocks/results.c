@@ -123,8 +123,7 @@ static size_t rfind(const char *text, size_t begin, size_t end, char c) {
 /* "a: 1 + 2 = 3": what is before the colon. */
 static struct attn_part before_colon(struct attn_grouping *g, const char *text,
                                      struct attn_part left) {
-  static const char FORMULA[] =
-      ":\\s*[-+(]{0,2}\\d[\\d.\\s()\\x{B7}\\x{D7}*/+-]*+$";
+  static const char FORMULA[] = ":\\s*[-+(]{0,2}\\d[\\d.\\s()\\x{B7}\\x{D7}*/+-]*+$";
   struct attn_match m;
   struct attn_part end = attn_part_last(text, left, TERMS_CHARACTERS);
   if (attn_part_find(g, FORMULA, text, end, &m)) left.end = m.group[0].begin;

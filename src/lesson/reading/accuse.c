@@ -240,6 +240,7 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
 static int may_replace(struct attn_scan *scan, const struct attn_relation *right,
                        const struct attn_placement *p, int cause, const struct attn_roles *head) {
   if (right->cause != ATTN_CAUSE_NONE || right->row != p->relation->row) return 0;
+  if (cause == ATTN_CAUSE_TRANSPOSED_WEIGHTS && right->operands < p->relation->operands) return 0;
   int causal = right->mask == ATTN_MASK_CAUSAL || right->mask == ATTN_MASK_CAUSAL_PADDING ||
                right->mask == ATTN_MASK_STATED;
   if (cause == ATTN_CAUSE_MASK_IGNORED && !causal && !head->at[ATTN_ROLE_MASKED]) return 0;
