@@ -457,6 +457,7 @@ static int is_orientation_slip(const struct attn_relation *r) {
 }
 
 /* Constants of a reading that no other setting would improve. */
+static const double OWN_NAME = 5.9;       /* bits */
 static const double FITS = .4;            /* of the cells of a block that is explained */
 static const int EXPLAINED = 3;           /* blocks */
 static const double EXPLAINED_SHARE = .3; /* or of all blocks */
@@ -470,13 +471,20 @@ static int is_mask_table(const struct searched_document *d, int block) {
   return 1;
 }
 
+/* Is a block given as something that its own name denies? */
+static int is_called_otherwise(const struct searched_document *d, const struct attn_placement *p) {
+  const struct attn_priors *named = d->candidate[p->block].priors;
+  return p->node && !p->relation && !p->is_copy && named->best >= OWN_NAME &&
+         named->bits[p->role] <= 0;
+}
+
 static int is_clear(const struct searched_document *d, const struct attn_reading *r) {
   int explained = 0;
   for (int i = 0; i < d->blocks; i++) {
     const struct attn_placement *p = r->placement[i];
     if (p->role == ATTN_ROLE_OTHER && d->scan->block[i].reading[0].rows > 1 && !is_mask_table(d, i))
       return 0;
-    if (is_orientation_slip(p->relation)) return 0;
+    if (is_orientation_slip(p->relation) || is_called_otherwise(d, p)) return 0;
     if ((p->relation || p->is_copy) && p->node->share >= FITS) explained++;
   }
   return explained >= EXPLAINED || explained >= EXPLAINED_SHARE * d->blocks;

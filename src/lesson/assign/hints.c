@@ -8,7 +8,7 @@ enum { TEXT_CHARACTERS = 400, SEPARATOR_BYTES = 3, PARTS = ATTN_CAPTIONS + 2 };
 
 static const char CAUSAL[] =
     "(*UCP)(?i)causal|future|look.?ahead|triang|tril|因果|未来|下三角|above the diagonal|対角線"
-    "|\\.\\.\\s?i\\b|up to i|1 から i|j ?(?:≤|<=|≦) ?i|\\bpeek|\\blater "
+    "|\\.\\.\\s?i\\b|up to i|after the query|1 から i|j ?(?:≤|<=|≦) ?i|\\bpeek|\\blater "
     "(?:tokens?|words?|positions?)"
     "|後の(?:語|単語|トークン)|後ろの(?:語|単語|トークン)|先の(?:語|単語|トークン)を見";
 static const char PADDING[] = "(?i)\\bpad|パディング";
@@ -19,7 +19,8 @@ static const char NO_MASK[] =
     "(?:not|later|un\\w+|ignored|omitted)"
     "|unmasked|(?:マスク|因果)(?:[はをも]|に?して)?(?:な[しく]|無し|せず|かけ(?:ない|ず|る前)|"
     "使わ|用いな|用いず|省)";
-static const char BY_COLUMNS[] = "(?i)each column|columns? sum|down the column|列ごと|各列|列方向";
+static const char BY_COLUMNS[] =
+    "(?i)(?:each|every) column|column-?wise|columns? sum|down the column|列ごと|各列|列方向";
 static const char BY_ROWS[] =
     "(?i)each row|every row|per row|row-?wise|rows? sums? "
     "(?:to|are|is|each)\\b|行ごと|各行|行方向|axis ?= ?-?1|dim ?= "

@@ -178,16 +178,6 @@ static unsigned char *hidden_cells(const struct attn_listing *l, int *any) {
   return hidden;
 }
 
-/* Every cell that is hidden costs its place. */
-static void list_as_printed(struct attn_listing *l, const struct attn_node *from,
-                            const unsigned char *hidden) {
-  double *keep = new_mask(l);
-  for (size_t n = 0; keep && n < cells_of(l->grid); n++) keep[n] = !hidden[n];
-  struct attn_mask m = {mask_of(l, keep), ATTN_MASK_AS_PRINTED, ATTN_CAUSE_NONE,
-                        6 + (double)cells_of(l->grid), NULL};
-  if (m.keep.at) list_masked(l, from, &m);
-}
-
 /* Scaled and masked in one step. */
 static void list_scaled_and_masked(struct attn_listing *l, const struct attn_node *scores,
                                    const struct attn_mask *m) {
@@ -200,6 +190,23 @@ static void list_scaled_and_masked(struct attn_listing *l, const struct attn_nod
     attn_draft_mask(&x, m, attn_draft_divide(&x, &d.at[n], 0));
     attn_list(l, &x);
   }
+}
+
+/* Of raw scores, these may be scaled on the way. */
+static void list_mask(struct attn_listing *l, const struct attn_node *from, int scaled,
+                      const struct attn_mask *m) {
+  list_masked(l, from, m);
+  if (!scaled && attn_listing_width(l)) list_scaled_and_masked(l, from, m);
+}
+
+/* Every cell that is hidden costs its place. */
+static void list_as_printed(struct attn_listing *l, const struct attn_node *from, int scaled,
+                            const unsigned char *hidden) {
+  double *keep = new_mask(l);
+  for (size_t n = 0; keep && n < cells_of(l->grid); n++) keep[n] = !hidden[n];
+  struct attn_mask m = {mask_of(l, keep), ATTN_MASK_AS_PRINTED, ATTN_CAUSE_NONE,
+                        6 + (double)cells_of(l->grid), NULL};
+  if (m.keep.at) list_mask(l, from, scaled, &m);
 }
 
 /* Called masked, and nothing is. */
@@ -238,9 +245,6 @@ void attn_list_masked(struct attn_listing *l) {
     list_unmasked(l, from);
     return;
   }
-  for (int n = 0; n < masks.count; n++) {
-    list_masked(l, from, &masks.at[n]);
-    if (!scaled && attn_listing_width(l)) list_scaled_and_masked(l, from, &masks.at[n]);
-  }
-  if (masks.count && masks.at[0].kind != ATTN_MASK_STATED) list_as_printed(l, from, hidden);
+  for (int n = 0; n < masks.count; n++) list_mask(l, from, scaled, &masks.at[n]);
+  if (masks.count && masks.at[0].kind != ATTN_MASK_STATED) list_as_printed(l, from, scaled, hidden);
 }

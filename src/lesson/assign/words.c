@@ -19,6 +19,9 @@ struct word {
   const char *pattern;
 };
 
+/* "not scaled yet" is not scaled. */
+#define NOT_DENIED "(?<!not )(?<!un)(?<!before )(?<!before the )(?<!without )"
+
 /* Symbols, and English. */
 static const struct word WORDS[] = {
     {ATTN_ROLE_W_Q,
@@ -27,8 +30,9 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_W_V, "(*UCP)(?i)" WEIGHTS "V|value[ -](?:weight |projection )?(?:matrix|weights)"},
     {ATTN_ROLE_W_O, "(*UCP)(?i)" WEIGHTS "O" END "|output projection|projection matrix"},
     {ATTN_ROLE_SCALED,
-     "(*UCP)(?i)scal(?:ed|ing|e\\b)|√|sqrt|root|divid|(?<!\\.\\d)(?<!\\.\\d\\d)/ ?(?:d_?k|\\d)"},
-    {ATTN_ROLE_MASKED, "(*UCP)(?i)mask|-∞|\\+ ?M\\b"},
+     "(*UCP)(?i)" NOT_DENIED
+     "scal(?:ed|ing|e\\b)|√|sqrt|root|divid|(?<!\\.\\d)(?<!\\.\\d\\d)/ ?(?:d_?k|\\d)"},
+    {ATTN_ROLE_MASKED, "(*UCP)(?i)" NOT_DENIED "mask|-∞|\\+ ?M\\b"},
     {ATTN_ROLE_SHIFTED,
      "(*UCP)(?i)shifted|subtract\\w*|\\b(?:minus|less) (?:the |its |their )?(?:\\w+ "
      ")?(?:max|larg|great|high)\\w*|that leaves|- ?max\\b"},

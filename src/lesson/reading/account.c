@@ -19,8 +19,8 @@ struct account {
 };
 
 static const double ABOUT_1 = 0.0101;
-static const double OWN_NAME = 8, A_WORD = 6; /* bits of what a block is called by */
-enum { ANY_STEP = -1, WORK_MAX = 2000000 };   /* then what is a mention or a mask is listed, too */
+static const double OWN_NAME = 8, A_WORD = 6, HEADING = 1.5; /* bits of what a block is called by */
+enum { ANY_STEP = -1, WORK_MAX = 2000000 }; /* then what is a mention or a mask is listed, too */
 
 static size_t count_cells(const attn_lesson *lesson) {
   size_t count = 0;
@@ -168,14 +168,19 @@ static int has_expressions(const attn_printing *p) {
   return 1;
 }
 
-/* Counts, indices and the like are prose. */
+/* "Lecture 402" and "Week 6" in front of all that is read are no results of it. */
+static int is_in_front(const struct account *a, const attn_printing *p) {
+  return p->cols == 1 && a->places && attn_cell_place(&p->cells[p->rows - 1]) < a->place[0];
+}
+
+/* Counts, indices and the like are prose. A heading above them is no name. */
 static int is_prose(const struct account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   const attn_printing *p = &b->reading[0];
-  int named = a->priors[block].best > 0, decimals = has_decimals(p);
+  int named = a->priors[block].best > HEADING, decimals = has_decimals(p);
   if (p->rows * p->cols == 1 && !decimals && called_step(a, block, OWN_NAME) == ANY_STEP) return 1;
   if (!named && !decimals && (p->rows == 1 || p->rows * p->cols < 3)) return 1;
-  return p->rows * p->cols < 3 && !decimals && !named;
+  return !decimals && ((p->rows * p->cols < 3 && !named) || is_in_front(a, p));
 }
 
 /* Is the number one of arithmetic? That is listed as a whole if its sides differ. */

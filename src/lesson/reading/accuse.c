@@ -225,7 +225,8 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
         return ATTN_ACCUSED;
       return attn_occurs(scan->patterns, NORMALIZED, scan->text) ? ATTN_EXCUSED : ATTN_UNCERTAIN;
     case ATTN_CAUSE_SWAPPED_QK: /* K Q^T is right where queries are columns */
-      if (p->role > ATTN_ROLE_V && attn_mentions_columns(scan)) return ATTN_EXCUSED;
+      if (p->role > ATTN_ROLE_V && !p->node->grid->transposed && attn_mentions_columns(scan))
+        return ATTN_EXCUSED;
       return p->role <= ATTN_ROLE_V && priors[p->block].bits[p->role] < 3 ? ATTN_UNCERTAIN
                                                                           : ATTN_ACCUSED;
     case ATTN_CAUSE_MASK_OFF_BY_ONE:

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "reading.h"
+#include "steps.h"
 
 struct attn_known {
   struct attn_pool *pool;
@@ -41,28 +42,51 @@ static int has_sums(const attn_step *step) {
   return step->name == ATTN_STEP_EXPONENTIALS || step->name == ATTN_STEP_WEIGHTS;
 }
 
-static void add_printing(struct attn_known *k, const attn_printing *p, int sums) {
-  for (int32_t i = 0; i < p->rows; i++) {
-    double sum = 0;
-    for (int32_t j = 0; j < p->cols; j++) {
-      const attn_cell *cell = &p->cells[i * p->cols + j];
-      if (cell->kind == ATTN_CELL_BLANK) continue;
-      add(k, cell->value);
-      if (cell->decimals > 0 && cell->decimals < 32) k->decimals |= 1u << cell->decimals;
-      sum += isfinite(cell->value) ? cell->value : 0;
-    }
-    if (sums) add(k, sum);
-  }
+/* The sum of a line of numbers that are `step` apart. */
+static void add_sum(struct attn_known *k, const double *at, int count, int step) {
+  double sum = 0;
+  for (int n = 0; n < count; n++) sum += isfinite(at[n * step]) ? at[n * step] : 0;
+  add(k, sum);
 }
 
-static void add_matrix(struct attn_known *k, const attn_matrix *m, int sums) {
+/* Of each query. */
+static void add_sums(struct attn_known *k, const attn_matrix *m, int orientation) {
+  int columns = orientation == ATTN_QUERIES_IN_COLUMNS;
+  for (int n = 0; k->count < STEPS_CELLS_MAX && n < (columns ? m->cols : m->rows); n++)
+    if (columns)
+      add_sum(k, m->at + n, m->rows, m->cols);
+    else
+      add_sum(k, m->at + n * m->cols, m->cols, 1);
+}
+
+static void add_matrix(struct attn_known *k, const attn_matrix *m) {
   add_size(k, m->rows);
   add_size(k, m->cols);
-  for (int i = 0; k->count < STEPS_CELLS_MAX && i < m->rows; i++) {
-    double sum = 0;
-    for (int j = 0; j < m->cols; j++) add(k, m->at[i * m->cols + j]), sum += m->at[i * m->cols + j];
-    if (sums) add(k, sum);
+  for (int n = 0; k->count < STEPS_CELLS_MAX && n < m->rows * m->cols; n++) add(k, m->at[n]);
+}
+
+/* orientation: of sums; -1: no sums */
+static void add_printing(struct attn_known *k, const attn_printing *p, int orientation) {
+  attn_matrix m = attn_matrix_new(k->pool, p->rows, p->cols);
+  if (!m.at) k->failed = 1;
+  for (int32_t n = 0; m.at && n < p->rows * p->cols; n++) {
+    const attn_cell *cell = &p->cells[n];
+    m.at[n] = cell->kind == ATTN_CELL_BLANK ? NAN : cell->value;
+    add(k, m.at[n]);
+    if (cell->kind != ATTN_CELL_BLANK && cell->decimals > 0 && cell->decimals < 32)
+      k->decimals |= 1u << cell->decimals;
   }
+  if (m.at && orientation >= 0) add_sums(k, &m, orientation);
+}
+
+static void add_step(struct attn_known *k, const attn_step *step, int orientation) {
+  add_matrix(k, &step->exact);
+  if (has_sums(step)) add_sums(k, &step->exact, orientation);
+  for (int32_t p = 0; p < step->printings; p++)
+    add_printing(k, &step->printing[p], has_sums(step) ? orientation : -1);
+  if (step->op != ATTN_OP_DIVIDE) return;
+  add(k, step->scalar), add(k, 1 / step->scalar);
+  if (step->scaled_by) add_size(k, step->scaled_by);
 }
 
 static int ascending(const void *a, const void *b) {
@@ -75,15 +99,8 @@ struct attn_known *attn_known_of(const attn_lesson *lesson, struct attn_pool *po
   if (!k) return NULL;
   k->pool = pool;
   for (int32_t i = 0; i < lesson->examples; i++)
-    for (int32_t s = 0; s < lesson->example[i].steps; s++) {
-      const attn_step *step = &lesson->example[i].step[s];
-      add_matrix(k, &step->exact, has_sums(step));
-      for (int32_t p = 0; p < step->printings; p++)
-        add_printing(k, &step->printing[p], has_sums(step));
-      if (step->op != ATTN_OP_DIVIDE) continue;
-      add(k, step->scalar), add(k, 1 / step->scalar);
-      if (step->scaled_by) add_size(k, step->scaled_by);
-    }
+    for (int32_t s = 0; s < lesson->example[i].steps; s++)
+      add_step(k, &lesson->example[i].step[s], lesson->example[i].orientation);
   if (k->failed) return NULL;
   if (k->count) qsort(k->value, k->count, sizeof *k->value, ascending);
   return k;

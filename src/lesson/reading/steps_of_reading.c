@@ -499,6 +499,16 @@ static int has_relations(const struct attn_builder *b, int index) {
   return related || in_sentence;
 }
 
+/* Is it computed, or is something computed from it? */
+static int takes_part(const struct attn_builder *b, const struct attn_placement *p) {
+  for (int n = 0; n < b->reading->placements; n++) {
+    const struct attn_relation *r = b->reading->placement[n]->relation;
+    for (int k = 0; r && k < r->operands; k++)
+      if (on_page(r->operand[k]) == p->node) return 1;
+  }
+  return p->relation != NULL;
+}
+
 /* One product of matrices that nothing calls by their roles may be of anything, and so are sums of
  * rows. */
 static int may_be_anything(const struct attn_builder *b, int index) {
@@ -507,7 +517,7 @@ static int may_be_anything(const struct attn_builder *b, int index) {
     const struct attn_placement *p = b->reading->placement[n];
     if (p->example != index || !p->node) continue;
     int is_sum = p->role == ATTN_ROLE_ROW_SUM;
-    if (!is_sum && b->priors[p->block].bits[p->role] > 0) return 0;
+    if (!is_sum && b->priors[p->block].bits[p->role] > 0 && takes_part(b, p)) return 0;
     computed += p->relation != NULL;
     if (p->relation && p->role > ATTN_ROLE_SCORES && !is_sum) return 0;
   }
