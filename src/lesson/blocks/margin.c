@@ -36,11 +36,18 @@ static const attn_cell *at(const attn_printing *p, int row, int col) {
   return &p->cells[row * p->cols + col];
 }
 
-/* In all rows but one, which may be wrong. */
-static int has_last_column(const attn_printing *p) {
-  int fit = 0;
+static int is_sum(const attn_cell *cell, const attn_cell *of, int count) {
+  double sum = 0, slack = 0;
+  for (int n = 0; n < count; n++) sum += of[n].value, slack += attn_cell_half(&of[n]);
+  return cell->decimals > 0 && cell->kind != ATTN_CELL_BLANK && is_near(cell, sum, slack);
+}
+
+/* In all rows but one, which may be wrong. sums: it is of sums only. */
+static int has_last_column(const attn_printing *p, int sums) {
+  int fit = 0, last = p->cols - 1;
   for (int r = 0; r < p->rows; r++)
-    fit += attn_is_margin(at(p, r, p->cols - 1), at(p, r, 0), p->cols - 1, 1);
+    fit += sums ? is_sum(at(p, r, last), at(p, r, 0), last)
+                : attn_is_margin(at(p, r, last), at(p, r, 0), last, 1);
   return fit >= 2 && fit >= p->rows - 1;
 }
 
@@ -58,11 +65,11 @@ int attn_counts(const attn_cell *cell, int count, int stride) {
   return count > 1 && (first == 0 || first == 1);
 }
 
-void attn_block_add_margins(struct attn_grouping *g, struct attn_block *b) {
+void attn_block_add_margins(struct attn_grouping *g, struct attn_block *b, int is_labelled) {
   const attn_printing *p = &b->reading[0];
   if (!has_decimals(p)) return;
-  int first = p->cols > 2 && attn_counts(p->cells, p->rows, p->cols);
-  int last = has_last_column(p), row = has_last_row(p);
+  int first = is_labelled && p->cols > 2 && attn_counts(p->cells, p->rows, p->cols);
+  int last = has_last_column(p, !is_labelled), row = is_labelled && has_last_row(p);
   int rows = p->rows - row, cols = p->cols - first - last;
   if (!(first || last || row) || rows < 1 || cols < 2) return;
   attn_cell *cells = attn_pool_take(g->scan->pool, (size_t)rows * (size_t)cols * sizeof *cells);

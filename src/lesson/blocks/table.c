@@ -283,7 +283,7 @@ static void add_table(struct attn_grouping *g, const struct attn_table *t) {
   if (t->skip && !t->drop_first) add_table_reading(g, t, b, NULL);
   if (attn_header_may_be_row(t)) add_table_reading(g, t, b, &t->header);
   if (t->numbers == 1 && t->rows > 1) add_scalar_shapes(b);
-  if (t->labels >= 0 || t->header.items) attn_block_add_margins(g, b);
+  attn_block_add_margins(g, b, t->labels >= 0 || t->header.items > 0);
   attn_header_set(g, t, b, t->skip);
   attn_block_end(g, b, t->last_line);
 }

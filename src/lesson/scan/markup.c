@@ -13,7 +13,7 @@ static const char ANY_COLUMN_RULE[] = "(?m)^[ \\t]*+=++(?:[ \\t]++=++)++[ \\t]*+
 /* [options="header", cols="1,2"], [%header] */
 static const char ATTRIBUTES[] = "\\[(?:[^\\]\\n]*\\b(?:options|opts|cols|format|width|role)=|%)";
 static const char HEADER_OPTION[] = "(?:options|opts)=\"?[^\"\\n]*header|%header";
-static const char COLUMNS[] = "cols=\"?(\\d*\\*?)([^\"\\]\\n]*)";
+static const char COLUMNS[] = "cols=\"?([^\"\\]\\n]*)";
 /* 2+ of "2+|", a of "a|" */
 static const char CELL_FORMAT[] = "(\\d*)\\+?[.\\d]*[<^>]?[.<^>]*[aehlmsd]?$";
 
@@ -170,17 +170,19 @@ static int number_at(const struct markup *m, size_t begin, size_t end) {
   return number;
 }
 
-/* cols="1,2", cols="3*" */
+/* cols="1,2", cols="1h,3*>1" */
 static void read_attributes(struct markup *m, const struct line *l) {
   struct attn_match match;
   m->has_header = finds(m, HEADER_OPTION, l, NULL);
   if (!finds(m, COLUMNS, l, &match)) return;
-  size_t begin = match.group[1].begin, end = match.group[1].end;
-  if (end > begin && m->from->text[end - 1] == '*') {
-    m->columns = number_at(m, begin, end);
-    return;
+  size_t at = match.group[1].begin, end = match.group[1].end;
+  for (m->columns = 0; at <= end && m->columns < COLUMNS_MAX;) {
+    const char *text = m->from->text, *comma = memchr(text + at, ',', end - at);
+    const size_t next = comma ? (size_t)(comma - text) : end;
+    const char *times = memchr(text + at, '*', next - at);
+    m->columns += times ? number_at(m, at, (size_t)(times - text)) : 1;
+    at = next + 1;
   }
-  for (m->columns = 1; end < match.group[2].end; end++) m->columns += m->from->text[end] == ',';
 }
 
 /* "2+" in front of a pipe: the cell spans two columns. Text there is more of the cell before. */

@@ -114,6 +114,7 @@ enum {
   WIKI = ATTN_NOTATION_WIKI,
   ASCIIDOC = ATTN_NOTATION_ASCIIDOC,
   SEMICOLONS = ATTN_NOTATION_SEMICOLONS,
+  CONFLUENCE = ATTN_NOTATION_CONFLUENCE,
 };
 
 /* In this order: each is applied to what the ones above have left. */
@@ -122,6 +123,16 @@ static const struct notation notations[] = {
     {"(?<![\\w.)\\]])(\\d{1,6}+|(?!e\\b)[A-Za-z]\\w*+)[ \\t]*+(?:\\*\\*|(?<=\\d)\\^)[ \\t]*+[({]?+"
      "(?:0?\\.5|1/2)(?![\\d.])[)}]?+",
      "\u221A$1", 0, "*^"},
+
+    /* drawn tables: rules */
+    {"(?m)^[ \\t]*+[\\x{255E}\\x{2560}\\x{251D}][\\x{2500}-\\x{257F}]{2,}+[ \\t]*+$", "+===+", 0,
+     "\xE2"},
+    {"(?m)^[ \\t]*+[\\x{2500}-\\x{257F}]{3,}+[ \\t]*+$", "+---+", 0, "\xE2"},
+    /* headers of Confluence, of Hatena and of Textile: ||a||b||, |*a|*b|, |_. a|_. b| */
+    {"(?m)^((?:\\|\\|[^|\\n]*+(?=\\|\\|)){2,}+\\|\\|)[ \\t]*+$", "$1" ATTN_MARK_ROW "|---|", CONFLUENCE, "|"},
+    {"\\|\\|", "|", CONFLUENCE, "|"},
+    {"(?m)^((?:\\|(?:\\*|_\\.)[^*|\\n]*+){2,}+\\|)[ \\t]*+$", "$1" ATTN_MARK_ROW "|---|", 0, "|"},
+    {"\\|(?:\\*|_\\.)(?=[^*|\\n]*+\\|)", "|", 0, "|"},
 
     /* matrices in brackets of "/", "|" and "\\": the first and the last row */
     {"(?m)/([ \\t]++" ROW_CELLS ")\\\\(?=[ \\t]|$)", "\u239B$1\u239E", 0, "/"},

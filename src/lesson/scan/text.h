@@ -26,6 +26,7 @@ enum attn_notation_kind {
   ATTN_NOTATION_PROMPTS = 32, /* In[1]:= */
   ATTN_NOTATION_WIKI = 64,
   ATTN_NOTATION_ASCIIDOC = 128,
+  ATTN_NOTATION_CONFLUENCE = 512,
   ATTN_NOTATION_SEMICOLONS = 256, /* "0,5";"1,2", cat;0,5 */
 };
 
