@@ -83,6 +83,7 @@ struct attn_row {
   int style;
   struct attn_label label;
   int formula; /* attn_formula: the values in front of the row are its operands */
+  int has_sum; /* 1: the last item is the sum of the others */
   int items;
   struct attn_row_item *item;
 };

@@ -104,8 +104,18 @@ static int has_exponentials_beside(struct attn_grouping *g, const struct attn_ta
   return 0;
 }
 
+static int have_sums(const struct attn_table *t) {
+  for (int r = 0; r < t->rows; r++)
+    if (!t->row[r].has_sum) return 0;
+  return 1;
+}
+
 void attn_table_take_sums(struct attn_grouping *g, struct attn_table *t) {
   int last = t->numbers > 1 ? t->number[t->numbers - 1] : 0;
+  if (last && have_sums(t)) {
+    t->sum_column = last, t->numbers--;
+    return;
+  }
   if (t->rows > 1 && attn_label_step(t->row[t->rows - 1].label.text) == ATTN_STEP_ROW_SUM &&
       has_exponentials_above(g, t))
     t->sums = 1, t->rows--;
@@ -128,8 +138,23 @@ static void add_sum(struct attn_grouping *g, const struct attn_row *row, int col
   if (b && attn_block_copy_row(g, b, &item->cell, 1, "")) attn_block_end(g, b, row->line->line);
 }
 
+/* "(sum 0.73)" of all rows. */
+static void add_sums_of_rows(struct attn_grouping *g, const struct attn_table *t) {
+  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_ROWS, t->line, "sum");
+  for (int r = 0; b && r < t->rows; r++) {
+    struct attn_row_item *item = attn_table_item(t, r, t->sum_column);
+    item->used = 1;
+    if (!attn_block_copy_row(g, b, &item->cell, 1, "")) return;
+  }
+  if (b) attn_block_end(g, b, t->last_line);
+}
+
 void attn_table_add_sums(struct attn_grouping *g, const struct attn_table *t) {
   const struct attn_row *sums = &t->row[t->rows];
+  if (t->sum_column && have_sums(t)) {
+    add_sums_of_rows(g, t);
+    return;
+  }
   for (int n = 0; t->sums && n < t->numbers && g->status == ATTN_OK; n++)
     add_sum(g, sums, t->number[n], sums->label.text, column_name(g, t, t->number[n]));
   for (int r = 0; t->sum_column && r < t->rows && g->status == ATTN_OK; r++)

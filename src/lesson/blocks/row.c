@@ -34,6 +34,10 @@ static const char MEASURE[] =
 /* "q1 · k2 = 14": the result of a product, in a cell */
 static const char PRODUCT[] =
     "[A-Za-z]\\w*\\s*[\\x{B7}\\x{22C5}\\x{2022}\\x{D7}*]\\s*[A-Za-z]\\w*\\s*=\\s*";
+/* "(sum 0.73)" at the end of a row */
+static const char SUM_AT_END[] =
+    "\\s*[(,;\\x{2192}]\\s*(?:(?i:sum|total)(?:\\s+is)?|\\x{5408}\\x{8A08}|\\x{548C})"
+    "\\x{306F}?\\s*[:=]?\\s*(" ATTN_NUMBER ")\\)?\\s*$";
 static const char ARROW[] = "\u2192";
 static const char FULL_STOP[] = "\u3002"; /* of Japanese */
 
@@ -418,7 +422,7 @@ static int ends_in_item(struct attn_grouping *g, const char *text, struct attn_p
          ends_with(text, p, ATTN_MARK_VALUE);
 }
 
-static int read_labelled(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
+static int read_numbers(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
   static const struct {
     const char *sign;
     int style;
@@ -431,6 +435,20 @@ static int read_labelled(struct attn_grouping *g, struct attn_row *row, struct a
     if (read_after(g, row, p, signs[n].sign, signs[n].style)) return 1;
   if (attn_next_value(text, p, &value, NULL)) return read_values(g, row, p, value);
   return read_columns(g, row, p);
+}
+
+/* The sum of a row is its last item. */
+static int read_labelled(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
+  const char *text = row->line->text;
+  struct attn_part tail = attn_part_last(text, p, TAIL_CHARACTERS);
+  struct attn_match m;
+  attn_cell sum;
+  if (!attn_part_find(g, SUM_AT_END, text, tail, &m)) return read_numbers(g, row, p);
+  struct attn_part number = m.group[1];
+  p.end = m.group[0].begin;
+  if (!read_numbers(g, row, p) || row->items < 2) return 0;
+  row->has_sum = attn_group_cell(g, row->line, number, &sum) && add_cell(g, row, number, &sum);
+  return 1;
 }
 
 int attn_row_read(struct attn_grouping *g, const struct attn_scan_line *line,

@@ -38,7 +38,7 @@ static int is_letter(const char *stem) {
 
 /* Do labels part the rows: q1, q2, k1, k2? Not so if the labels have all different long names, as
  * tokens do. */
-static int has_groups(const struct attn_table *t) {
+static int has_groups(const struct attn_table *t, int columns) {
   int groups = 0, longest = 0, letters = 1;
   if (t->steps) return 1;
   for (int r = 0, end; r < t->rows; r = end, groups++) {
@@ -47,7 +47,7 @@ static int has_groups(const struct attn_table *t) {
     if (end - r > longest) longest = end - r;
     if (!is_letter(t->row[r].label.stem)) letters = 0;
   }
-  return groups > 1 && (longest > 1 || groups <= GROUPS_MAX || letters);
+  return groups > 1 && (longest > 1 || (columns == 1 && (groups <= GROUPS_MAX || letters)));
 }
 
 static int same_lengths(struct attn_grouping *g, const struct attn_table *t, int col) {
@@ -114,7 +114,7 @@ static void add_value_column(struct attn_grouping *g, const struct attn_table *t
         add_vectors(g, t, col, r, r + 1, *t->row[r].label.text ? t->row[r].label.text : header, 0);
   } else if (columns == 1 && stacked_matrices(t)) {
     add_stacked(g, t, col, stacked_matrices(t));
-  } else if (columns == 1 && has_groups(t)) {
+  } else if ((columns == 1 || !*header) && has_groups(t, columns)) {
     for (int r = 0, end; r < t->rows && g->status == ATTN_OK; r = end)
       add_vectors(g, t, col, r, end = attn_table_group_end(t, r), t->row[r].label.text, 0);
   } else {

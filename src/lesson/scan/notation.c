@@ -95,6 +95,10 @@ struct notation {
 #define SLASH "[ \\t]++/[ \\t]++"
 #define LIST_BEGIN "(?<=[\\s:])(?<![-+*/=(\u00B7\u00D7] )"
 #define LIST_END "(?![ \\t]*+[-+*/=\\w.(\u00B7\u00D7])"
+/* W_Qの1行目が(1, 0), 2行目が(0, 1): the rows of a matrix */
+#define IN_PARENTHESES "(\\([^()\\n]{1,80}\\))"
+#define ROW_IN_WORDS(n) "[ \\t]*+" n "\u884C\u76EE(?:\u304C|\u306F|:)?[ \\t]*+" IN_PARENTHESES
+#define TWO_ROWS "(?:\u306E|\u306F)" ROW_IN_WORDS("1") "," ROW_IN_WORDS("2")
 #define OPTION "(?:\\[[^\\]\\n]{0,80}\\])?"
 #define END "(?![a-zA-Z])" /* of a command */
 #define BLANKS "[\\s\\x01]*+"
@@ -158,6 +162,10 @@ static const struct notation notations[] = {
     {LIST_BEGIN IN_SLASHES SLASH IN_SLASHES SLASH IN_SLASHES SLASH IN_SLASHES SLASH IN_SLASHES
          LIST_END,
      "$1, $2, $3, $4, $5", 0, "/"},
+
+    {TWO_ROWS "," ROW_IN_WORDS("3") "," ROW_IN_WORDS("4"), " = [$1, $2, $3, $4]", 0, "\xE8"},
+    {TWO_ROWS "," ROW_IN_WORDS("3"), " = [$1, $2, $3]", 0, "\xE8"},
+    {TWO_ROWS, " = [$1, $2]", 0, "\xE8"},
 
     /* prompts */
     {"(?m)^[ \\t]*+\\.{3,}+:?(?=[ \\t\\n]|$)", "", PYTHON, "."},
