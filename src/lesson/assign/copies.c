@@ -57,14 +57,15 @@ static void push_copy(struct attn_expansion *e, const struct attn_node *of, int 
                       int transposed) {
   const struct attn_candidate *c = e->candidate;
   const struct attn_grid *g = attn_role_is_of_scores(role) ? c->scores[0] : c->grid[0];
-  int contrary = c->priors->best > 0 && c->priors->bits[role] <= 0;
+  int contrary = !c->is_factor && c->priors->best > 0 && c->priors->bits[role] <= 0;
   if (contrary && c->priors->best >= PRICE.own_name) return;
   if (are_siblings(c, of->grid->block)) return;
   if (e->budget->exhausted || !may_be_copy(e, g, of->grid, transposed)) return;
   const struct attn_node *node = attn_node_copy(e->relations, g, of, transposed);
   attn_spend_node(e->budget, node, g->rows * g->cols * MAKE);
   if (!node || node->share < PRICE.share) return;
-  double bits = node->bits - PRICE.copy - (transposed ? PRICE.transposed : 0);
+  double bits = node->bits - (transposed ? PRICE.transposed : 0);
+  if (!c->is_factor) bits -= PRICE.copy;
   if (attn_is_new_section(e) && !of->expected.lo.at) bits -= PRICE.section;
   if (contrary) bits -= PRICE.contrary;
   if (node->share == 1 && role == ATTN_ROLE_X && is_own_name(c->priors, role))
@@ -72,7 +73,7 @@ static void push_copy(struct attn_expansion *e, const struct attn_node *of, int 
   attn_push_option(
       e->out,
       &(struct attn_option){
-          .bits = bits, .role = role, .is_copy = 1, .head = head, .split = e->split, .node = node});
+          .bits = bits, .role = role, .is_copy = 1 + transposed, .head = head, .split = e->split, .node = node});
 }
 
 void attn_expand_copies(struct attn_expansion *e) {

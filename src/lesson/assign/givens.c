@@ -19,6 +19,7 @@ static const struct {
   double one_hot;                /* a row of 1 and 0 */
   double projected;              /* the weights are known that should explain it */
   double called;                 /* all that should explain it is known by name */
+  double factor;                 /* of a product that is worked out: it was printed before */
 } PRICE = {
     .contrary = .3,
     .own_name = 5.9,
@@ -37,6 +38,7 @@ static const struct {
     .one_hot = .5,
     .projected = 5,
     .called = 30,
+    .factor = 6,
 };
 
 static const double WORK = 50; /* of a role and a head, in about nanoseconds */
@@ -234,6 +236,7 @@ static void push_given(struct attn_expansion *e, int role, int head) {
   double bits =
       GIVEN[role].bits + given_words(c, role) - order_price(e, head, role) - attn_reading_price(e);
   if (is_late_input(e, role, head)) bits -= PRICE.disorder;
+  if (c->is_factor) bits -= PRICE.factor;
   if (head == e->state->heads) bits -= head_price(e);
   if (e->new_example)
     bits -= c->names_example || c->new_heading ? PRICE.example_named : PRICE.example;

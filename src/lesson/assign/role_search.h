@@ -62,7 +62,8 @@ int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
 /* One way to read it. */
 struct attn_option {
   double bits;
-  int role, is_copy, head;
+  int role, head;
+  int is_copy;     /* 1: of numbers that were printed before; 2: transposed */
   int new_example; /* it is the first block of another example */
   int next_query;  /* or of the next query, of those that are shown one after the other */
   int split;       /* the projections are of so many heads, which are shown from here on; or 0 */

@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "blocks.h"
@@ -13,6 +14,8 @@ struct attn_drawn {
   struct attn_block *block;
   char *name; /* the text in front of it, of all lines */
   size_t name_bytes;
+  int column;                        /* of its left bracket, in characters */
+  int is_closed;                     /* its lower corner was there */
   int cols;                          /* of the first row */
   int ragged;                        /* the length of a row that differs, 0: none */
   struct attn_source_position place; /* of that row */
@@ -61,12 +64,26 @@ static int read_cells(struct attn_grouping *g, const struct attn_scan_line *line
   return count;
 }
 
-/* One more; the first ones of a line may have had words in them. */
-static int new_drawn(struct attn_grouping *g, int line) {
-  if (!attn_group_grow(g, (void **)&g->drawn, (size_t)g->drawns, sizeof *g->drawn)) return 0;
+static struct attn_drawn *new_drawn(struct attn_grouping *g, int line, int column) {
+  if (!attn_group_grow(g, (void **)&g->drawn, (size_t)g->drawns, sizeof *g->drawn)) return NULL;
   struct attn_drawn *d = &g->drawn[g->drawns];
-  *d = (struct attn_drawn){.block = attn_block_begin(g, ATTN_BLOCK_GRID, line, "")};
-  return d->block ? ++g->drawns : 0;
+  *d = (struct attn_drawn){.block = attn_block_begin(g, ATTN_BLOCK_GRID, line, ""),
+                           .column = column};
+  return d->block ? ++g->drawns, d : NULL;
+}
+
+/* In characters. */
+static int column_of(const char *text, size_t at) {
+  int column = 0;
+  for (size_t n = 0; n < at; n++) column += ((unsigned char)text[n] & 0xC0) != 0x80;
+  return column;
+}
+
+/* The matrix whose bracket is in this column, or next to it. NULL: there is none. */
+static struct attn_drawn *drawn_at(const struct attn_grouping *g, int column) {
+  for (int n = 0; n < g->drawns; n++)
+    if (abs(g->drawn[n].column - column) <= 1) return &g->drawn[n];
+  return NULL;
 }
 
 static void extend_name(struct attn_grouping *g, struct attn_drawn *d, const char *text,
@@ -94,17 +111,18 @@ static void add_ragged(struct attn_grouping *g, struct attn_drawn *d, const attn
     attn_stray_cell(g, d->block->name, &cells[n], 1);
 }
 
-static void add_row(struct attn_grouping *g, const struct attn_scan_line *line, int index,
-                    struct attn_part name, struct attn_part body) {
+static void add_row(struct attn_grouping *g, const struct attn_scan_line *line,
+                    struct attn_part name, struct attn_part body, int is_last) {
   attn_cell *cells;
-  int count = read_cells(g, line, body, &cells);
+  int count = read_cells(g, line, body, &cells), column = column_of(line->text, body.begin);
   if (count < 0) {
     if (g->status == ATTN_OK) attn_stray_text(g, line, body, NULL, 0);
     return;
   }
-  while (g->drawns <= index)
-    if (!new_drawn(g, line->line)) return;
-  struct attn_drawn *d = &g->drawn[index];
+  struct attn_drawn *d = drawn_at(g, column);
+  if (!d) d = new_drawn(g, line->line, column);
+  if (!d) return;
+  d->is_closed |= is_last;
   extend_name(g, d, line->text, name);
   if (count == 0) return;
   if (!d->cols) d->cols = count;
@@ -147,13 +165,22 @@ static int pipes_line(struct attn_grouping *g, const struct attn_scan_line *line
   }
   if (!count || !several) return 0;
   attn_run_flush(g);
-  for (int n = 0; n < count; n++) add_row(g, line, n, name[n], body[n]);
+  for (int n = 0; n < count; n++) add_row(g, line, name[n], body[n], 0);
   return 1;
 }
 
-/* The upper corner of a bracket. */
-static int is_corner(const char *text, size_t at) {
-  return (unsigned char)text[at + 2] == 0x9B || (unsigned char)text[at + 2] == 0xA1;
+/* The upper or the lower corner of a left bracket. */
+static int is_corner(const char *text, size_t at, int is_lower) {
+  unsigned char c = (unsigned char)text[at + 2];
+  return c == (is_lower ? 0x9D : 0x9B) || c == (is_lower ? 0xA3 : 0xA1);
+}
+
+/* Does the bracket begin other matrices than those above? */
+static int begins_others(const struct attn_grouping *g, const char *text, size_t at) {
+  if (!g->drawns || !is_corner(text, at, 0)) return 0;
+  for (int n = 0; n < g->drawns; n++)
+    if (!g->drawn[n].is_closed && !drawn_at(g, column_of(text, at + PIECE_BYTES))) return 0;
+  return 1;
 }
 
 int attn_drawn_line(struct attn_grouping *g, const struct attn_scan_line *line) {
@@ -161,7 +188,7 @@ int attn_drawn_line(struct attn_grouping *g, const struct attn_scan_line *line) 
   int found = 0;
   size_t first = next_piece(line->text, rest, 0);
   if (first == rest.end) return memchr(line->text, '|', line->bytes) && pipes_line(g, line);
-  if (g->drawns && is_corner(line->text, first)) attn_drawn_end(g, line->line - 1);
+  if (begins_others(g, line->text, first)) attn_drawn_end(g, line->line - 1);
   for (;;) {
     struct attn_part name = rest, body = rest;
     name.end = next_piece(line->text, rest, 0);
@@ -172,7 +199,8 @@ int attn_drawn_line(struct attn_grouping *g, const struct attn_scan_line *line) 
     body.end = next_piece(line->text, rest, ']');
     if (body.end == rest.end) break;
     if (!found) attn_run_flush(g);
-    add_row(g, line, found++, name, body);
+    add_row(g, line, name, body, is_corner(line->text, name.end, 1));
+    found++;
     rest.begin = body.end + PIECE_BYTES;
   }
   return found > 0;
@@ -190,7 +218,26 @@ static void end_matrix(struct attn_grouping *g, struct attn_drawn *d, int last_l
       attn_stray_cell(g, d->block->name, &p->cells[n], 1);
 }
 
+static int is_sign(const struct attn_drawn *d, const char *sign) {
+  return d->name && strcmp(d->name, sign) == 0;
+}
+
+static int is_product_sign(const struct attn_drawn *d) {
+  return is_sign(d, "\u00B7") || is_sign(d, "*") || is_sign(d, "\u00D7") || is_sign(d, "@");
+}
+
+/* "Q = X W = [..] · [..] = [..]": the name is that of the product. */
+static void name_product(struct attn_grouping *g) {
+  int last = 1;
+  while (last < g->drawns && (is_product_sign(&g->drawn[last]) || !g->drawn[last].name)) last++;
+  if (last == 1 || last != g->drawns - 1 || !is_sign(&g->drawn[last], "=")) return;
+  g->drawn[last].block->name = g->drawn[0].block->name;
+  g->drawn[0].block->name = "";
+  for (int n = 0; n < last; n++) g->drawn[n].block->is_factor = 1;
+}
+
 void attn_drawn_end(struct attn_grouping *g, int last_line) {
+  name_product(g);
   for (int n = 0; n < g->drawns && g->status == ATTN_OK; n++)
     end_matrix(g, &g->drawn[n], last_line);
   g->drawns = 0;

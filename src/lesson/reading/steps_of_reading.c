@@ -418,9 +418,25 @@ static int step_of_columns(const struct attn_builder *b, const struct attn_place
   return of && of->columns_of && !attn_role_is_shared(p->role) ? step_of_node(b, of) : -1;
 }
 
+/* As it is, or as it would be printed untransposed. NULL: no memory. */
+static const attn_printing *straight(struct attn_builder *b, const attn_printing *from,
+                                     int is_transposed) {
+  if (!is_transposed) return from;
+  attn_printing *p = attn_pool_take(b->maker.pool, sizeof *p);
+  size_t cells = (size_t)from->rows * (size_t)from->cols;
+  attn_cell *to = attn_pool_take(b->maker.pool, cells * sizeof *to);
+  if (!p || !to) return b->status = attn_no_memory(&b->maker), NULL;
+  *p = *from;
+  p->rows = from->cols, p->cols = from->rows, p->cells = to;
+  for (int i = 0; i < from->rows; i++)
+    for (int j = 0; j < from->cols; j++) to[j * from->rows + i] = from->cells[i * from->cols + j];
+  return p;
+}
+
 /* The numbers of a step once more: the step of that role whose shape they have. */
 static void add_copy(struct attn_builder *b, const struct attn_placement *p) {
-  const attn_printing *from = printing_of(b, p->node);
+  const attn_printing *from = straight(b, printing_of(b, p->node), p->is_copy == 2);
+  if (!from) return;
   int columns = step_of_columns(b, p);
   if (columns >= 0) show(b, columns, from, -1);
   if (columns >= 0) return;
