@@ -233,13 +233,22 @@ static int is_rule(const char *text) {
   return text[bytes] == 0 && strpbrk(text, "-=+|_") != NULL;
 }
 
+/* A word, then 0, 1, .. or 1, 2, ..: "(index)" of a printed table. */
+static int counts_columns(const struct attn_row *row) {
+  if (row->items < 3 || row->item[0].kind != ATTN_ITEM_TEXT) return 0;
+  int first = attn_item_is_integer(&row->item[1], 1);
+  for (int n = 1; n < row->items; n++)
+    if (!attn_item_is_integer(&row->item[n], first + n - 1)) return 0;
+  return 1;
+}
+
 /* A rule below the only row of a table so far: that row was the header. */
 static void read_rule(struct attn_grouping *g, const char *text) {
   struct attn_part p = attn_part_trim(text, (struct attn_part){0, strlen(text)});
   if (g->rows != 1 || g->row[0].style != ATTN_ROW_PIPES) return;
-  if (!strstr(text, "==") &&
-      (text[p.begin] == '+' || !attn_occurs(g->scan->patterns, HEADER_RULE, text)))
-    return;
+  int is_header = text[p.begin] == '+' ? counts_columns(&g->row[0])
+                                       : attn_occurs(g->scan->patterns, HEADER_RULE, text);
+  if (!is_header && !strstr(text, "==")) return;
   g->header = g->row[0];
   g->header_is_ruled = 1;
   g->rows = 0;

@@ -77,7 +77,7 @@ static const char SHOWN_SUM[] = POWER "(?:\\s*\\+\\s*" POWER ")++\\s*=\\s*(" ATT
 static const char NUMBER[] = ATTN_NUMBER;
 static const char BLANKS[] = " \t\r\f\v";
 
-/* The text that names each kind. */
+/* The text that names each kind; of several, the first one counts: exp of the scaled scores. */
 static const char *const kinds[ATTN_RESULT_KINDS] = {
     [ATTN_RESULT_OTHER] = ".",
     [ATTN_RESULT_EXPONENTIAL] = "(?i)\\bexp|e\\s?\\^|\\be to\\b|\\x{6307}\\x{6570}",
@@ -94,9 +94,14 @@ enum {
 };
 
 int attn_result_kind_of(struct attn_grouping *g, const char *name) {
-  for (int n = ATTN_RESULT_KINDS - 1; n > ATTN_RESULT_OTHER; n--)
-    if (attn_occurs(g->scan->patterns, kinds[n], name)) return n;
-  return ATTN_RESULT_OTHER;
+  int kind = ATTN_RESULT_OTHER;
+  size_t bytes = strlen(name), first = bytes;
+  struct attn_match m;
+  for (int n = ATTN_RESULT_KINDS - 1; n > ATTN_RESULT_OTHER; n--) {
+    if (!attn_find(g->scan->patterns, kinds[n], name, bytes, 0, &m)) continue;
+    if (m.group[0].begin < first) first = m.group[0].begin, kind = n;
+  }
+  return kind;
 }
 
 static int add_result(struct attn_grouping *g, struct attn_results *r,

@@ -47,6 +47,11 @@ attn_status attn_build_lesson(struct attn_scan *scan, struct attn_relations *r,
                               const struct attn_reading *reading, const struct attn_priors *priors,
                               struct attn_pool *pool, attn_lesson *lesson, attn_error *err);
 
+/* scattered.c. Results in no block that are the numbers of a step, one by one: its printing. Memory
+ * from pool. Errors: ATTN_ERR_MEMORY. */
+attn_status attn_attach_scattered(const struct attn_scan *scan, attn_lesson *lesson,
+                                  struct attn_pool *pool, attn_error *err);
+
 /* sums.c. Numbers in no block that weights of one query are divided by: further printings of their
  * sum. Memory from pool. Errors: ATTN_ERR_MEMORY. */
 attn_status attn_attach_sums(struct attn_scan *scan, attn_lesson *lesson, struct attn_pool *pool,

@@ -299,6 +299,11 @@ static const struct notation notations[] = {
     {"~(\\w{1,20}+)~", "$1", ASCIIDOC, "~"},
     {"\\^(\\w{1,20}+)\\^", "^$1", ASCIIDOC, "^"},
 
+    {"\\?[ ]?+\\t[ \\t]*+(?=[-(\\[\\d])", " = ", 0, "?"}, /* a question and its answer */
+
+    /* k[1] above a column */
+    {"(?m)(?<=[A-Za-z])\\[(\\d{1,2})\\](?= ?(?:[\\t|]|,[A-Za-z]|$))", "_$1", 0, "["},
+
     /* identifiers of other works; results of Org's code blocks */
     {"(?i)\\b(arxiv|doi|isbn|issn)\\b:?\\s?\\d[\\d.]++[\\w./-]*+", "$1", 0, ":"},
     {"(?m)^: (?=[ \\t]*+[\\[\\d-])", "  ", 0, ":"},
