@@ -19,6 +19,8 @@ struct word {
   const char *pattern;
 };
 
+/* Scaled scores are not the scores. */
+#define OF_SCORES "(?:scores?|logits?|products?|energ(?:y|ies)|similarit(?:y|ies))"
 /* "not scaled yet" is not scaled. */
 #define NOT_DENIED "(?<!not )(?<!un)(?<!before )(?<!before the )(?<!without )"
 
@@ -31,8 +33,8 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_W_O, "(*UCP)(?i)" WEIGHTS "O" END "|output projection|projection matrix"},
     {ATTN_ROLE_SCALED,
      "(*UCP)(?i)" NOT_DENIED
-     "scal(?:ed|ing|e\\b)|√|sqrt|root|divid|(?<!\\.\\d)(?<!\\.\\d\\d)/ ?(?:d_?k|\\d)"},
-    {ATTN_ROLE_MASKED, "(*UCP)(?i)" NOT_DENIED "mask|-∞|\\+ ?M\\b"},
+     "scal(?:ed(?: attention| dot[- ]product)? " OF_SCORES "|ed|ing|e\\b)|√|sqrt|root|divid|(?<!\\.\\d)(?<!\\.\\d\\d)/ ?(?:d_?k|\\d)"},
+    {ATTN_ROLE_MASKED, "(*UCP)(?i)" NOT_DENIED "mask(?:ed(?: scaled| attention)? " OF_SCORES ")?|-∞|\\+ ?M\\b"},
     {ATTN_ROLE_SHIFTED,
      "(*UCP)(?i)shifted|subtract\\w*|\\b(?:minus|less) (?:the |its |their )?(?:\\w+ "
      ")?(?:max|larg|great|high)\\w*|that leaves|- ?max\\b"},
@@ -106,8 +108,8 @@ static const struct word OTHER_WORDS[] = {
     {ATTN_ROLE_W_K, "キー(?:用)?の?(?:重み|射影)"},
     {ATTN_ROLE_W_V, "バリュー(?:用)?の?(?:重み|射影)"},
     {ATTN_ROLE_W_O, "出力(?:の)?射影"},
-    {ATTN_ROLE_SCALED, "スケー|平方根|割|缩放|除以|나눈|나누|스케일|дел(?:им|ени|ённ)|масштаб"},
-    {ATTN_ROLE_MASKED, "マスク|掩码|마스크|маск"},
+    {ATTN_ROLE_SCALED, "スケー(?:ル|リング)(?:済み|後|した)の?(?:スコア|内積)|スケー|平方根|割|缩放|除以|나눈|나누|스케일|дел(?:им|ени|ённ)|масштаб"},
+    {ATTN_ROLE_MASKED, "マスク(?:済み|後|した)の?(?:スコア|内積)|マスク|掩码|마스크|маск"},
     {ATTN_ROLE_SHIFTED, "最大値|最大值|최댓값"},
     {ATTN_ROLE_EXPONENTIALS, "指数|지수|экспонент"},
     {ATTN_ROLE_ROW_SUM, "合計|総和|(?:その|の)和|分母|之和|합계|сумм"},
