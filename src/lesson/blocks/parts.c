@@ -86,7 +86,7 @@ static int is_single(struct attn_grouping *g, int before, const struct attn_bloc
   return 1;
 }
 
-/* Where upright vectors are rows of a matrix, those that are alone may be, too. */
+/* An upright vector may be a row, as those of other vectors are. */
 static void turn_lone_columns(struct attn_grouping *g) {
   for (int n = 0; n < g->blocks; n++) {
     struct attn_block *b = g->block[n];
@@ -96,21 +96,20 @@ static void turn_lone_columns(struct attn_grouping *g) {
 }
 
 static void merge_parts(struct attn_grouping *g) {
-  int kept = 0, turned = 0;
+  int kept = 0;
   for (int n = 0; n < g->blocks && g->status == ATTN_OK; n++) {
     struct attn_block *b = g->block[n], *last = kept ? g->block[kept - 1] : NULL;
     if (!is_single(g, kept, b)) {
       if (b->source == ATTN_BLOCK_SCALARS && b->reading[0].rows == 1)
         attn_block_add_shapes(b, b->reading[0].cols);
-      int upright = is_column(b);
       if (last && (turn_lines(g, last, b) || is_next_row(g, last, b)))
-        append(g, last, b), turned |= upright;
+        append(g, last, b);
       else
         g->block[kept++] = b;
     }
   }
   g->blocks = kept;
-  if (turned) turn_lone_columns(g);
+  turn_lone_columns(g);
 }
 
 /* ---- vectors of one line that share a name ---- */

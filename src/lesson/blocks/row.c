@@ -422,7 +422,7 @@ static int ends_in_item(struct attn_grouping *g, const char *text, struct attn_p
          ends_with(text, p, ATTN_MARK_VALUE);
 }
 
-static int read_numbers(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
+static int read_labelled(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
   static const struct {
     const char *sign;
     int style;
@@ -437,18 +437,22 @@ static int read_numbers(struct attn_grouping *g, struct attn_row *row, struct at
   return read_columns(g, row, p);
 }
 
-/* The sum of a row is its last item. */
-static int read_labelled(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
-  const char *text = row->line->text;
-  struct attn_part tail = attn_part_last(text, p, TAIL_CHARACTERS);
+static int read_row(struct attn_grouping *g, struct attn_row *row, struct attn_part body) {
+  row->style = delimiter_of(g, row->line->text, body);
+  return row->style >= 0 ? read_fields(g, row, body) : read_labelled(g, row, body);
+}
+
+/* A row whose last item is the sum that follows it. */
+static int read_with_sum(struct attn_grouping *g, struct attn_row *row, struct attn_part body) {
+  struct attn_part tail = attn_part_last(row->line->text, body, TAIL_CHARACTERS);
   struct attn_match m;
   attn_cell sum;
-  if (!attn_part_find(g, SUM_AT_END, text, tail, &m)) return read_numbers(g, row, p);
+  if (!attn_part_find(g, SUM_AT_END, row->line->text, tail, &m)) return 0;
   struct attn_part number = m.group[1];
-  p.end = m.group[0].begin;
-  if (!read_numbers(g, row, p) || row->items < 2) return 0;
+  body.end = m.group[0].begin;
+  if (!read_row(g, row, body) || row->items < 2) return 0;
   row->has_sum = attn_group_cell(g, row->line, number, &sum) && add_cell(g, row, number, &sum);
-  return 1;
+  return row->has_sum;
 }
 
 int attn_row_read(struct attn_grouping *g, const struct attn_scan_line *line,
@@ -456,7 +460,7 @@ int attn_row_read(struct attn_grouping *g, const struct attn_scan_line *line,
   struct attn_part body = row_body(g, line->text);
   *row = (struct attn_row){.line = line, .label = {.text = "", .index = -1}};
   if (attn_drawn_opens(line->text, body)) return 0;
-  row->style = delimiter_of(g, line->text, body);
-  if (row->style >= 0) return read_fields(g, row, body);
-  return read_labelled(g, row, body);
+  if (read_with_sum(g, row, body)) return 1;
+  *row = (struct attn_row){.line = line, .label = {.text = "", .index = -1}};
+  return read_row(g, row, body);
 }
