@@ -15,6 +15,7 @@ static const struct {
   double own;        /* a role has its own name, and nothing else */
   double clear;      /* a name next to which hints of other roles count little */
   double hinted;     /* a role is hinted at from here on */
+  double unscaled;   /* scaled scores, where the text denies that they are scaled */
   double called;     /* own names of a result and of its operands state the relation: at
                         least so many bits */
   double next_query; /* queries are shown one after the other */
@@ -31,6 +32,7 @@ static const struct {
     .own = 5.9,
     .clear = 8.5,
     .hinted = 5,
+    .unscaled = 8,
     .called = -4,
     .next_query = 1,
     .slip_again = 1,
@@ -174,6 +176,7 @@ static int is_input_of_scores(int role) {
 static double role_bits(const struct attn_expansion *e, int role, int head) {
   double early = e->progress[head] - (is_input_of_scores(role) ? 1 : 0);
   double bits = attn_word_bits(e->candidate->priors, role, 1) - attn_reading_price(e);
+  if (role == ATTN_ROLE_SCALED && e->candidate->hints.unscaled) bits -= PRICE.unscaled;
   return attn_role_order(role) < early ? bits - PRICE.disorder : bits;
 }
 

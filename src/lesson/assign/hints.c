@@ -41,6 +41,14 @@ static const char WEIGHTS_FIRST[] = "(*UCP)\\bW(?:[_^(]?[QKVqkv]\\)?)?+[ ·@*×]
                                     "\\b|" WEIGHTS "\\s?(?:\\.T\\b|'|\\^\\s?\\(?[T⊤])|\\bLinear\\b";
 static const char WEIGHTS_LAST[] =
     "(*UCP)(?<!\\w)" INPUT "[ ·@*×]{0,3}" WEIGHTS "(?!\\s?(?:\\w|\\.T|'|\\^\\s?\\(?[T⊤]))";
+static const char NOT_SCALED[] =
+    "(?i)\\b(?:no|not|without|skip\\w*|omit\\w*|un|ignor\\w*|leave out|forget)\\W{0,3}(?:the |any "
+    "|do |we |be |a )?(?:scal|divi|square root|√|sqrt)|n['’]t (?:\\w+ )?(?:scal|divi)|"
+    "unscaled|\\b(?:ohne|sans|sin|senza|nicht) (?:\\w+ )?(?:skal|wurzel|zu "
+    "teilen|divi|échelle|escal|racine|ra[íi]z)|"
+    "wurzel[^.\\n]{0,30}\\bweg\\b|"
+    "スケ(?:ーリング|ール)[^。\\n]{0,12}(?:せ|省|なし|無し|ない)|省略|"
+    "割(?:ら(?:ず|な)|りませ|ってい(?:な|ませ))|除(?:さ(?:ず|な)|しませ)";
 static const char HEAD[] = "(?i)head|ヘッド";
 static const char EXAMPLE[] = "(?i)example|problem|例\\s*\\d|問\\s*\\d|part|sentence|その";
 
@@ -106,6 +114,10 @@ int attn_states(struct attn_scan *scan, const char *text, const char *pattern) {
   return 0;
 }
 
+int attn_denies_scale(struct attn_scan *scan) {
+  return attn_occurs(scan->patterns, NOT_SCALED, scan->text);
+}
+
 double attn_stated_temperature(struct attn_scan *scan) {
   static const char SOFTMAX[] =
       "(?i)soft|\\bscor|divid|logit|attention|weight|ソフト|スコア|割|注意|重み";
@@ -141,6 +153,7 @@ int attn_mentions_padding(struct attn_scan *scan) {
 void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints) {
   hints->causal = attn_mentions_causal(scan, scan->text);
   hints->padding = attn_mentions_padding(scan);
+  hints->unscaled = attn_denies_scale(scan);
   hints->heads = attn_occurs(scan->patterns, HEAD, scan->text);
   hints->temperature = stated_temperature(scan, scan->text);
   hints->position_base = attn_stated_position_base(scan);

@@ -158,6 +158,7 @@ struct attn_hints {
   int causal_here;              /* and in the text of this block */
   int padding;                  /* padding is mentioned, and no causal mask */
   int heads;                    /* heads are mentioned */
+  int unscaled;                 /* the text denies that scores are divided */
   int transposed_weights;       /* 1: weights are printed transposed (Q = W X) */
   const struct attn_grid *mask; /* the last table of a mask before the block, in the layout of
                                    scores; NULL: none */

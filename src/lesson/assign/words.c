@@ -43,7 +43,8 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_SCORES,
      "(*UCP)(?i)scores?" END "|q\\w*\\s*[·@*.×]?\\s*k\\w*\\s*(?:\\^?\\s*T|'|\\.T)|q\\w*\\s*[·*.] "
      "?k|dot product|"
-     "inner product|with (?:the )?k(?:ey)?(?:[ _]?\\d)?" END
+     "inner product|(?:not|never|without|n't) (?:\\w+ )?(?:scal|divid)\\w*(?: by [^.,;]{1,40}+)?|"
+     "with (?:the )?k(?:ey)?(?:[ _]?\\d)?" END
      "|logit|energ|similarit|align|\\b[eS]\\d?" END},
     {ATTN_ROLE_WEIGHTS,
      "(*UCP)(?i)softmax|weights?\\b(?! "

@@ -349,10 +349,26 @@ static int is_total(const struct account *a, const struct attn_block *b,
   return p->rows == 1 && attn_names_sum(a->scan, b->name);
 }
 
+/* "1.000 1.000": the sums of the weights of all queries. */
+static int are_sums_of_weights(const struct account *a, const attn_printing *p) {
+  const attn_lesson *l = a->lesson;
+  int count = p->rows * p->cols, found = 0;
+  for (int n = 0; n < count; n++)
+    if (!(fabs(p->cells[n].value - 1) <= ABOUT_1)) return 0;
+  for (int32_t i = 0; i < l->examples; i++)
+    for (int32_t s = 0; s < l->example[i].steps; s++) {
+      const attn_step *w = &l->example[i].step[s];
+      int columns = l->example[i].orientation == ATTN_QUERIES_IN_COLUMNS;
+      int queries = columns ? w->exact.cols : w->exact.rows;
+      found |= w->name == ATTN_STEP_WEIGHTS && w->printings && queries == count;
+    }
+  return found && (p->rows == 1 || p->cols == 1);
+}
+
 /* Is the block neither prose nor shown elsewhere? */
 static int is_unread(struct account *a, int block, const struct attn_known *known) {
   const struct attn_block *b = &a->scan->block[block];
-  if (is_total(a, b, known)) return 0;
+  if (is_total(a, b, known) || are_sums_of_weights(a, &b->reading[0])) return 0;
   return !is_mention(a, block) && !is_mask(a, block) && !block_is_worked_out(a, &b->reading[0]) &&
          !is_root(b, known) && !attn_is_of_sublayer(a->lesson, &b->reading[0]);
 }

@@ -11,14 +11,6 @@ static const char ROOT[] =
     "\\^\\(?(?:0?\\.5|1/2)|\\*\\* ?0?\\.5|d_?k";
 static const char SOFTMAX[] = "(?i)soft|ソフト|소프트|софт|exp";
 static const char NORMALIZED[] = "(?i)normali[sz]|\\btotal|\\bsums?\\b|正規化|合計|和で割";
-static const char NOT_SCALED[] =
-    "(?i)\\b(?:no|not|without|skip\\w*|omit\\w*|un|ignor\\w*|leave out|forget)\\W{0,3}(?:the |any "
-    "|do |we |be |a )?(?:scal|divi|square root|√|sqrt)|n['’]t (?:\\w+ )?(?:scal|divi)|"
-    "unscaled|\\b(?:ohne|sans|sin|senza|nicht) (?:\\w+ )?(?:skal|wurzel|zu "
-    "teilen|divi|échelle|escal|racine|ra[íi]z)|"
-    "wurzel[^.\\n]{0,30}\\bweg\\b|"
-    "スケ(?:ーリング|ール)[^。\\n]{0,12}(?:せ|省|なし|無し|ない)|省略|"
-    "割(?:ら(?:ず|な)|りませ|ってい(?:な|ませ))|除(?:さ(?:ず|な)|しませ)";
 static const char SCALED_SOFTMAX[] = "(?i)(?:softmax|ソフトマックス)\\s*\\(?[^\\n)=]*(?:/|√|sqrt)";
 static const char PADDING[] = "(?i)pad|パディング";
 static const char MASK[] = "(?i)mask|マスク";
@@ -28,10 +20,6 @@ static int is_near(struct attn_scan *scan, const struct attn_block *b, const cha
   int found = attn_states(scan, b->name, pattern);
   for (int n = 0; n < b->captions && !found; n++) found = attn_states(scan, b->caption[n], pattern);
   return found;
-}
-
-int attn_denies_scale(struct attn_scan *scan) {
-  return attn_occurs(scan->patterns, NOT_SCALED, scan->text);
 }
 
 /* Is a root what the text next to a block divides by? */

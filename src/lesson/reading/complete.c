@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "role_search.h"
 #include "step_builder.h"
 
 static const char SCALED[] = "(?i)√|sqrt|square root|\\bscal(?:e|ed|ing)\\b|平方根|スケー";

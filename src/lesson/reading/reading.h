@@ -15,8 +15,6 @@ enum attn_accusation {
 enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_priors *priors,
                                  const struct attn_reading *reading, const struct attn_placement *p,
                                  int *cause);
-/* Does the document say that nothing is divided? */
-int attn_denies_scale(struct attn_scan *scan);
 /* Is a causal mask mentioned above the weights of an example, and nothing in the document masked?
  */
 int attn_forgets_mask(struct attn_scan *scan, const struct attn_reading *reading, int example);

@@ -99,6 +99,8 @@ struct notation {
 #define IN_PARENTHESES "(\\([^()\\n]{1,80}\\))"
 #define ROW_IN_WORDS(n) "[ \\t]*+" n "\u884C\u76EE(?:\u304C|\u306F|:)?[ \\t]*+" IN_PARENTHESES
 #define TWO_ROWS "(?:\u306E|\u306F)" ROW_IN_WORDS("1") "," ROW_IN_WORDS("2")
+/* A number or a sum of products, but not two numbers. */
+#define UPRIGHT "((?:(?!\\d[ \\t]++-?[.\\d])[-+*/.()\\d \\t\\x{B7}\\x{D7}]){1,60})"
 #define OPTION "(?:\\[[^\\]\\n]{0,80}\\])?"
 #define END "(?![a-zA-Z])" /* of a command */
 #define BLANKS "[\\s\\x01]*+"
@@ -173,7 +175,15 @@ static const struct notation notations[] = {
     {"(?m)^octave:\\d+>", "", OCTAVE, ">"},
 
     /* "[10:02] Ana: " of a chat */
-    {"(?m)^\\[?\\d{1,2}:\\d\\d(?::\\d\\d)?\\]?[ \\t]++<?[A-Z]\\w{1,20}>?:[ \\t]", "", 0, ":"},
+    {"(?m)^\\[?\\d{1,2}:\\d\\d(?::\\d\\d)?\\]?[ \\t]++<?[A-Za-z][\\w.]{1,20}>?:?[ \\t]", "", 0, ":"},
+    /* the number of an equation */
+    {"(?m)(?<=[|\\])}\\x{23A0}\\x{239E}\\x{23A4}-\\x{23A6}])[ \\t]{2,}+\\(\\d{1,2}(?:\\.\\d{1,2}){0,2}[a-z]?\\)[ "
+     "\\t]*+$",
+     "", 0, "("},
+    /* (1; 2): a vector, as (1, 2) */
+    {"\\(" UPRIGHT ";" UPRIGHT "\\)", "($1, $2)", 0, ";"},
+    {"\\(" UPRIGHT ";" UPRIGHT ";" UPRIGHT "\\)", "($1, $2, $3)", 0, ";"},
+    {"\\(" UPRIGHT ";" UPRIGHT ";" UPRIGHT ";" UPRIGHT "\\)", "($1, $2, $3, $4)", 0, ";"},
     /* what surrounds the lines of logs, trees, exams, slides and exported tables */
     {"(?m)^\\[?\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d(?::[\\d.,]++)?Z?\\]?(?:[ "
      "\\t]++(?:[A-Z]{4,8}|\\[\\w-]{1,20}"
