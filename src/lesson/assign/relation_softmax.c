@@ -212,3 +212,28 @@ void attn_list_weights(struct attn_listing *l) {
     list_scaled_sources(&w, scores, d_k);
   list_passed_sources(&w, d_k);
 }
+
+/* ---- outputs of weights that are not printed ---- */
+
+/* softmax(from / c) V; by 1: nothing is divided. */
+static void list_output(struct attn_listing *l, const struct attn_node *from, double by, int root_of,
+                        double cost) {
+  const struct attn_node *v = attn_listing_node(l, ATTN_ROLE_V);
+  struct attn_divided d = {by, ATTN_DIVISOR_ROOT, root_of, ATTN_CAUSE_NONE, 0};
+  struct attn_draft x = attn_draft_over(l, from, v, ATTN_CAUSE_NONE, cost);
+  int ref = by == 1 ? 0 : attn_draft_divide(&x, &d, 0);
+  ref = attn_draft_use(&x, ATTN_OP_SOFTMAX, ATTN_STEP_WEIGHTS, 1, ref, 0);
+  attn_draft_use(&x, ATTN_OP_MATMUL, ATTN_STEP_OUTPUT, 0, ref, 1);
+  attn_list_rows(l, &x);
+}
+
+void attn_list_output(struct attn_listing *l) {
+  const struct attn_node *logits = attn_listing_node(l, ATTN_ROLE_LOGITS);
+  int d_k = attn_listing_width(l);
+  int raw = logits && logits == attn_listing_node(l, ATTN_ROLE_SCORES);
+  attn_list_rules(l);
+  if (!logits || attn_listing_node(l, ATTN_ROLE_WEIGHTS) || !attn_listing_node(l, ATTN_ROLE_V))
+    return;
+  if (raw && d_k) list_output(l, logits, sqrt(d_k), d_k, 4);
+  list_output(l, logits, 1, 0, raw ? 5 : 3);
+}

@@ -109,6 +109,7 @@ void attn_list_scaled(struct attn_listing *l);
 void attn_list_masked(struct attn_listing *l);
 void attn_list_exponentials(struct attn_listing *l);
 void attn_list_weights(struct attn_listing *l);
+void attn_list_output(struct attn_listing *l);
 
 /* ---- relation_scaled.c: what scores may be divided by ---- */
 

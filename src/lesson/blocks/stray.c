@@ -5,18 +5,11 @@
 #include "blocks.h"
 #include "cell.h"
 
-/* ". " or "? " after a word in front of `at`? */
-static int ends_sentence(const char *text, size_t at) {
-  return at > 3 && text[at - 1] == ' ' && (text[at - 2] == '.' || text[at - 2] == '?') &&
-         attn_is_letter(text[at - 3]) && attn_is_letter(text[at - 4]);
-}
-
 struct attn_part attn_name_before(const char *text, size_t at) {
   struct attn_part p = attn_part_chop(text, (struct attn_part){0, at}, " \t\r\f\v=:");
   size_t least = attn_part_last(text, p, ATTN_NAME_CHARACTERS).begin;
   p.begin = p.end;
-  while (p.begin > least && !strchr("=,;", text[p.begin - 1]) && !ends_sentence(text, p.begin))
-    p.begin--;
+  while (p.begin > least && !strchr("=,;", text[p.begin - 1])) p.begin--;
   return attn_part_last(text, attn_part_trim(text, p), ATTN_LABEL_CHARACTERS);
 }
 

@@ -97,11 +97,19 @@ static int called_step(const struct account *a, int block, double least) {
   return ANY_STEP;
 }
 
-/* Is the block of a printing called a result, as scores are? */
-static int is_called_result(struct account *a, const attn_printing *p) {
+/* Is the block called a step more than anything else? */
+static int is_called(const struct account *a, int block, int step) {
+  const struct attn_priors *p = &a->priors[block];
+  for (int role = 0; role < ATTN_ROLES; role++)
+    if (attn_step_of_role(role) == step && p->bits[role] == p->best) return 1;
+  return 0;
+}
+
+/* Is the block of a printing called a result, as scores are, and not the step that it is read as? */
+static int is_called_result(struct account *a, const attn_printing *p, int step) {
   for (int n = 0; n < a->scan->blocks && a->work < WORK_MAX; n++, a->work++)
     if (attn_cell_place(&a->scan->block[n].reading[0].cells[0]) == attn_cell_place(&p->cells[0]))
-      return called_step(a, n, A_WORD) > ATTN_STEP_V;
+      return called_step(a, n, A_WORD) > ATTN_STEP_V && !is_called(a, n, step);
   return a->work >= WORK_MAX;
 }
 
@@ -109,7 +117,7 @@ static int is_called_result(struct account *a, const attn_printing *p) {
 static int is_result_as_input(struct account *a, const struct flow *f, const attn_step *s) {
   return s->name <= ATTN_STEP_V && s->printings &&
          attn_cell_place(&s->printing[0].cells[0]) > f->result &&
-         is_called_result(a, &s->printing[0]);
+         is_called_result(a, &s->printing[0], s->name);
 }
 
 /* A given that nothing is computed from is read among the inputs of an example. Weights are not, if
@@ -122,7 +130,7 @@ static int is_read(struct account *a, const attn_example *e, const struct flow *
   if (f->is_operand[step]) return 1;
   if (a->scan->left) return 0; /* numbers that were gathered are no inputs without a use */
   if (step > f->first || s->name > ATTN_STEP_V || !is_followed(a, e, s->head)) return 0;
-  if (s->printings && is_called_result(a, &s->printing[0])) return 0;
+  if (s->printings && is_called_result(a, &s->printing[0], s->name)) return 0;
   int32_t of = s->name - ATTN_STEP_W_Q + ATTN_STEP_Q;
   return s->name < ATTN_STEP_W_Q || s->name > ATTN_STEP_W_V || !is_given(a, e, of, s->head);
 }

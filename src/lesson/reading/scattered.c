@@ -22,7 +22,8 @@ struct results {
 static void find_results(const struct attn_scan *scan, struct results *r) {
   for (int n = 0; n < scan->strays && r->count < RESULTS_MAX; n++) {
     const struct attn_stray *s = &scan->stray[n];
-    if (s->is_result && !s->is_size && !s->is_idle && s->cell.kind == ATTN_CELL_NUMBER)
+    int may_be = s->is_result || s->cell.decimals > 0;
+    if (may_be && !s->is_size && !s->is_idle && s->cell.kind == ATTN_CELL_NUMBER)
       r->at[r->count++] = s;
   }
 }
