@@ -105,9 +105,9 @@ static const struct word EUROPEAN_WORDS[] = {
 
 /* Japanese, Chinese, Korean, Russian: only in text with characters beyond ASCII. */
 static const struct word OTHER_WORDS[] = {
-    {ATTN_ROLE_W_Q, "クエリ(?:用)?の?(?:重み|射影)"},
-    {ATTN_ROLE_W_K, "キー(?:用)?の?(?:重み|射影)"},
-    {ATTN_ROLE_W_V, "バリュー(?:用)?の?(?:重み|射影)"},
+    {ATTN_ROLE_W_Q, "クエリ(?:用|をつくる|を作る|を求める|への)?の?(?:行列 ?)?(?:重み|射影|変換|W)"},
+    {ATTN_ROLE_W_K, "キー(?:用|をつくる|を作る|を求める|への)?の?(?:行列 ?)?(?:重み|射影|変換|W)"},
+    {ATTN_ROLE_W_V, "バリュー(?:用|をつくる|を作る|を求める|への)?の?(?:行列 ?)?(?:重み|射影|変換|W)"},
     {ATTN_ROLE_W_O, "出力(?:の)?射影"},
     {ATTN_ROLE_SCALED, "スケー(?:ル|リング)(?:済み|後|した)の?(?:スコア|内積)|スケー|平方根|割|缩放|除以|나눈|나누|스케일|дел(?:им|ени|ённ)|масштаб"},
     {ATTN_ROLE_MASKED, "マスク(?:済み|後|した)の?(?:スコア|内積)|マスク|掩码|마스크|маск"},

@@ -169,6 +169,9 @@ static const struct notation notations[] = {
     {TWO_ROWS "," ROW_IN_WORDS("3"), " = [$1, $2, $3]", 0, "\xE8"},
     {TWO_ROWS, " = [$1, $2]", 0, "\xE8"},
 
+    /* a sentence of Japanese is a line */
+    {"\\x{3002}[ \\t]*+(?=[^\\n\\s\\x{300D})])", "\u3002" ATTN_MARK_ROW, 0, "\xE3"},
+
     /* prompts */
     {"(?m)^[ \\t]*+\\.{3,}+:?(?=[ \\t\\n]|$)", "", PYTHON, "."},
     {"(?m)^[ \\t]*+(?:In|Out) ?\\[\\d+\\](?://\\w+)?+:?=?", "", PROMPTS, "["},
