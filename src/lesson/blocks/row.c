@@ -13,7 +13,7 @@ static const char INDEX_AND_NUMBER[] = "\\s*\\d+\\.\\s+[-\\d.]+\\s*$";
 /* Two words: a sentence with commas, no row of them. */
 static const char WORDS[] = "[A-Za-z\\x{3040}-\\x{9FFF}]\\s+[A-Za-z]";
 /* "= 0.5," or "= 0.5 and": two of them are a sentence */
-static const char ASSIGNMENT[] = "(?:=\\s*(?:" ATTN_VALUE "|-?" ATTN_NUMBER
+static const char ASSIGNMENT[] = "(?:(?:=|\\x{2192})\\s*(?:" ATTN_VALUE "|-?" ATTN_NUMBER
                                  ")|:\\s+-?\\d+\\.\\d+)\\s*(?=,|;|[.\\x{3002}]?$|and\\b)";
 /* "0, 1, ...", "0.25, 0.25 and 0.50", '"it" has 0.5,' */
 static const char ENUMERATION[] =
