@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "blocks.h"
+#include "cell.h"
 #include "reading.h"
 #include "steps.h"
 
@@ -28,10 +29,11 @@ static void find_results(const struct attn_scan *scan, struct results *r) {
   }
 }
 
+/* Within what numbers that were rounded on the way may move it. */
 static int fits(const attn_cell *cell, double exact) {
-  double more = 1e-9 * (1 + fabs(exact));
-  if (cell->decimals == 0) return fabs(cell->value - exact) <= more;
-  return exact >= cell->lo - more && exact <= cell->hi + more;
+  double half = cell->decimals > 1 ? 3 * attn_cell_half(cell) : attn_cell_half(cell);
+  if (cell->decimals == 0) half = 0;
+  return fabs(cell->value - exact) <= half + 1e-9 * (1 + fabs(exact));
 }
 
 /* The index of the n-th number, row by row or column by column. */

@@ -323,6 +323,7 @@ static const struct notation notations[] = {
     {"(?i)\\b(arxiv|doi|isbn|issn)\\b:?\\s?\\d[\\d.]++[\\w./-]*+", "$1", 0, ":"},
     {"(?m)^: (?=[ \\t]*+[\\[\\d-])", "  ", 0, ":"},
 
+    {"(?<![\\w*])_([A-Za-z]\\w{0,10}?)_(?!\\w)", "$1", 0, "_"}, /* italics */
     {"([\\x{3B1}-\\x{3C9}])(?=\\d)", "$1_", 0, "\xCE\xCF"}, /* an index of a Greek letter */
 
     /* q1 = (1, 0)   q2 = (0, 1): a comma between */
