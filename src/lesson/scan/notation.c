@@ -191,8 +191,7 @@ static const struct notation notations[] = {
     {"\\(" UPRIGHT ";" UPRIGHT ";" UPRIGHT ";" UPRIGHT "\\)", "($1, $2, $3, $4)", 0, ";"},
     /* what surrounds the lines of logs, trees, exams, slides and exported tables */
     {"(?m)^\\[?\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d(?::[\\d.,]++)?Z?\\]?(?:[ "
-     "\\t]++(?:[A-Z]{4,8}|\\[\\w-]{1,20}"
-     "\\]):?)*+",
+     "\\t]++(?:[A-Z]{4,8}|\\[[\\w.:-]{1,30}\\]):?)*+",
      "", 0, ":"},
     {"(?m)^\\[?\\d\\d:\\d\\d:\\d\\d(?:[.,]\\d++)?\\]?(?=[ \\t])", "", 0, ":"},
     {"(?m)^[ \\t]*+\\[?\\d{1,2}:\\d\\d(?::\\d\\d)?\\]?[ \\t]*+$", "", 0, ":"}, /* of a transcript */
