@@ -37,8 +37,7 @@ static const char *slip_in(const char *text, int role) {
     const struct attn_placement *b = p.reading.placement[n];
     int cause;
     if (b->role != role || !b->relation) continue;
-    const struct attn_roles *head = &p.reading.example[b->example]->head[b->head];
-    enum attn_accusation accusation = attn_accuse(&p.scan, p.priors, head, b, &cause);
+    enum attn_accusation accusation = attn_accuse(&p.scan, p.priors, &p.reading, b, &cause);
     put(&w, "%s: %s", NAMES[accusation], attn_cause_label(cause));
   }
   if (!w.size) put(&w, "no such block");

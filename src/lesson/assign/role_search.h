@@ -108,7 +108,7 @@ void attn_state_start(struct attn_state *state); /* nothing is known */
 /* The row of queries is done, and the next one begins with this role. */
 void attn_roles_finish_row(struct attn_roles *head, int role);
 
-/* split.c. The projections that are known are those of so many heads. 0: no memory. */
+/* split_heads.c. The projections that are known are those of so many heads. 0: no memory. */
 int attn_state_split(struct attn_relations *r, struct attn_state *s, int heads);
 /* Into how many heads the projections may be cut at most; 0: into none. */
 int attn_state_width(const struct attn_state *s);

@@ -38,13 +38,14 @@ static int share_words(struct attn_grouping *g, const char *a, const char *b) {
   return 2 * shared >= (words < others ? words : others);
 }
 
-/* Lists of different names in different sentences. */
+/* Lists of different names in different sentences; "by sqrt(2) = 1.41, which gives 1, 2". */
 static void part_lists(struct attn_grouping *g, const char *text, struct attn_results *r) {
-  static const char END[] = "[.!?]\\s|\\x{3002}";
+  static const char END[] = "[.!?]\\s|\\x{3002}", WORD[] = "\\pL{4}";
   for (int n = 1; n < r->count; n++) {
     struct attn_result *b = &r->item[n], *a = b - 1;
-    b->is_apart = a->is_list && b->is_list && !share_words(g, a->name, b->name) &&
-                  attn_find(g->scan->patterns, END, text, b->at, a->end, NULL);
+    if (!b->is_list || (a->is_list && share_words(g, a->name, b->name))) continue;
+    b->is_apart =
+        attn_find(g->scan->patterns, a->is_list ? END : WORD, text, b->at, a->end, NULL);
   }
 }
 

@@ -33,7 +33,7 @@ static const char *const NUMBERED[] = {
 static const char *const COUNTED[] = {
     "step", "head", "token", "query", "key", "row",      "column",   "position", "layer",
     "word", "page", "week",  "quiz",  "no",  "ステップ", "トークン", "ヘッド",   NULL};
-enum { WIDTH_CHARACTERS = 16, DIVISOR_CHARACTERS = 40 };
+enum { WIDTH_CHARACTERS = 16, DIVISOR_CHARACTERS = 40, BRACKET_CHARACTERS = 200 };
 
 static size_t back_over(const char *text, size_t at, const char *set) {
   while (at > 0 && text[at - 1] && strchr(set, text[at - 1])) at--;
@@ -148,10 +148,11 @@ static int is_width(struct attn_grouping *g, const char *text, size_t at) {
   return attn_part_ends_in(g, WIDTH, text, (struct attn_part){0, at}, WIDTH_CHARACTERS);
 }
 
-/* In "W = [1 0 : 0 1]", a matrix in a notation that is not known? */
+/* In "W = [1 0 : 0 1]", a matrix in a notation that is not known? Its first BRACKET_CHARACTERS count. */
 static int is_in_brackets(const char *text, size_t at) {
-  while (at > 0 && !strchr("[]=", text[at - 1])) at--;
-  if (at == 0 || text[at - 1] != '[') return 0;
+  size_t begin = at > BRACKET_CHARACTERS ? at - BRACKET_CHARACTERS : 0;
+  while (at > begin && !strchr("[]=", text[at - 1])) at--;
+  if (at == begin || text[at - 1] != '[') return 0;
   at = back_over(text, at - 1, " \t[");
   return at > 0 && text[at - 1] == '=';
 }

@@ -11,7 +11,7 @@ static const char RESULT[] =
 /* "q dot k1 is 2", "k1 との内積は 2": what it is of names a step. */
 static const char VERB_RESULT[] =
     "(?:(?<=\\s)(?:is|equals|gives)\\s+|\\x{306F}\\s*|\\x{304C}\\s*)(-?" ATTN_NUMBER
-    ")(?![\\w\\x{221A}/(\\x{25A3}%^]|\\s*[\\x{D7}\\x{B7}*/+=]|\\.\\d|[-\\x{2013}]\\w|\\s+[a-z]{3})";
+    "(?:\\s?%)?+)(?![\\w\\x{221A}/(\\x{25A3}%^]|\\s*[\\x{D7}\\x{B7}*/+=]|\\.\\d|[-\\x{2013}]\\w|\\s+[a-z]{3})";
 static const char VERB_SUBJECT[] =
     "(?i)\\bdot\\b|product|\\bscores?\\b|\\bweight\\b|\\bexp|\\blogit|\\benerg|similarity|"
     "\\x{5185}\\x{7A4D}|\\x{30B9}\\x{30B3}\\x{30A2}|\\x{91CD}\\x{307F}|\\x{6307}\\x{6570}";
@@ -32,12 +32,12 @@ static const char SIZE[] =
 #define AFTER_NUMBER \
   "(?![\\w\\x{221A}/\\x{25A3}^]|\\(\\s*[-+\\d(\\x{25A3}]|\\s*[\\x{D7}\\x{B7}*/+=]|\\.\\d)"
 static const char NEXT[] =
-    "(*UCP)" SEPARATOR "(-?" ATTN_NUMBER "%?)" AFTER_NUMBER
+    "(*UCP)" SEPARATOR "(-?" ATTN_NUMBER "(?:\\s?%)?+)" AFTER_NUMBER
     "(?:(?=\\s*+(?:[,;.()\\x{3002}]|and\\b|or\\b|\\x{2192}|->|[^\\x00-\\x7F]|$))|"
     "(?:(?<=\\.\\d)|(?<=\\.\\d{2})|(?<=\\.\\d{3})|(?<=\\.\\d{4}))(?=\\s))";
 /* "0.25, 0.25 and 0.50" */
 static const char LIST[] =
-    "(*UCP)(?<![\\w.\\x{25A3}/^(=\\x{221A})\\]\\x{D7}\\x{B7}*+-])(-?" ATTN_NUMBER "%?)" AFTER_NUMBER
+    "(*UCP)(?<![\\w.\\x{25A3}/^(=\\x{221A})\\]\\x{D7}\\x{B7}*+-])(-?" ATTN_NUMBER "(?:\\s?%)?+)" AFTER_NUMBER
     "(?=" SEPARATOR "-?(?:\\d|\\.\\d))";
 /* Ends a clause of Japanese that a result follows: "内積をとると、2、0、4" */
 #define CLAUSE "[\\x{3068}\\x{306F}],"
