@@ -11,6 +11,7 @@ static const struct {
   double disorder;               /* a given after what it should come before */
   double head, head_named;       /* a further head; where a head is mentioned */
   double head_below;             /* below a heading that mentions none */
+  double head_unnamed;           /* no text mentions heads */
   double example, example_named; /* a further example */
   double section;                /* a further head, where another example begins */
   double late_input;             /* inputs after the weights are known */
@@ -28,6 +29,7 @@ static const struct {
     .head = 4,
     .head_named = 1,
     .head_below = 8,
+    .head_unnamed = 16,
     .example = 7,
     .example_named = 3,
     .section = 60,
@@ -216,7 +218,8 @@ static int is_result(const struct attn_expansion *e, int role) {
 static double head_price(const struct attn_expansion *e) {
   const struct attn_candidate *c = e->candidate;
   if (attn_is_new_section(e)) return PRICE.section;
-  return c->names_head ? PRICE.head_named : c->new_heading ? PRICE.head_below : PRICE.head;
+  if (c->names_head) return PRICE.head_named;
+  return !c->hints.heads ? PRICE.head_unnamed : c->new_heading ? PRICE.head_below : PRICE.head;
 }
 
 /* Inputs after keys that do not follow from them, by the name of the values. */
