@@ -315,7 +315,7 @@ static void expand_split(struct attn_expansion *e, int heads) {
 }
 
 static void expand_splits(struct attn_expansion *e) {
-  int width = e->candidate->hints.heads ? attn_state_width(e->state) : 0;
+  int width = e->candidate->hints.splits ? attn_state_width(e->state) : 0;
   for (int heads = 2; heads <= width && heads <= ATTN_HEADS_MAX; heads++)
     if (width % heads == 0) expand_split(e, heads);
 }

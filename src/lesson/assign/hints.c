@@ -50,6 +50,7 @@ static const char NOT_SCALED[] =
     "スケ(?:ーリング|ール)[^。\\n]{0,12}(?:せ|省|なし|無し|ない)|省略|"
     "割(?:ら(?:ず|な)|りませ|ってい(?:な|ませ))|除(?:さ(?:ず|な)|しませ)";
 static const char HEAD[] = "(?i)head|ヘッド";
+static const char HEADS[] = "(?i)heads|multi|ヘッド";
 static const char EXAMPLE[] = "(?i)example|problem|例\\s*\\d|問\\s*\\d|part|sentence|その";
 
 /* The heading of one of several. */
@@ -155,6 +156,7 @@ void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints) {
   hints->padding = attn_mentions_padding(scan);
   hints->unscaled = attn_denies_scale(scan);
   hints->heads = attn_occurs(scan->patterns, HEAD, scan->text);
+  hints->splits = hints->heads && attn_occurs(scan->patterns, HEADS, scan->text);
   hints->temperature = stated_temperature(scan, scan->text);
   hints->position_base = attn_stated_position_base(scan);
 }

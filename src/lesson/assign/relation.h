@@ -157,7 +157,7 @@ struct attn_hints {
   int causal;                   /* a causal mask is mentioned in the document */
   int causal_here;              /* and in the text of this block */
   int padding;                  /* padding is mentioned, and no causal mask */
-  int heads;                    /* heads are mentioned */
+  int heads, splits;            /* heads are mentioned; several are */
   int unscaled;                 /* the text denies that scores are divided */
   int transposed_weights;       /* 1: weights are printed transposed (Q = W X) */
   const struct attn_grid *mask; /* the last table of a mask before the block, in the layout of

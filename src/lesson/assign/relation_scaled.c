@@ -144,6 +144,8 @@ int attn_draft_divide(struct attn_draft *x, const struct attn_divided *d, int fr
 
 /* ---- scaled scores ---- */
 
+static const double FIRST_ROW = 1.5; /* bits */
+
 /* The width is not known where queries and keys are not printed. */
 static void list_usual_widths(struct attn_listing *l, const struct attn_node *scores) {
   static const int widths[] = {2, 3, 4, 8, 16, 64};
@@ -180,6 +182,10 @@ void attn_list_scaled(struct attn_listing *l) {
     }
     struct attn_draft x = attn_draft_over(l, scores, NULL, d.at[n].cause, d.at[n].cost);
     attn_draft_divide(&x, &d.at[n], 0);
+    attn_list(l, &x);
+    if (l->grid->rows > 1 || scores->grid->rows < 2) continue;
+    x.relation.row = 0; /* the first row, where an exercise is begun */
+    x.relation.cost += FIRST_ROW;
     attn_list(l, &x);
   }
 }

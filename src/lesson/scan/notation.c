@@ -172,7 +172,7 @@ static const struct notation notations[] = {
     {TWO_ROWS, " = [$1, $2]", 0, "\xE8"},
 
     /* a sentence of Japanese is a line */
-    {"\\x{3002}[ \\t]*+(?=[^\\n\\s\\x{300D})])", "\u3002" ATTN_MARK_ROW, 0, "\xE3"},
+    {"\\x{3002}[ \\t]*+(?=[^\\n\\s\\x{300D}\\x{300F}\\x{201D})'\"|*`<&\\\\])", "\u3002" ATTN_MARK_ROW, 0, "\xE3"},
 
     /* prompts */
     {"(?m)^[ \\t]*+\\.{3,}+:?(?=[ \\t\\n]|$)", "", PYTHON, "."},
