@@ -208,7 +208,9 @@ static attn_status read_left(const struct attn_document *d, struct candidate *be
  * more. */
 static attn_status read_plain(const struct attn_document *d, struct candidate *best) {
   struct candidate plain = {.lesson = NULL};
-  attn_status status = read_again(d, 0, NULL, &plain.lesson);
+  attn_status status = judge(best, d->err);
+  if (status || (is_read(best->lesson) && !best->errors)) return status;
+  status = read_again(d, 0, NULL, &plain.lesson);
   return status || !plain.lesson ? status : choose(best, &plain, d->err);
 }
 

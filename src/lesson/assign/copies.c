@@ -11,7 +11,13 @@ static const struct {
   double section;          /* a given of another example */
   double weights;          /* a factor is one of the step rather than a weight matrix */
   double share;            /* of the cells: a copy has at least so many in common */
-} PRICE = {.copy = 5, .transposed = 2, .contrary = 4, .own_name = 5.9, .section = 400, .weights = .5, .share = .6};
+} PRICE = {.copy = 5,
+           .transposed = 2,
+           .contrary = 4,
+           .own_name = 5.9,
+           .section = 400,
+           .weights = .5,
+           .share = .6};
 
 /* Work, in about nanoseconds: to compare a cell; to make one. */
 static const double COMPARE = 5, MAKE = 60;
@@ -72,10 +78,12 @@ static void push_copy(struct attn_expansion *e, const struct attn_node *of, int 
   if (contrary) bits -= PRICE.contrary;
   if (node->share == 1 && role == ATTN_ROLE_X && is_own_name(c->priors, role))
     bits += c->priors->bits[role];
-  attn_push_option(
-      e->out,
-      &(struct attn_option){
-          .bits = bits, .role = role, .is_copy = 1 + transposed, .head = head, .split = e->split, .node = node});
+  attn_push_option(e->out, &(struct attn_option){.bits = bits,
+                                                 .role = role,
+                                                 .is_copy = 1 + transposed,
+                                                 .head = head,
+                                                 .split = e->split,
+                                                 .node = node});
 }
 
 void attn_expand_copies(struct attn_expansion *e) {

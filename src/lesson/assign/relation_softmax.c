@@ -216,8 +216,8 @@ void attn_list_weights(struct attn_listing *l) {
 /* ---- outputs of weights that are not printed ---- */
 
 /* softmax(from / c) V; by 1: nothing is divided. */
-static void list_output(struct attn_listing *l, const struct attn_node *from, double by, int root_of,
-                        double cost) {
+static void list_output(struct attn_listing *l, const struct attn_node *from, double by,
+                        int root_of, double cost) {
   const struct attn_node *v = attn_listing_node(l, ATTN_ROLE_V);
   struct attn_divided d = {by, ATTN_DIVISOR_ROOT, root_of, ATTN_CAUSE_NONE, 0};
   struct attn_draft x = attn_draft_over(l, from, v, ATTN_CAUSE_NONE, cost);

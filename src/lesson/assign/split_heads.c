@@ -1,4 +1,5 @@
-/* split_heads.c -- heads that are projected together: the columns of Q, K and V are those of all heads.
+/* split_heads.c -- heads that are projected together: the columns of Q, K and V are those of all
+ * heads.
  */
 #include "role_search.h"
 

@@ -31,10 +31,10 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_W_K, "(*UCP)(?i)" WEIGHTS "K|key[ -](?:weight |projection )?(?:matrix|weights)"},
     {ATTN_ROLE_W_V, "(*UCP)(?i)" WEIGHTS "V|value[ -](?:weight |projection )?(?:matrix|weights)"},
     {ATTN_ROLE_W_O, "(*UCP)(?i)" WEIGHTS "O" END "|output projection|projection matrix"},
-    {ATTN_ROLE_SCALED,
-     "(*UCP)(?i)" NOT_DENIED
-     "scal(?:ed(?: attention| dot[- ]product)? " OF_SCORES "|ed|ing|e\\b)|√|sqrt|root|divid|(?<!\\.\\d)(?<!\\.\\d\\d)/ ?(?:d_?k|\\d)"},
-    {ATTN_ROLE_MASKED, "(*UCP)(?i)" NOT_DENIED "mask(?:ed(?: scaled| attention)? " OF_SCORES ")?|-∞|\\+ ?M\\b"},
+    {ATTN_ROLE_SCALED, "(*UCP)(?i)" NOT_DENIED "scal(?:ed(?: attention| dot[- ]product)? " OF_SCORES
+                       "|ed|ing|e\\b)|√|sqrt|root|divid|(?<!\\.\\d)(?<!\\.\\d\\d)/ ?(?:d_?k|\\d)"},
+    {ATTN_ROLE_MASKED,
+     "(*UCP)(?i)" NOT_DENIED "mask(?:ed(?: scaled| attention)? " OF_SCORES ")?|-∞|\\+ ?M\\b"},
     {ATTN_ROLE_SHIFTED,
      "(*UCP)(?i)shifted|subtract\\w*|\\b(?:minus|less) (?:the |its |their )?(?:\\w+ "
      ")?(?:max|larg|great|high)\\w*|that leaves|- ?max\\b"},
@@ -44,8 +44,7 @@ static const struct word WORDS[] = {
      "(*UCP)(?i)scores?" END "|q\\w*\\s*[·@*.×]?\\s*k\\w*\\s*(?:\\^?\\s*T|'|\\.T)|q\\w*\\s*[·*.] "
      "?k|dot product|"
      "inner product|(?:not|never|without|n't) (?:\\w+ )?(?:scal|divid)\\w*(?: by [^.,;]{1,40}+)?|"
-     "with (?:the )?k(?:ey)?(?:[ _]?\\d)?" END
-     "|logit|energ|similarit|align|\\b[eS]\\d?" END},
+     "with (?:the )?k(?:ey)?(?:[ _]?\\d)?" END "|logit|energ|similarit|align|\\b[eS]\\d?" END},
     {ATTN_ROLE_WEIGHTS,
      "(*UCP)(?i)softmax|weights?\\b(?! "
      "matri)|attn|α|alpha|probab|\\ba_?\\d|\\ba_[ijkst]{1,2}\\b|\\bA\\d?\\b(?! ?\\^ "
@@ -60,8 +59,8 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_POSITIONED, "(*UCP)(?i)X ?\\+ ?P|positioned|with position"},
     {ATTN_ROLE_POSITION_TABLE, "(*UCP)(?i)\\bPE?\\b|positional"},
     {ATTN_ROLE_Y, "(*UCP)(?i)\\bY\\b|decoder(?: states?)?|target|\\btgt" END},
-    {ATTN_ROLE_X,
-     "(*UCP)(?i)\\bX\\b|input|embedd|[xh]_?\\d|h\\x{304}|\\bsrc" END "|tokens?\\b|encoder(?: states?)?|states?"},
+    {ATTN_ROLE_X, "(*UCP)(?i)\\bX\\b|input|embedd|[xh]_?\\d|h\\x{304}|\\bsrc" END
+                  "|tokens?\\b|encoder(?: states?)?|states?"},
     {ATTN_ROLE_Q,
      "(*UCP)(?i)quer(?:y|ies)|\\bq" END "|decoder states?|(?<!\\w\\()\\b(?-i:s)(?:_?t)?" END},
     {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?" END "|\\bk" END "|\\bh_?\\d|h\\x{304}|encoder states?"},
@@ -105,11 +104,15 @@ static const struct word EUROPEAN_WORDS[] = {
 
 /* Japanese, Chinese, Korean, Russian: only in text with characters beyond ASCII. */
 static const struct word OTHER_WORDS[] = {
-    {ATTN_ROLE_W_Q, "クエリ(?:用|をつくる|を作る|を求める|への)?の?(?:行列 ?)?(?:重み|射影|変換|W)"},
+    {ATTN_ROLE_W_Q,
+     "クエリ(?:用|をつくる|を作る|を求める|への)?の?(?:行列 ?)?(?:重み|射影|変換|W)"},
     {ATTN_ROLE_W_K, "キー(?:用|をつくる|を作る|を求める|への)?の?(?:行列 ?)?(?:重み|射影|変換|W)"},
-    {ATTN_ROLE_W_V, "バリュー(?:用|をつくる|を作る|を求める|への)?の?(?:行列 ?)?(?:重み|射影|変換|W)"},
+    {ATTN_ROLE_W_V,
+     "バリュー(?:用|をつくる|を作る|を求める|への)?の?(?:行列 ?)?(?:重み|射影|変換|W)"},
     {ATTN_ROLE_W_O, "出力(?:の)?射影"},
-    {ATTN_ROLE_SCALED, "スケー(?:ル|リング)(?:済み|後|した)の?(?:スコア|内積)|スケー|平方根|割|缩放|除以|나눈|나누|스케일|дел(?:им|ени|ённ)|масштаб"},
+    {ATTN_ROLE_SCALED,
+     "スケー(?:ル|リング)(?:済み|後|した)の?(?:スコア|内積)|スケー|平方根|割|缩放|除以|나눈|나누|"
+     "스케일|дел(?:им|ени|ённ)|масштаб"},
     {ATTN_ROLE_MASKED, "マスク(?:済み|後|した)の?(?:スコア|内積)|マスク|掩码|마스크|маск"},
     {ATTN_ROLE_SHIFTED, "最大値|最大值|최댓값"},
     {ATTN_ROLE_EXPONENTIALS, "指数|지수|экспонент"},

@@ -44,8 +44,7 @@ static void part_lists(struct attn_grouping *g, const char *text, struct attn_re
   for (int n = 1; n < r->count; n++) {
     struct attn_result *b = &r->item[n], *a = b - 1;
     if (!b->is_list || (a->is_list && share_words(g, a->name, b->name))) continue;
-    b->is_apart =
-        attn_find(g->scan->patterns, a->is_list ? END : WORD, text, b->at, a->end, NULL);
+    b->is_apart = attn_find(g->scan->patterns, a->is_list ? END : WORD, text, b->at, a->end, NULL);
   }
 }
 

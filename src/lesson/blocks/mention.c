@@ -148,7 +148,8 @@ static int is_width(struct attn_grouping *g, const char *text, size_t at) {
   return attn_part_ends_in(g, WIDTH, text, (struct attn_part){0, at}, WIDTH_CHARACTERS);
 }
 
-/* In "W = [1 0 : 0 1]", a matrix in a notation that is not known? Its first BRACKET_CHARACTERS count. */
+/* In "W = [1 0 : 0 1]", a matrix in a notation that is not known? Its first BRACKET_CHARACTERS
+ * count. */
 static int is_in_brackets(const char *text, size_t at) {
   size_t begin = at > BRACKET_CHARACTERS ? at - BRACKET_CHARACTERS : 0;
   while (at > begin && !strchr("[]=", text[at - 1])) at--;

@@ -11,7 +11,8 @@ static const char RESULT[] =
 /* "q dot k1 is 2", "k1 との内積は 2": what it is of names a step. */
 static const char VERB_RESULT[] =
     "(?:(?<=\\s)(?:is|equals|gives)\\s+|\\x{306F}\\s*|\\x{304C}\\s*)(-?" ATTN_NUMBER
-    "(?:\\s?%)?+)(?![\\w\\x{221A}/(\\x{25A3}%^]|\\s*[\\x{D7}\\x{B7}*/+=]|\\.\\d|[-\\x{2013}]\\w|\\s+[a-z]{3})";
+    "(?:\\s?%)?+)(?![\\w\\x{221A}/(\\x{25A3}%^]|\\s*[\\x{D7}\\x{B7}*/"
+    "+=]|\\.\\d|[-\\x{2013}]\\w|\\s+[a-z]{3})";
 static const char VERB_SUBJECT[] =
     "(?i)\\bdot\\b|product|\\bscores?\\b|\\bweight\\b|\\bexp|\\blogit|\\benerg|similarity|"
     "\\x{5185}\\x{7A4D}|\\x{30B9}\\x{30B3}\\x{30A2}|\\x{91CD}\\x{307F}|\\x{6307}\\x{6570}";
@@ -37,8 +38,8 @@ static const char NEXT[] =
     "(?:(?<=\\.\\d)|(?<=\\.\\d{2})|(?<=\\.\\d{3})|(?<=\\.\\d{4}))(?=\\s))";
 /* "0.25, 0.25 and 0.50" */
 static const char LIST[] =
-    "(*UCP)(?<![\\w.\\x{25A3}/^(=\\x{221A})\\]\\x{D7}\\x{B7}*+-])(-?" ATTN_NUMBER "(?:\\s?%)?+)" AFTER_NUMBER
-    "(?=" SEPARATOR "-?(?:\\d|\\.\\d))";
+    "(*UCP)(?<![\\w.\\x{25A3}/^(=\\x{221A})\\]\\x{D7}\\x{B7}*+-])(-?" ATTN_NUMBER
+    "(?:\\s?%)?+)" AFTER_NUMBER "(?=" SEPARATOR "-?(?:\\d|\\.\\d))";
 /* Ends a clause of Japanese that a result follows: "内積をとると、2、0、4" */
 #define CLAUSE "[\\x{3068}\\x{306F}],"
 /* In front of a list of integers. */

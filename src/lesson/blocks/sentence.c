@@ -69,7 +69,8 @@ static int continues(struct attn_grouping *g, const struct attn_block *b, int co
 
 static const char *last_label(const struct attn_block *b) { return b->label[b->labels - 1]; }
 
-/* "the value" after "the key": the step of another block. A letter may be a token: "(1, 0) for A". */
+/* "the value" after "the key": the step of another block. A letter may be a token: "(1, 0) for A".
+ */
 static int is_other_step(const struct attn_block *b, const struct attn_label *label) {
   if (!label->text[0] || !label->text[1]) return 0;
   int step = attn_label_step(label->text), last = attn_label_step(last_label(b));

@@ -400,12 +400,12 @@ int attn_step_of_text(struct attn_grouping *g, const char *text) {
   static const struct {
     int step;
     const char *words;
-  } called[] = {
-      {ATTN_STEP_WEIGHTS, "(?i)softmax|^(?:a|α|alpha)_?\\w{0,2}(?:\\(\\w{1,2}\\))?$"},
-      {ATTN_STEP_EXPONENTIALS, "(?i)\\bexp|^e\\^"},
-      {ATTN_STEP_SCALED, "(?i)√|sqrt|\\bdivi|\\bscal|\\bskal|escala|割"},
-      {ATTN_STEP_SCORES, "(?i)^[qs](?:_?\\w)?\\s?[·⋅*.]\\s?[kh](?:_?\\w|\\([ij]\\)|\\[[ij]\\])?$|"
-                           "^e(?:_?[ijkt]{1,2})?$"}};
+  } called[] = {{ATTN_STEP_WEIGHTS, "(?i)softmax|^(?:a|α|alpha)_?\\w{0,2}(?:\\(\\w{1,2}\\))?$"},
+                {ATTN_STEP_EXPONENTIALS, "(?i)\\bexp|^e\\^"},
+                {ATTN_STEP_SCALED, "(?i)√|sqrt|\\bdivi|\\bscal|\\bskal|escala|割"},
+                {ATTN_STEP_SCORES,
+                 "(?i)^[qs](?:_?\\w)?\\s?[·⋅*.]\\s?[kh](?:_?\\w|\\([ij]\\)|\\[[ij]\\])?$|"
+                 "^e(?:_?[ijkt]{1,2})?$"}};
   int step = attn_label_step(text);
   for (size_t n = 0; n < sizeof called / sizeof *called && step < 0; n++)
     if (attn_occurs(g->scan->patterns, called[n].words, text)) step = called[n].step;

@@ -105,7 +105,8 @@ static int is_called(const struct account *a, int block, int step) {
   return 0;
 }
 
-/* Is the block of a printing called a result, as scores are, and not the step that it is read as? */
+/* Is the block of a printing called a result, as scores are, and not the step that it is read as?
+ */
 static int is_called_result(struct account *a, const attn_printing *p, int step) {
   for (int n = 0; n < a->scan->blocks && a->work < WORK_MAX; n++, a->work++)
     if (attn_cell_place(&a->scan->block[n].reading[0].cells[0]) == attn_cell_place(&p->cells[0]))

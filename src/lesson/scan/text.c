@@ -175,7 +175,8 @@ static int find_kinds(struct attn_rewrite *r, const char *file) {
   if (occurs(r, "(?m)^[ \\t]*+In ?\\[\\d+\\]:", "[")) kinds |= ATTN_NOTATION_PROMPTS;
   if (occurs(r, "(?m)^[ \\t]*+\\{\\|", "{")) kinds |= ATTN_NOTATION_WIKI;
   if (strstr(text, "|===") && occurs(r, "(?m)^\\|={3}", "|")) kinds |= ATTN_NOTATION_ASCIIDOC;
-  if (occurs(r, "(?m)^(?:\\|\\|[^|\\n]*+(?=\\|\\|)){2,}+\\|\\|[ \\t]*+$", "|")) kinds |= ATTN_NOTATION_CONFLUENCE;
+  if (occurs(r, "(?m)^(?:\\|\\|[^|\\n]*+(?=\\|\\|)){2,}+\\|\\|[ \\t]*+$", "|"))
+    kinds |= ATTN_NOTATION_CONFLUENCE;
   if (occurs(r, SEMICOLONS, ";")) kinds |= ATTN_NOTATION_SEMICOLONS;
   return kinds;
 }
