@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "integer.h"
+
 static const struct attn_kernel *const table[] = {
     &attn_kernel_scalar,
 #if defined(__x86_64__)
@@ -32,8 +34,6 @@ static int64_t place(int64_t *end, int64_t floats) {
   return at;
 }
 
-static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-
 static const int64_t SCORES = (int64_t)ATTN_KEY_BLOCK * ATTN_ROW_BLOCK;
 static const int64_t MASK_BITS =
     2 * ATTN_MASK_BLOCKS * (int64_t)ATTN_KEY_BLOCK / 32 * ATTN_ROW_BLOCK;
@@ -41,7 +41,8 @@ static const int64_t MASK_BITS =
 struct attn_sdpa_layout attn_sdpa_lay_out(int64_t width, int64_t value_width, int has_additive,
                                           int32_t blocks) {
   struct attn_sdpa_layout l = {0};
-  width = round_up(width, ATTN_PANEL_WIDTH), value_width = round_up(value_width, ATTN_PANEL_WIDTH);
+  width = attn_round_up(width, ATTN_PANEL_WIDTH),
+  value_width = attn_round_up(value_width, ATTN_PANEL_WIDTH);
   l.q = place(&l.end, width * ATTN_ROW_BLOCK);
   l.o = place(&l.end, (value_width + 1) * ATTN_ROW_BLOCK); /* and a column of sums */
   l.a = place(&l.end, has_additive ? width * ATTN_ROW_BLOCK : 0);
@@ -59,8 +60,9 @@ struct attn_sdpa_layout attn_sdpa_lay_out(int64_t width, int64_t value_width, in
 
 struct attn_backward_layout attn_backward_lay_out(int64_t width, int64_t value_width, int64_t keys,
                                                   int has_additive, int32_t blocks) {
-  const int64_t e = round_up(width, ATTN_ROW_BLOCK), ev = round_up(value_width, ATTN_ROW_BLOCK);
-  const int64_t rows = ATTN_ROW_BLOCK, all = round_up(keys, ATTN_KEY_BLOCK);
+  const int64_t e = attn_round_up(width, ATTN_ROW_BLOCK),
+                ev = attn_round_up(value_width, ATTN_ROW_BLOCK);
+  const int64_t rows = ATTN_ROW_BLOCK, all = attn_round_up(keys, ATTN_KEY_BLOCK);
   struct attn_backward_layout l = {0};
   l.q_lanes = place(&l.end, width * rows);
   l.d_out_lanes = place(&l.end, value_width * rows);

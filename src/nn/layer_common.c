@@ -31,16 +31,16 @@ struct parallel_rows {
 
 static void run_rows(void *argument, int64_t index, int32_t worker) {
   const struct parallel_rows *r = argument;
-  int64_t from = index * r->block, left = r->n - from;
+  int64_t from = index * r->block;
   (void)worker;
-  r->body(r->argument, from, from + (left < r->block ? left : r->block));
+  r->body(r->argument, from, from + attn_min(r->n - from, r->block));
 }
 
 void attn_parallel_rows(const struct attn_host *host, int64_t n, int64_t cost,
                         void (*body)(void *argument, int64_t from, int64_t to), void *argument) {
   int64_t block = cost < TASK_ELEMENTS ? TASK_ELEMENTS / (cost > 0 ? cost : 1) : 1;
   struct parallel_rows r = {body, argument, n, block};
-  attn_parallel_for(host, n / block + (n % block != 0), run_rows, &r);
+  attn_parallel_for(host, attn_divide_up(n, block), run_rows, &r);
 }
 
 void *attn_host_allocate(const struct attn_host *host, int64_t count, size_t size) {

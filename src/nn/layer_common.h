@@ -3,6 +3,7 @@
 #define ATTN_NN_LAYER_COMMON_H
 
 #include "attn/attn.h"
+#include "integer.h"
 
 enum { ATTN_ALIGNMENT = 64 }; /* bytes: of all memory that layers work on, a cache line */
 

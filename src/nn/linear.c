@@ -23,7 +23,7 @@ static void add_columns(float *restrict db, const float *restrict dy, int64_t n)
 /* Ranges of columns: each sum is one thread's. */
 static void sum_columns(void *argument, int64_t from, int64_t to) {
   const struct bias_args *p = argument;
-  int64_t first = from * COLUMNS, end = to * COLUMNS < p->width ? to * COLUMNS : p->width;
+  int64_t first = from * COLUMNS, end = attn_min(to * COLUMNS, p->width);
   for (int64_t row = 0; row < p->n; row++)
     add_columns(p->db + first, p->dy + row * p->width + first, end - first);
 }
@@ -53,7 +53,7 @@ attn_status attn_linear_backward(const struct attn_host *host, const struct attn
   struct bias_args p = {.db = db, .dy = dy, .n = l->n, .width = l->out};
   attn_status status = ATTN_OK;
   if (db)
-    attn_parallel_rows(host, (l->out + COLUMNS - 1) / COLUMNS, l->n * COLUMNS, sum_columns, &p);
+    attn_parallel_rows(host, attn_divide_up(l->out, COLUMNS), l->n * COLUMNS, sum_columns, &p);
   if (dx.at)
     status = attn_matmul(host, l->n, l->in, l->out, g, w_of(l, 0), dx.at, l->in, dx.adds, err);
   if (dw && !status)

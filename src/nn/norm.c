@@ -145,7 +145,7 @@ static inline void add_columns(const struct norm_call *c, int64_t row, int64_t f
 ATTN_CLONES
 static void sum_columns(void *argument, int64_t from, int64_t to) {
   const struct norm_call *c = argument;
-  int64_t end = to * COLUMNS < c->n ? to * COLUMNS : c->n;
+  int64_t end = attn_min(to * COLUMNS, c->n);
   for (int64_t row = 0; row < c->rows; row++) add_columns(c, row, from * COLUMNS, end);
 }
 
@@ -157,7 +157,7 @@ void attn_norm_layer_backward(const struct attn_host *host, const struct attn_no
   c.adds = d_x.adds, c.d_scale = d_scale, c.d_bias = d_bias;
   run_rows(&c, backward_f32);
   if (d_scale || d_bias)
-    attn_parallel_rows(host, (l->width + COLUMNS - 1) / COLUMNS, l->n * COLUMNS * 2, sum_columns,
+    attn_parallel_rows(host, attn_divide_up(l->width, COLUMNS), l->n * COLUMNS * 2, sum_columns,
                        &c);
 }
 
@@ -326,8 +326,7 @@ static double term(const struct broadcast_sum *s, struct sum_offsets a, struct s
 
 static void sum_block(void *argument, int64_t block, int32_t worker) {
   const struct broadcast_sum *s = argument;
-  int64_t first = block * COLUMNS, left = s->kept_count - first;
-  int64_t count = left < COLUMNS ? left : COLUMNS;
+  int64_t first = block * COLUMNS, count = attn_min(s->kept_count - first, COLUMNS);
   struct sum_offsets kept[COLUMNS];
   double sum[COLUMNS] = {0};
   (void)worker;
@@ -349,8 +348,7 @@ static void sum_over_rows(struct norm_call *c, const attn_tensor *out, int times
   add_dimensions(&s, 1);
   s.kept = s.rank;
   add_dimensions(&s, 0);
-  attn_parallel_for(&c->host, s.kept_count / COLUMNS + (s.kept_count % COLUMNS != 0), sum_block,
-                    &s);
+  attn_parallel_for(&c->host, attn_divide_up(s.kept_count, COLUMNS), sum_block, &s);
 }
 
 /* ---- Backward ---- */

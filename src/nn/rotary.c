@@ -175,7 +175,7 @@ static void rotate_row(const struct rotary_call *c, int64_t b, int64_t l, const 
       y1[ATTN_ROW_CHUNK], y2[ATTN_ROW_CHUNK];
   int64_t size = attn_real_size(c->from.dtype), in = c->from.strides[3], out = c->to.strides[3];
   for (int64_t k = 0, count; k < c->pairs; k += count) {
-    count = c->pairs - k < ATTN_ROW_CHUNK ? c->pairs - k : ATTN_ROW_CHUNK;
+    count = attn_min(c->pairs - k, ATTN_ROW_CHUNK);
     int64_t first = c->first + k * c->step, second = c->second + k * c->step;
     load_table(c, &c->cos, b, l, k, count, cos);
     load_table(c, &c->sin, b, l, k, count, sin);

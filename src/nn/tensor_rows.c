@@ -1,6 +1,7 @@
 #include "tensor_rows.h"
 
 #include "element.h"
+#include "integer.h"
 #include "view.h"
 
 char *attn_row_data(const attn_tensor *t, int first, int64_t row) {
@@ -11,10 +12,10 @@ char *attn_row_data(const attn_tensor *t, int first, int64_t row) {
  */
 static int64_t contiguous(const attn_tensor *t, int first, int64_t from, int64_t count,
                           int64_t *offset) {
-  int64_t inner = t->shape[t->rank - 1], left = inner - from % inner;
+  int64_t inner = t->shape[t->rank - 1];
   *offset = attn_view_offset(t->shape + first, t->strides + first, t->rank - first, from) *
             attn_real_size(t->dtype);
-  return left < count ? left : count;
+  return attn_min(inner - from % inner, count);
 }
 
 void attn_row_load(const attn_tensor *t, int first, int64_t row, int64_t from, int64_t count,

@@ -7,6 +7,7 @@
 
 #include "error.h"
 #include "element.h"
+#include "integer.h"
 #include "key_range.h"
 #include "parallel.h"
 #include "ref.h"
@@ -134,7 +135,7 @@ static double output_product(const struct backward_call *r, int64_t b, int64_t h
   if (r->p.o.dtype == ATTN_F32 && g_step == 1 && o_step == 1)
     return dot((const float *)(const void *)g, (const float *)(const void *)o, r->p.value_width);
   for (int64_t e = 0; e < r->p.value_width; e += PART) {
-    int64_t count = r->p.value_width - e < PART ? r->p.value_width - e : PART;
+    int64_t count = attn_min(r->p.value_width - e, PART);
     attn_load_floats(r->p.o.dtype, g + e * g_step * size, g_step, count, 1, x, 1);
     attn_load_floats(r->p.o.dtype, o + e * o_step * size, o_step, count, 1, y, 1);
     sum += dot(x, y, count);
@@ -249,7 +250,7 @@ static void run_chunk(struct backward_call *r, struct attn_backward_task *t, int
                       int64_t chunk, float *sums) {
   const struct chunking *c = &r->chunks;
   int64_t b = kv / r->p.heads, head = kv % r->p.heads;
-  int64_t n = chunk * c->each, to = n + c->each < c->rows ? n + c->each : c->rows;
+  int64_t n = chunk * c->each, to = attn_min(n + c->each, c->rows);
   while (n < to && !r->progress.stop) {
     int32_t blocks = 0, rows = 0;
     for (; blocks < c->together && n < to; n++, blocks++) {
@@ -277,7 +278,7 @@ static void add_chunk(struct backward_call *r, struct attn_backward_task *t, int
                       int64_t chunk, float *part, float *sums) {
   const struct attn_backward_layout *l = &r->chunks.layout;
   const int64_t first = chunk * r->chunks.each;
-  const int64_t blocks = (r->p.keys + ATTN_KEY_BLOCK - 1) / ATTN_KEY_BLOCK;
+  const int64_t blocks = attn_divide_up(r->p.keys, ATTN_KEY_BLOCK);
   const int64_t k = blocks ? l->d_v / blocks : 0; /* floats of a block of keys */
   const int64_t v = blocks ? (l->sum_floats - l->d_v) / blocks : 0;
   int64_t lo, hi;
@@ -495,15 +496,14 @@ static int cut_chunks(struct backward_call *r) {
   c->layout =
       attn_backward_lay_out(p->width, p->value_width, p->keys, additive, (int32_t)c->together);
   c->rows = r->parts.units * r->parts.blocks;
-  c->count = c->rows / CHUNK_BLOCKS;
-  if (c->count > CHUNK_LIMIT) c->count = CHUNK_LIMIT;
+  c->count = attn_min(c->rows / CHUNK_BLOCKS, CHUNK_LIMIT);
   if (c->count * c->layout.sum_floats > CHUNK_FLOATS)
     c->count = CHUNK_FLOATS / c->layout.sum_floats;
-  if (c->count < 1) c->count = 1;
-  c->each = (c->rows + c->count - 1) / c->count;
+  c->count = attn_max(c->count, 1);
+  c->each = attn_divide_up(c->rows, c->count);
   c->by_chunk = heads < 4 * p->workers && heads % p->workers && !shares_mask(r);
   int64_t tasks = c->by_chunk ? heads * c->count : heads;
-  if (p->workers > tasks) p->workers = tasks > 0 ? (int32_t)tasks : 1;
+  p->workers = (int32_t)attn_min(p->workers, attn_max(tasks, 1));
   c->own = c->count > 1 ? 2 : 1;
   c->sets = c->by_chunk ? heads * c->count : c->own * p->workers;
   if (!r->g->d_k && !r->g->d_v) c->sets = 0;
@@ -513,8 +513,7 @@ static int cut_chunks(struct backward_call *r) {
 /* A worker's: of the backward, or of the sums that are recomputed. */
 static int64_t worker_floats(const struct backward_call *r) {
   int64_t sums = attn_sdpa_panel_floats(r->p.width, 0, r->p.desc.additive != NULL, 1);
-  int64_t floats = TASK_FLOATS + r->chunks.layout.end;
-  return floats > sums ? floats : sums;
+  return attn_max(TASK_FLOATS + r->chunks.layout.end, sums);
 }
 
 /* Adds count times size bytes to all. Returns 0 on overflow. */

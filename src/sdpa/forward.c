@@ -4,6 +4,7 @@
 #include "allocator.h"
 #include "element.h"
 #include "error.h"
+#include "integer.h"
 #include "key_range.h"
 #include "paging.h"
 #include "parallel.h"
@@ -99,7 +100,7 @@ static void point_ahead(const struct forward_call *run, struct attn_sdpa_task *t
   int64_t kv = index / s->tasks / s->units, task = s->tasks - 1 - index % s->tasks;
   if (p->paging || run->splits > 1 || s->group > 1 || kv >= p->batch * p->heads) return;
   int64_t b = kv / p->heads, h = kv % p->heads, most = p->row_blocks * ATTN_ROW_BLOCK;
-  int64_t first = task * most, rows = p->rows - first < most ? p->rows - first : most;
+  int64_t first = task * most, rows = attn_min(p->rows - first, most);
   t->ahead[0] = rows_ahead(&p->q, b, h, first, rows);
   t->ahead[1] = rows_ahead(&p->k, b, h, 0, task + 1 == s->tasks ? p->keys : 0);
   t->ahead[2] = rows_ahead(&p->v, b, h, 0, task + 1 == s->tasks ? p->keys : 0);

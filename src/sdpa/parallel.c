@@ -1,6 +1,7 @@
 #include "parallel.h"
 
 #include "error.h"
+#include "integer.h"
 #include "key_range.h"
 #include "threads.h"
 
@@ -9,8 +10,8 @@ struct attn_partition attn_problem_partition(const struct attn_problem *p) {
   int merged = p->rows < ATTN_ROW_BLOCK;
   s.units = merged ? 1 : s.group;
   s.unit_rows = merged ? s.group * p->rows : p->rows;
-  s.blocks = (s.unit_rows + ATTN_ROW_BLOCK - 1) / ATTN_ROW_BLOCK;
-  if (p->row_blocks) s.tasks = (s.blocks + p->row_blocks - 1) / p->row_blocks;
+  s.blocks = attn_divide_up(s.unit_rows, ATTN_ROW_BLOCK);
+  if (p->row_blocks) s.tasks = attn_divide_up(s.blocks, p->row_blocks);
   return s;
 }
 
@@ -46,7 +47,7 @@ void attn_partition_key_blocks(const struct attn_problem *p, int64_t b, int64_t 
       if (first < end && end > *hi) *hi = end;
     }
   *lo = *lo < *hi ? *lo / ATTN_KEY_BLOCK : 0;
-  *hi = (*hi + ATTN_KEY_BLOCK - 1) / ATTN_KEY_BLOCK;
+  *hi = attn_divide_up(*hi, ATTN_KEY_BLOCK);
 }
 
 void attn_problem_parallel(const struct attn_problem *p, int64_t count,

@@ -2,6 +2,7 @@
 
 #include "descriptor.h"
 #include "error.h"
+#include "integer.h"
 #include "key_range.h"
 #include "machine.h"
 #include "parallel.h"
@@ -78,7 +79,7 @@ attn_status attn_sdpa_plan(const attn_sdpa *desc, const attn_tensor *q, const at
   result.key_block = p.kernel ? ATTN_KEY_BLOCK : p.keys;
   result.tasks = p.kernel ? p.batch * p.heads * parts.units * parts.tasks * attn_split_max(&p)
                           : p.batch * p.heads_q * p.rows;
-  result.workers = p.workers < result.tasks ? p.workers : (int32_t)result.tasks;
+  result.workers = (int32_t)attn_min(p.workers, result.tasks);
   result.flops = flops(&p);
   attn_descriptor_fill(plan, &result, sizeof result);
   return ATTN_OK;

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "element.h"
+#include "integer.h"
 #include "key_range.h"
 #include "paging.h"
 #include "parallel.h"
@@ -37,8 +38,8 @@ int64_t attn_split_max(const struct attn_problem *p) {
 
 /* Whole blocks, the same as without splits. */
 int64_t attn_split_keys(int64_t keys, int64_t count) {
-  int64_t blocks = (keys + ATTN_KEY_BLOCK - 1) / ATTN_KEY_BLOCK;
-  return (blocks + count - 1) / count * ATTN_KEY_BLOCK;
+  int64_t blocks = attn_divide_up(keys, ATTN_KEY_BLOCK);
+  return attn_divide_up(blocks, count) * ATTN_KEY_BLOCK;
 }
 
 int64_t attn_split_floats(const struct attn_problem *p) { return p->value_width + 3; }

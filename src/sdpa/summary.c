@@ -13,6 +13,7 @@
 #include "descriptor.h"
 #include "error.h"
 #include "element.h"
+#include "integer.h"
 #include "key_range.h"
 #include "parallel.h"
 #include "sdpa_task.h"
@@ -269,9 +270,8 @@ static int64_t run_block(struct summary_call *r, const struct summary_task *c, i
   const struct attn_problem *p = &r->p;
   char *scratch = r->workspace + (size_t)worker * r->worker_bytes;
   float *weights = (float *)(void *)(scratch + r->at_weights), lse[ATTN_ROW_BLOCK];
-  int64_t count = (c->h1 - c->h0) * (c->to - c->from) - n;
+  int64_t count = attn_min((c->h1 - c->h0) * (c->to - c->from) - n, ATTN_ROW_BLOCK);
   struct attn_sdpa_task t;
-  if (count > ATTN_ROW_BLOCK) count = ATTN_ROW_BLOCK;
   attn_task_set_head(p, &t, c->b, c->head);
   t.workspace = (float *)(void *)scratch;
   t.weights_dtype = ATTN_F32, t.weights_col = 1;
@@ -314,15 +314,15 @@ static int64_t run_row(struct summary_call *r, const struct summary_task *c, int
 
 static struct summary_task piece_at(const struct summary_call *r, int64_t index) {
   const struct attn_problem *p = &r->p;
-  int64_t group = p->heads_q / p->heads, lots = (group + r->lot - 1) / r->lot;
+  int64_t group = p->heads_q / p->heads, lots = attn_divide_up(group, r->lot);
   int64_t lot = r->first_lot + index / r->stripes, kv = lot / lots;
   /* The last rows see most keys under a causal mask: they run first. */
   int64_t stripe = r->stripes - 1 - index % r->stripes;
   struct summary_task c = {.b = kv / p->heads, .head = kv % p->heads};
   c.h0 = c.head * group + lot % lots * r->lot;
-  c.h1 = c.h0 + r->lot < (c.head + 1) * group ? c.h0 + r->lot : (c.head + 1) * group;
+  c.h1 = attn_min(c.h0 + r->lot, (c.head + 1) * group);
   c.from = stripe * r->stripe_rows;
-  c.to = c.from + r->stripe_rows < p->rows ? c.from + r->stripe_rows : p->rows;
+  c.to = attn_min(c.from + r->stripe_rows, p->rows);
   if (r->columns) c.columns = r->columns + index * p->keys;
   return c;
 }
@@ -352,7 +352,7 @@ static void merge(void *argument, int64_t index, int32_t worker) {
 
 static void run_all(struct summary_call *r) {
   for (; r->first_lot < r->lots && !r->progress.stop; r->first_lot += r->wave) {
-    int64_t left = r->lots - r->first_lot, lots = left < r->wave ? left : r->wave;
+    int64_t lots = attn_min(r->lots - r->first_lot, r->wave);
     attn_problem_parallel(&r->p, lots * r->stripes, run_task, r);
     if (r->columns && r->stripes > 1 && !r->progress.stop)
       attn_problem_parallel(&r->p, lots, merge, r);
@@ -380,7 +380,7 @@ static attn_status check_lists(struct summary_call *r, const attn_sdpa_summary *
   if (!status && keys && keys->dtype == ATTN_I32 && p->keys - 1 > INT32_MAX)
     return attn_fail(err, ATTN_ERR_TYPE, "top_keys", "S = %lld is too large for int32; use int64",
                      (long long)p->keys);
-  r->kept = r->listed < p->keys ? r->listed : p->keys;
+  r->kept = attn_min(r->listed, p->keys);
   return status;
 }
 
@@ -444,21 +444,19 @@ static attn_status check(struct summary_call *r, const attn_sdpa *desc, const at
 
 /* ---- The call ----------------------------------------------------------------- */
 
-static int64_t up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
-
 /* Divides the rows: a function of L and the group alone, except for the wave, which changes no
  * bits. */
 static void divide(struct summary_call *r) {
   struct attn_problem *p = &r->p;
   int64_t group = p->heads_q / p->heads;
-  r->lot = p->rows < ATTN_ROW_BLOCK ? ATTN_ROW_BLOCK / p->rows : 1;
-  if (r->lot > group) r->lot = group;
-  r->lots = p->batch * p->heads * up(group, r->lot);
-  r->stripe_rows = up(p->rows, (int64_t)ATTN_ROW_BLOCK * STRIPES) * ATTN_ROW_BLOCK;
-  r->stripes = up(p->rows, r->stripe_rows);
+  r->lot = attn_min(p->rows < ATTN_ROW_BLOCK ? ATTN_ROW_BLOCK / p->rows : 1, group);
+  r->lots = p->batch * p->heads * attn_divide_up(group, r->lot);
+  r->stripe_rows = attn_divide_up(p->rows, (int64_t)ATTN_ROW_BLOCK * STRIPES) * ATTN_ROW_BLOCK;
+  r->stripes = attn_divide_up(p->rows, r->stripe_rows);
   r->wave = r->lots;
-  if (r->column_sums.data) r->wave = up((int64_t)p->workers * WAVE_OF_TASKS, r->stripes);
-  if (r->wave > r->lots) r->wave = r->lots;
+  if (r->column_sums.data)
+    r->wave = attn_divide_up((int64_t)p->workers * WAVE_OF_TASKS, r->stripes);
+  r->wave = attn_min(r->wave, r->lots);
   if (p->workers > r->wave * r->stripes) p->workers = (int32_t)(r->wave * r->stripes);
 }
 
@@ -474,11 +472,10 @@ static size_t add_bytes(size_t *sum, int64_t count, size_t size, int *overflow) 
 /* Computes the offsets of a worker's memory. Returns the bytes in total; 0 on overflow. */
 static size_t measure(struct summary_call *r, size_t *at_columns) {
   const struct attn_problem *p = &r->p;
-  int64_t block = r->lot * (p->rows < r->stripe_rows ? p->rows : r->stripe_rows);
+  int64_t block = attn_min(r->lot * attn_min(p->rows, r->stripe_rows), ATTN_ROW_BLOCK);
   int64_t columns = r->column_sums.data ? r->wave * r->stripes : 0;
   size_t all = 0, column;
   int over = 0;
-  if (block > ATTN_ROW_BLOCK) block = ATTN_ROW_BLOCK;
   if (p->kernel)
     add_bytes(&r->worker_bytes, attn_sdpa_panel_floats(p->width, 0, p->desc.additive != NULL, 1),
               sizeof(float), &over);

@@ -7,6 +7,7 @@
 #include "descriptor.h"
 #include "element.h"
 #include "error.h"
+#include "integer.h"
 #include "parallel.h"
 #include "ref.h"
 
@@ -35,7 +36,7 @@ static uint64_t scramble(uint64_t x) {
 static int64_t row_number(const struct verify_call *c, int64_t index) {
   if (c->rows == c->rows_total) return index;
   int64_t least = c->rows_total / c->rows, longer = c->rows_total % c->rows;
-  int64_t first = index * least + (index < longer ? index : longer);
+  int64_t first = index * least + attn_min(index, longer);
   uint64_t size = (uint64_t)(least + (index < longer));
   return first + (int64_t)(scramble(c->seed + (uint64_t)index) % size);
 }
@@ -231,7 +232,7 @@ attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *q, const 
   struct verify_call c = {.p = &p, .seed = seed, .progress = ATTN_PROGRESS_INIT};
   c.rows_total = c.rows = p.batch * p.heads_q * p.rows;
   if (row_limit > 0 && row_limit < c.rows) c.rows = row_limit;
-  c.shares = c.rows < MAX_SHARES ? c.rows : MAX_SHARES;
+  c.shares = attn_min(c.rows, MAX_SHARES);
   size_t bytes = bytes_of_work(&p, &c.work_each);
   c.work = bytes ? attn_problem_allocate(&p.desc, bytes) : NULL;
   bytes = (size_t)(c.shares + 1) * sizeof *c.partial; /* at least one */

@@ -13,8 +13,6 @@
 
 enum { TAPS = 3, POSITIONS = 256 }; /* of a sum over positions in dw */
 
-static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* ---- Padded images ---- */
 
 struct image_shape {
@@ -196,7 +194,7 @@ static void add_positions(const struct weight_run *p, int64_t from, int64_t to, 
                              .jump = stride * (width - run) * channels * word};
   for (int64_t end; from < to; from = end) {
     const int64_t tap = from / each_tap;
-    end = min((tap + 1) * each_tap, to);
+    end = attn_min((tap + 1) * each_tap, to);
     a.a = (const char *)(x + tap * width * channels + from % each_tap);
     attn_panels_multiply(p->kernel, a, end - from, depth, panels, p->dw + from * out, out, out, 1);
   }
@@ -205,14 +203,15 @@ static void add_positions(const struct weight_run *p, int64_t from, int64_t to, 
 /* A task has the same rows of dw in all images: each element is one sum, in order. */
 static void run_weights(void *argument, int64_t index, int32_t worker) {
   const struct weight_run *p = argument;
-  const int64_t first = index * p->part, end = min(first + p->part, TAPS * TAPS * p->x.channels);
+  const int64_t first = index * p->part,
+                end = attn_min(first + p->part, TAPS * TAPS * p->x.channels);
   const int64_t rows = p->y.width < POSITIONS ? POSITIONS / p->y.width : 1;
   float *x = p->memory + worker * p->each, *panels = x + padded_floats(p->x);
   for (int64_t n = 0; n < p->c->images; n++) {
     const float *dy = p->dy + n * p->y.height * p->y.width * p->y.channels;
     pad_image(x, p->c->x + n * p->x.height * p->x.width * p->x.channels, p->x);
     for (int64_t h = 0; h < p->y.height; h += rows) {
-      const int64_t depth = min(rows, p->y.height - h) * p->y.width;
+      const int64_t depth = attn_min(rows, p->y.height - h) * p->y.width;
       attn_panels_pack(p->kernel, panels, dy + h * p->y.width * p->y.channels, depth,
                        p->y.channels);
       add_positions(p, first, end, x + h * p->c->stride * (p->x.width + 2) * p->x.channels, depth,
@@ -225,14 +224,14 @@ static attn_status compute_dw(const struct attn_host *host, const struct attn_co
                               float *dw, const float *dy, attn_error *err) {
   const struct attn_gemm_kernel *g = attn_panels_kernel(c->out);
   struct weight_run p = {.kernel = g, .c = c, .x = shape_of_x(c), .y = shape_of_y(c)};
-  const int64_t positions = p.y.width > POSITIONS ? p.y.width : POSITIONS;
+  const int64_t positions = attn_max(p.y.width, POSITIONS);
   const int64_t all = TAPS * TAPS * c->in;
   struct attn_panels_memory m;
   p.each = padded_floats(p.x) + positions * attn_panels_columns(g, c->out), p.dw = dw, p.dy = dy;
   attn_status status = attn_panels_allocate(&m, host, p.each, 0, err);
   if (status) return status;
-  p.memory = m.memory, p.part = (all + m.workers - 1) / m.workers;
-  attn_panels_parallel_for(&m, (all + p.part - 1) / p.part, run_weights, &p);
+  p.memory = m.memory, p.part = attn_divide_up(all, m.workers);
+  attn_panels_parallel_for(&m, attn_divide_up(all, p.part), run_weights, &p);
   attn_panels_release(&m);
   return ATTN_OK;
 }

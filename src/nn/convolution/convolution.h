@@ -23,7 +23,7 @@ struct attn_convolution {
 
 /* The height or width of the result: ceil(size / stride). */
 static inline int64_t attn_convolved_size(int64_t size, int64_t stride) {
-  return (size + stride - 1) / stride;
+  return attn_divide_up(size, stride);
 }
 
 attn_status attn_convolution_forward(const struct attn_host *host, const struct attn_convolution *c,

@@ -5,8 +5,6 @@
 #include "error.h"
 #include "threads.h"
 
-static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
-
 const struct attn_gemm_kernel *attn_panels_kernel(int64_t columns) {
   const struct attn_gemm_kernel *best = attn_gemm_best(), *narrow;
   for (int n = 1; (narrow = attn_gemm_entry(n)) && narrow != best; n++)
@@ -15,13 +13,13 @@ const struct attn_gemm_kernel *attn_panels_kernel(int64_t columns) {
 }
 
 int64_t attn_panels_columns(const struct attn_gemm_kernel *g, int64_t columns) {
-  return (columns + g->columns - 1) / g->columns * g->columns;
+  return attn_round_up(columns, g->columns);
 }
 
 void attn_panels_pack(const struct attn_gemm_kernel *g, float *to, const float *b, int64_t depth,
                       int64_t columns) {
   for (int64_t j = 0; j < columns; j += g->columns, to += depth * g->columns) {
-    const size_t count = (size_t)min(columns - j, g->columns), all = (size_t)g->columns;
+    const size_t count = (size_t)attn_min(columns - j, g->columns), all = (size_t)g->columns;
     for (int64_t k = 0; k < depth; k++) {
       memcpy(to + k * g->columns, b + k * columns + j, count * sizeof *to);
       memset(to + k * g->columns + count, 0, (all - count) * sizeof *to);
@@ -35,11 +33,11 @@ void attn_panels_multiply(const struct attn_gemm_kernel *g, struct attn_gemm_row
   const char *first = a.a;
   for (int64_t j = 0; j < columns; j += g->columns, panels += depth * g->columns) {
     int64_t row = 0;
-    for (int64_t left = (rows + g->rows - 1) / g->rows; left > 0; left--) {
-      int64_t count = (rows - row + left - 1) / left;
+    for (int64_t left = attn_divide_up(rows, g->rows); left > 0; left--) {
+      int64_t count = attn_divide_up(rows - row, left);
       a.a = first + row * a.row;
       g->float_tile((int)count, depth, &a, panels, c + row * c_step + j, c_step,
-                    min(columns - j, g->columns), add);
+                    attn_min(columns - j, g->columns), add);
       row += count;
     }
   }

@@ -10,8 +10,6 @@
  * time, whole panels; tiles of a strip. */
 enum { ELEMENTS = 16, TAPS = 9, CHUNK = ATTN_GEMM_MAX_COLUMNS, STRIP = 48 };
 
-static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
-
 int attn_winograd_fits(const struct attn_convolution *c) {
   return c->stride == 1 && c->in >= 16 && c->out >= 16 && c->in + c->out >= 48;
 }
@@ -165,7 +163,7 @@ ATTN_INLINE void load_inputs(const struct winograd_run *p, int64_t first, int64_
     find_pixels(p, p->x, p->in, first + t, -1, 4, pixels);
     for (int64_t c = 0; c < channels; c += CHUNK) {
       float out[ELEMENTS][CHUNK];
-      const int64_t n = min(channels - c, CHUNK);
+      const int64_t n = attn_min(channels - c, CHUNK);
       for (int k = 0; k < ELEMENTS; k++) at[k] = pixels[k] + from + c;
       transform_input(at, n, out);
       for (int k = 0; k < ELEMENTS; k++) copy_floats(v + k * step + t * channels + c, out[k], n);
@@ -185,7 +183,7 @@ ATTN_INLINE void store_outputs(const struct winograd_run *p, int64_t first, int6
     const struct winograd_tile tile = tile_of(p, first + t);
     for (int64_t c = 0; c < p->out; c += CHUNK) {
       float y[4][CHUNK];
-      const int64_t n = min(p->out - c, CHUNK);
+      const int64_t n = attn_min(p->out - c, CHUNK);
       transform_output(m + t * p->out + c, element_step(STRIP, p->out), n, y);
       for (int k = 0; k < 4; k++) {
         int64_t at = pixel_of(p, tile.image, tile.y + k / 2, tile.x + k % 2);
@@ -206,7 +204,7 @@ ATTN_INLINE void load_gradients(const struct winograd_run *p, int64_t first, int
     find_pixels(p, p->dy, p->out, first + t, 0, 2, pixels);
     for (int64_t c = 0; c < p->out; c += CHUNK) {
       float out[ELEMENTS][CHUNK];
-      const int64_t n = min(p->out - c, CHUNK);
+      const int64_t n = attn_min(p->out - c, CHUNK);
       if (n < CHUNK) memset(out, 0, sizeof out);
       for (int k = 0; k < 4; k++) at[k] = pixels[k] + c;
       transform_gradient(at, n, out);
@@ -222,8 +220,8 @@ ATTN_INLINE void load_gradients(const struct winograd_run *p, int64_t first, int
 ATTN_CLONES
 static void run_strip(void *argument, int64_t index, int32_t worker) {
   const struct winograd_run *p = argument;
-  const int64_t first = index * STRIP, count = min(p->tiles - first, STRIP), word = sizeof(float),
-                u = p->in * attn_panels_columns(p->kernel, p->out);
+  const int64_t first = index * STRIP, count = attn_min(p->tiles - first, STRIP),
+                word = sizeof(float), u = p->in * attn_panels_columns(p->kernel, p->out);
   const int64_t v_step = element_step(STRIP, p->in), m_step = element_step(STRIP, p->out);
   float *v = p->memory + worker * p->each, *m = v + ELEMENTS * v_step;
   load_inputs(p, first, count, 0, p->in, v);
@@ -236,13 +234,11 @@ static void run_strip(void *argument, int64_t index, int32_t worker) {
   store_outputs(p, first, count, m);
 }
 
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
 /* y = or, with add, += the convolution of x with w (9, in, out). */
 static attn_status run_filters(const struct attn_host *host, struct winograd_run *p, const float *w,
                                attn_error *err) {
   const int64_t pairs = p->in * p->out, u = p->in * attn_panels_columns(p->kernel, p->out),
-                zeros = larger(p->in, p->out);
+                zeros = attn_max(p->in, p->out);
   struct attn_panels_memory m;
   p->each = ELEMENTS * (element_step(STRIP, p->in) + element_step(STRIP, p->out));
   attn_status status = attn_panels_allocate(&m, host, p->each, ELEMENTS * (pairs + u) + zeros, err);
@@ -254,7 +250,7 @@ static attn_status run_filters(const struct attn_host *host, struct winograd_run
   for (int64_t k = 0; k < ELEMENTS; k++)
     attn_panels_pack(p->kernel, panels + k * u, filters + k * pairs, p->in, p->out);
   p->memory = m.memory, p->panels = panels, p->zeros = zero;
-  attn_panels_parallel_for(&m, (p->tiles + STRIP - 1) / STRIP, run_strip, p);
+  attn_panels_parallel_for(&m, attn_divide_up(p->tiles, STRIP), run_strip, p);
   attn_panels_release(&m);
   return ATTN_OK;
 }
@@ -290,11 +286,12 @@ attn_status attn_winograd_dx(const struct attn_host *host, const struct attn_con
 ATTN_CLONES
 static void run_channels(void *argument, int64_t index, int32_t worker) {
   const struct winograd_run *p = argument;
-  const int64_t from = index * p->part, channels = min(p->in - from, p->part), word = sizeof(float);
+  const int64_t from = index * p->part, channels = attn_min(p->in - from, p->part),
+                word = sizeof(float);
   const int64_t v_step = element_step(STRIP, channels);
   float *v = p->memory + worker * p->each, *panels = v + ELEMENTS * v_step;
   for (int64_t first = 0; first < p->tiles; first += STRIP) {
-    const int64_t count = min(p->tiles - first, STRIP),
+    const int64_t count = attn_min(p->tiles - first, STRIP),
                   all = element_step(count, attn_panels_columns(p->kernel, p->out));
     load_inputs(p, first, count, from, channels, v), load_gradients(p, first, count, panels);
     for (int64_t k = 0; k < ELEMENTS; k++) {
@@ -309,10 +306,10 @@ static void run_channels(void *argument, int64_t index, int32_t worker) {
 attn_status attn_winograd_dw(const struct attn_host *host, const struct attn_convolution *c,
                              float *dw, const float *dy, attn_error *err) {
   struct winograd_run p = run_of(c, c->in, c->out);
-  const int64_t du = ELEMENTS * c->in * c->out, zeros = larger(c->in, c->out);
+  const int64_t du = ELEMENTS * c->in * c->out, zeros = attn_max(c->in, c->out);
   const int32_t workers = attn_threads_workers(host->executor, host->threads);
   struct attn_panels_memory m;
-  p.part = (c->in + workers - 1) / workers;
+  p.part = attn_divide_up(c->in, workers);
   p.each = ELEMENTS * (element_step(STRIP, p.part) +
                        element_step(STRIP, attn_panels_columns(p.kernel, c->out)));
   attn_status status = attn_panels_allocate(&m, host, p.each, du + zeros, err);
@@ -320,7 +317,7 @@ attn_status attn_winograd_dw(const struct attn_host *host, const struct attn_con
   p.memory = m.memory, p.du = m.memory + p.each * m.workers, p.zeros = p.du + du;
   memset(p.du, 0, (size_t)(du + zeros) * sizeof *p.du);
   p.x = c->x, p.dy = dy;
-  attn_panels_parallel_for(&m, (c->in + p.part - 1) / p.part, run_channels, &p);
+  attn_panels_parallel_for(&m, attn_divide_up(c->in, p.part), run_channels, &p);
   add_filter_gradients(p.du, dw, c->in * c->out);
   attn_panels_release(&m);
   return ATTN_OK;

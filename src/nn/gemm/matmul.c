@@ -21,8 +21,6 @@ enum {
   PARALLEL_MIN = 1 << 18
 };
 
-static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* ---- Packing of B into 32-bit words, each a float32 or a pair of bf16 (k, k + 1) ---- */
 
 static int64_t words_of(attn_dtype type, int64_t inner) {
@@ -60,7 +58,8 @@ static void pack_rows(int64_t width, uint32_t *to, const struct attn_gemm_operan
     for (int64_t j = 0; j < at.columns; j += width) {
       const void *row = element_at(b, at.inner + k, at.column + j), *high = NULL;
       if (each == 2 && k + 1 < at.depth) high = element_at(b, at.inner + k + 1, at.column + j);
-      pack_words(b->type, to + j / width * words, row, high, min(at.columns - j, width), width);
+      pack_words(b->type, to + j / width * words, row, high, attn_min(at.columns - j, width),
+                 width);
     }
 }
 
@@ -84,7 +83,7 @@ static void pack_transposed(const struct attn_gemm_kernel *g, uint32_t *to,
                 each = b->type == ATTN_BF16 ? 2 : 1;
   const int whole = at.depth % each == 0 && b->step % each == 0;
   for (; at.column < end; at.column += g->columns, to += words * g->columns) {
-    at.columns = min(end - at.column, g->columns);
+    at.columns = attn_min(end - at.column, g->columns);
     if (whole && at.columns == g->columns)
       g->transpose(to, g->columns, element_at(b, at.inner, at.column), b->step / each, words);
     else
@@ -145,10 +144,10 @@ struct row_block {
 
 static void cut_rows(struct row_block *block, const struct attn_gemm_kernel *g, int64_t row,
                      int64_t end, int64_t most) {
-  int64_t left = (end - row + g->rows - 1) / g->rows;
+  int64_t left = attn_divide_up(end - row, g->rows);
   block->first[block->count = 0] = row;
   for (; left > 0 && block->count < most; left--)
-    block->first[++block->count] = row += (end - row + left - 1) / left;
+    block->first[++block->count] = row += attn_divide_up(end - row, left);
 }
 
 /* Rows of A from `from` on, the next `row` bytes after the one before. */
@@ -206,7 +205,7 @@ static void set_ahead(const struct attn_gemm_kernel *g, struct row_block *block,
                       struct packed_panels b, int64_t depth) {
   const int64_t line = g->columns * (int64_t)sizeof *b.at;
   struct attn_gemm_rows *from = &block->from[n];
-  from->ahead_step = (line + block->count - 1) / block->count;
+  from->ahead_step = attn_divide_up(line, block->count);
   from->ahead = (const char *)b.at + depth * line + n * depth * from->ahead_step;
 }
 
@@ -219,8 +218,8 @@ static void multiply_tiles(const struct attn_gemm_kernel *g, attn_gemm_tile *til
     float *c = to.c + block->first[n] * to.step + at.column;
     if (b.ahead) set_ahead(g, block, n, b, at.depth);
     for (int64_t j = 0; j < at.columns; j += g->columns, panel += b.words)
-      tile(rows, at.depth, &block->from[n], panel, c + j, to.step, min(at.columns - j, g->columns),
-           to.add || at.inner);
+      tile(rows, at.depth, &block->from[n], panel, c + j, to.step,
+           attn_min(at.columns - j, g->columns), to.add || at.inner);
   }
 }
 
@@ -258,8 +257,8 @@ static void multiply(const struct matmul_args *p, int64_t row, int64_t rows, int
   struct block_range at = {0};
   for (; at.inner < p->inner; at.inner += ATTN_GEMM_DEPTH)
     for (int64_t j = 0; j < columns; j += BLOCK_COLUMNS) {
-      at.depth = min(p->inner - at.inner, ATTN_GEMM_DEPTH);
-      at.column = column + j, at.columns = min(columns - j, BLOCK_COLUMNS);
+      at.depth = attn_min(p->inner - at.inner, ATTN_GEMM_DEPTH);
+      at.column = column + j, at.columns = attn_min(columns - j, BLOCK_COLUMNS);
       const struct packed_panels b = {panels, words_of(p->b.type, at.depth) * g->columns, 0};
       pack_panels(g, panels, &p->b, at);
       multiply_block(g, &p->a, row, rows, memory, BLOCK_ROWS / g->rows, b, at, p->to);
@@ -269,16 +268,16 @@ static void multiply(const struct matmul_args *p, int64_t row, int64_t rows, int
 /* For a product with `columns` columns: rows of A, and the largest block of B. */
 static size_t memory_bytes(const struct matmul_args *p, int64_t columns) {
   int64_t width = p->kernel->columns;
-  int64_t panels = (min(columns, BLOCK_COLUMNS) + width - 1) / width;
+  int64_t panels = attn_divide_up(attn_min(columns, BLOCK_COLUMNS), width);
   return (size_t)(WORK_WORDS +
-                  words_of(p->b.type, min(p->inner, ATTN_GEMM_DEPTH)) * panels * width) *
+                  words_of(p->b.type, attn_min(p->inner, ATTN_GEMM_DEPTH)) * panels * width) *
          sizeof(uint32_t);
 }
 
 static void run_part(void *argument, int64_t index, int32_t worker) {
   struct matmul_args *p = argument;
   int64_t from = index * p->part, all = p->by_rows ? p->rows : p->columns;
-  int64_t count = min(all - from, p->part);
+  int64_t count = attn_min(all - from, p->part);
   size_t bytes = memory_bytes(p, p->by_rows ? p->columns : count);
   uint32_t *memory = attn_memory_allocate(NULL, ATTN_ALIGNMENT, bytes);
   (void)worker;
@@ -309,8 +308,8 @@ attn_status attn_matmul(const struct attn_host *host, int64_t rows, int64_t colu
   if (rows * columns * inner < PARALLEL_MIN) workers = 1;
   p.by_rows = rows >= 4 * columns;
   int64_t all = p.by_rows ? rows : columns, unit = p.by_rows ? p.kernel->rows : p.kernel->columns;
-  p.part = ((all + workers - 1) / workers + unit - 1) / unit * unit;
-  attn_threads_parallel_for(host->executor, workers, (all + p.part - 1) / p.part, run_part, &p);
+  p.part = attn_round_up(attn_divide_up(all, workers), unit);
+  attn_threads_parallel_for(host->executor, workers, attn_divide_up(all, p.part), run_part, &p);
   if (!p.failed) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_MEMORY, NULL,
                    "cannot allocate memory to multiply (%lld, %lld) by (%lld, %lld)",
@@ -333,7 +332,7 @@ static int pack_rounded(struct attn_packed_matrix *p, const float *w) {
   int64_t width = p->kernel->columns, step = p->in + p->in % 2;
   uint16_t *rounded = calloc((size_t)(width * step), sizeof *rounded);
   for (int64_t o = 0; o < p->out && rounded; o += width) {
-    int64_t count = min(p->out - o, width);
+    int64_t count = attn_min(p->out - o, width);
     for (int64_t n = 0; n < count; n++)
       attn_convert_to_bf16(&here, rounded + n * step, w + (o + n) * p->in, p->in);
     const struct attn_gemm_operand b = {rounded, step, 1, ATTN_BF16};
@@ -346,7 +345,7 @@ static int pack_rounded(struct attn_packed_matrix *p, const float *w) {
 
 static int pack(struct attn_packed_matrix *p, const float *w) {
   int64_t width = p->kernel->columns, words = words_of(p->type, p->in);
-  int64_t padded = (p->out + width - 1) / width * width;
+  int64_t padded = attn_round_up(p->out, width);
   p->panels =
       attn_memory_allocate_large(ATTN_ALIGNMENT, (size_t)(padded * words) * sizeof *p->panels);
   if (!p->panels) return 0;
@@ -392,7 +391,7 @@ static void multiply_packed(const struct attn_packed_matrix *p, const struct att
   const uint32_t *panels = p->panels + at.column / g->columns * words;
   start_rows(p, to.c + row * to.step, rows, at);
   for (; at.inner < p->in; at.inner += ATTN_GEMM_DEPTH) {
-    at.depth = min(p->in - at.inner, ATTN_GEMM_DEPTH);
+    at.depth = attn_min(p->in - at.inner, ATTN_GEMM_DEPTH);
     const struct packed_panels b = {panels + words_of(p->type, at.inner) * g->columns, words,
                                     at.columns <= g->columns};
     multiply_block(g, a, row, rows, work, is_in_place(g, a, at.depth) ? BLOCK_ROWS / g->rows : 1, b,
@@ -408,6 +407,6 @@ void attn_packed_matmul(const struct attn_packed_matrix *p, float *y, const void
   const int64_t rows = streams ? BLOCK_ROWS : n, columns = streams ? p->kernel->columns : p->out;
   for (int64_t row = 0; row < n; row += rows)
     for (int64_t j = 0; j < p->out; j += columns)
-      multiply_packed(p, &a, row, min(n - row, rows),
-                      (struct block_range){0, 0, j, min(p->out - j, columns)}, to);
+      multiply_packed(p, &a, row, attn_min(n - row, rows),
+                      (struct block_range){0, 0, j, attn_min(p->out - j, columns)}, to);
 }

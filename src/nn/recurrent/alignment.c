@@ -13,8 +13,6 @@ struct alignment_args {
   float *dq, *dk, *dz, *da;                   /* and out; da: (N, A), of each row */
 };
 
-static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* In LANES partial sums, so that the loop vectorizes; one order for each n. */
 ATTN_INLINE float dot(const float *x, const float *y, int64_t n) {
   float lane[LANES] = {0}, sum = 0;
@@ -41,7 +39,7 @@ ATTN_INLINE void tanh_of_sums(float *restrict t, const float *restrict q, const 
 ATTN_INLINE float additive_score(const float *q, const float *k, const float *a, int64_t width) {
   float t[CHUNK], sum = 0;
   for (int64_t e = 0; e < width; e += CHUNK) {
-    const int64_t count = min(width - e, CHUNK);
+    const int64_t count = attn_min(width - e, CHUNK);
     tanh_of_sums(t, q + e, k + e, count);
     sum += dot(t, a + e, count);
   }
@@ -100,7 +98,7 @@ ATTN_INLINE void additive_back(const struct alignment_args *p, int64_t row, int6
   const struct attn_alignment *s = p->s;
   float slope[CHUNK], d_a[CHUNK];
   for (int64_t e = 0; e < s->width; e += CHUNK) {
-    const int64_t count = min(s->width - e, CHUNK);
+    const int64_t count = attn_min(s->width - e, CHUNK);
     additive_slopes(slope, d_a, s->q + row + e, s->k + key + e, s->a + e, d, count);
     if (p->dq) add_scaled(p->dq + row + e, slope, 1, count);
     if (p->dk) add_scaled(p->dk + key + e, slope, 1, count);

@@ -28,8 +28,6 @@ ATTN_INLINE void load(float *restrict to, const float *restrict x, int64_t count
 static const float *at(const float *x, int64_t offset) { return x ? x + offset : NULL; }
 static float *out_at(float *x, int64_t offset) { return x ? x + offset : NULL; }
 
-static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* ---- LSTM ---- */
 
 /* x, r: the sums of x and of h for the four gates of a row, d apart. */
@@ -76,7 +74,7 @@ static void lstm_back(void *argument, int64_t from, int64_t to) {
   for (int64_t n = from; n < to; n++)
     for (int64_t k = 0; k < d; k += CHUNK) {
       float sums[GATES][CHUNK], d_state[CHUNK], dh[CHUNK], dc[CHUNK];
-      const int64_t row = n * d + k, gates = n * GATES * d + k, count = min(d - k, CHUNK);
+      const int64_t row = n * d + k, gates = n * GATES * d + k, count = attn_min(d - k, CHUNK);
       load(dh, at(p->dh, row), count), load(dc, at(p->dc, row), count);
       lstm_chunk_back(p->kept + gates, d, p->s->state + row, p->kept_c + row, dh, dc, sums, d_state,
                       count);
@@ -145,7 +143,7 @@ static void gru_back(void *argument, int64_t from, int64_t to) {
   for (int64_t n = from; n < to; n++)
     for (int64_t k = 0; k < d; k += CHUNK) {
       float sums[GATES][CHUNK], d_state[CHUNK];
-      const int64_t row = n * d + k, gates = n * 3 * d + k, count = min(d - k, CHUNK);
+      const int64_t row = n * d + k, gates = n * 3 * d + k, count = attn_min(d - k, CHUNK);
       gru_chunk_back(p->kept + gates, d, p->s->h_gates + gates + 2 * d, p->s->state + row,
                      p->dh + row, sums, d_state, count);
       for (int64_t g = 0; g < 3; g++) {

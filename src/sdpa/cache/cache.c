@@ -7,6 +7,7 @@
 #include "error.h"
 #include "allocator.h"
 #include "element.h"
+#include "integer.h"
 #include "paging.h"
 
 struct attn_cache {
@@ -187,7 +188,7 @@ static attn_status check_sequence(const attn_cache *c, int64_t n, const char *na
 }
 
 static int64_t pages_of(const attn_cache *c, int64_t length) {
-  return (length + c->config.page_size - 1) / c->config.page_size;
+  return attn_divide_up(length, c->config.page_size);
 }
 
 static int32_t *slot(attn_cache *c, int64_t sequence, int64_t column) {

@@ -5,6 +5,7 @@
 
 #include "clones.h"
 #include "element.h"
+#include "integer.h"
 #include "parallel.h"
 
 enum {
@@ -24,11 +25,7 @@ static struct strided_matrix matrix_of(const attn_tensor *t, int64_t b, int64_t 
                                  t->strides[transposed ? 3 : 2], t->strides[transposed ? 2 : 3]};
 }
 
-static int64_t tiles(int64_t count) { return (count + TILE - 1) / TILE; }
-
-static int64_t part_of(int64_t count, int64_t first, int64_t limit) {
-  return count - first < limit ? count - first : limit;
-}
+static int64_t tiles(int64_t count) { return attn_divide_up(count, TILE); }
 
 /* Loads rows x columns elements to rows of `width` doubles. */
 static void load_tile(const struct strided_matrix *m, int64_t row, int64_t rows, int64_t column,
@@ -69,7 +66,7 @@ ATTN_CLONES static void add_product(const struct strided_matrix *a, const struct
                                     int64_t depth, int skips, struct output_tile *t) {
   double left[TILE][DEPTH], right[DEPTH][TILE] = {{0}};
   for (int64_t k = 0; k < depth; k += DEPTH) {
-    int64_t count = part_of(depth, k, DEPTH);
+    int64_t count = attn_min(depth - k, DEPTH);
     load_tile(a, t->row, t->rows, k, count, DEPTH, left[0]);
     load_tile(b, k, count, t->column, t->columns, TILE, right[0]);
     if (skips)
@@ -83,8 +80,8 @@ ATTN_CLONES static void add_product(const struct strided_matrix *a, const struct
 static int64_t begin_tile(const attn_tensor *out, int64_t index, struct output_tile *t) {
   int64_t rows = tiles(out->shape[2]), columns = tiles(out->shape[3]);
   t->row = index / columns % rows * TILE, t->column = index % columns * TILE;
-  t->rows = part_of(out->shape[2], t->row, TILE);
-  t->columns = part_of(out->shape[3], t->column, TILE);
+  t->rows = attn_min(out->shape[2] - t->row, TILE);
+  t->columns = attn_min(out->shape[3] - t->column, TILE);
   memset(t->sum, 0, sizeof t->sum);
   return index / columns / rows;
 }
