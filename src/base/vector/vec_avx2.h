@@ -30,7 +30,6 @@ VEC_INLINE vf vf_round(vf a) {
 VEC_INLINE vm vm_lt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
 VEC_INLINE vm vm_le(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }
 VEC_INLINE vm vm_ne(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
-VEC_INLINE vm vm_and(vm a, vm b) { return _mm256_and_ps(a, b); }
 VEC_INLINE vm vm_not(vm a) { return _mm256_xor_ps(a, _mm256_castsi256_ps(_mm256_set1_epi32(-1))); }
 VEC_INLINE uint32_t vm_bits(vm a) { return (uint32_t)_mm256_movemask_ps(a); } /* bit n: lane n */
 VEC_INLINE vf vf_select(vm m, vf yes, vf no) { return _mm256_blendv_ps(no, yes, m); }

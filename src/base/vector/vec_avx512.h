@@ -28,7 +28,6 @@ VEC_INLINE vf vf_round(vf a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAR
 VEC_INLINE vm vm_lt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 VEC_INLINE vm vm_le(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
 VEC_INLINE vm vm_ne(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
-VEC_INLINE vm vm_and(vm a, vm b) { return (vm)(a & b); }
 VEC_INLINE vm vm_not(vm a) { return (vm)~a; }
 VEC_INLINE uint32_t vm_bits(vm a) { return a; } /* bit n: lane n */
 VEC_INLINE vf vf_select(vm m, vf yes, vf no) { return _mm512_mask_blend_ps(m, no, yes); }

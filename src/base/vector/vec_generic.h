@@ -47,7 +47,6 @@ VEC_INLINE vf vf_select(vm m, vf yes, vf no) { return (vf)(((vm)yes & m) | ((vm)
 VEC_INLINE vm vm_lt(vf a, vf b) { return a < b; }
 VEC_INLINE vm vm_le(vf a, vf b) { return a <= b; }
 VEC_INLINE vm vm_ne(vf a, vf b) { return a != b; }
-VEC_INLINE vm vm_and(vm a, vm b) { return a & b; }
 VEC_INLINE vm vm_not(vm a) { return ~a; }
 VEC_INLINE vf vf_max(vf a, vf b) { return vf_select(a > b, a, b); } /* b where either is NaN */
 
