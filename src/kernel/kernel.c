@@ -89,11 +89,6 @@ struct attn_backward_layout attn_backward_lay_out(int64_t width, int64_t value_w
   return l;
 }
 
-int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width, int has_additive,
-                               int32_t blocks) {
-  return attn_sdpa_lay_out(width, value_width, has_additive, blocks).end;
-}
-
 /* ---- Softmax ---- */
 
 /* The sink may be far above or below all scores: double holds either. */

@@ -76,8 +76,8 @@ struct attn_sdpa_task {
   uint32_t counter[ATTN_ROW_BLOCK][3]; /* i, h, b of the Philox counter */
   double scale;                        /* scale * log2(e): scores are in base 2 */
   float headroom;   /* c: keeps sums of weights at most 1, so that sums of |p v| cannot overflow */
-  float *workspace; /* attn_sdpa_panel_floats floats, aligned to ATTN_PANEL_ALIGN; any contents; one
-                       for all blocks of a call */
+  float *workspace; /* attn_sdpa_lay_out's end in floats, aligned to ATTN_PANEL_ALIGN; any contents;
+                       one for all blocks of a call */
   int32_t has_additive; /* the score is scale * sum_e a_e tanh(q_e + k_e) */
   attn_dtype additive_dtype;
   int64_t additive_col;
@@ -186,10 +186,6 @@ struct attn_backward_layout {
 };
 struct attn_backward_layout attn_backward_lay_out(int64_t width, int64_t value_width, int64_t keys,
                                                   int has_additive, int32_t blocks);
-
-/* Floats of workspace of a call. */
-int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width, int has_additive,
-                               int32_t blocks);
 
 /* Kernel number index, slowest first; NULL past the end. */
 const struct attn_kernel *attn_kernel_entry(int32_t index);

@@ -512,7 +512,7 @@ static int cut_chunks(struct backward_call *r) {
 
 /* A worker's: of the backward, or of the sums that are recomputed. */
 static int64_t worker_floats(const struct backward_call *r) {
-  int64_t sums = attn_sdpa_panel_floats(r->p.width, 0, r->p.desc.additive != NULL, 1);
+  int64_t sums = attn_sdpa_lay_out(r->p.width, 0, r->p.desc.additive != NULL, 1).end;
   return attn_max(TASK_FLOATS + r->chunks.layout.end, sums);
 }
 

@@ -477,7 +477,7 @@ static size_t measure(struct summary_call *r, size_t *at_columns) {
   size_t all = 0, column;
   int over = 0;
   if (p->kernel)
-    add_bytes(&r->worker_bytes, attn_sdpa_panel_floats(p->width, 0, p->desc.additive != NULL, 1),
+    add_bytes(&r->worker_bytes, attn_sdpa_lay_out(p->width, 0, p->desc.additive != NULL, 1).end,
               sizeof(float), &over);
   over |= __builtin_mul_overflow((size_t)block, sizeof(float), &column);
   if (p->kernel) r->at_weights = add_bytes(&r->worker_bytes, p->keys, column, &over);

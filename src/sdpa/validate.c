@@ -293,7 +293,7 @@ static attn_status measure(struct attn_problem *p, attn_error *err) {
       return attn_fail(err, ATTN_ERR_SHAPE, "q", "the size of the workspace overflows");
     const int32_t most = attn_problem_row_blocks(p);
     p->row_blocks = attn_problem_shares_keys(p) ? most : 1;
-    each = (size_t)attn_sdpa_panel_floats(p->width, p->value_width, p->desc.additive != NULL, most);
+    each = (size_t)attn_sdpa_lay_out(p->width, p->value_width, p->desc.additive != NULL, most).end;
     each += attn_task_floats(most);
     unit = sizeof(float);
   }

@@ -63,7 +63,7 @@ static void draw(struct setting *s) {
     for (int64_t n = s->keys * 2 / 3 * s->width; n < s->keys * s->width; n++) s->k[n] *= 200;
   s->o = numbers(s->rows * s->value_width, 1), s->lse = numbers(s->rows, 1);
   s->weights = numbers(s->rows * s->keys, 1);
-  size_t floats = (size_t)attn_sdpa_panel_floats(s->width, s->value_width, 0, blocks_of(s));
+  size_t floats = (size_t)attn_sdpa_lay_out(s->width, s->value_width, 0, blocks_of(s)).end;
   s->workspace = aligned_alloc(64, (floats * 4 + 63) / 64 * 64);
   memset(s->workspace, 0xFF, floats * 4); /* NaN exposes a read before a write */
 }
