@@ -3,6 +3,7 @@
  * without <unk> the decoded text is the same. WordPiece loses information; it gives at most one
  * token per byte. Written and read again the tokenizer is the same. */
 #include "files.h"
+#include "attn/io.h"
 #include "tokenizer.h"
 
 enum { TOKENS = 4096, BYTES = 65536, UNKNOWN = 3, MAX_TRAINED = 600 };
@@ -29,7 +30,8 @@ static void reopen(const struct attn_tokenizer *t, const char *text, size_t leng
   char path[1100];
   struct attn_tokenizer *again = NULL;
   attn_error err;
-  MUST(!attn_tokenizer_write(t, path_of(path, "tokenizer.json"), &err));
+  char *one = attn_tokenizer_to_json(t);
+  MUST(one && !attn_file_write(path_of(path, "tokenizer.json"), one, strlen(one), &err));
   MUST(!attn_tokenizer_read(path, &again, &err));
   MUST(attn_tokenizer_kind(t) == attn_tokenizer_kind(again));
   MUST(attn_tokenizer_vocab_size(t) == attn_tokenizer_vocab_size(again));
@@ -39,8 +41,8 @@ static void reopen(const struct attn_tokenizer *t, const char *text, size_t leng
   attn_status status = attn_tokenizer_encode(t, text, length, ids[0], TOKENS, &count[0], NULL);
   MUST(attn_tokenizer_encode(again, text, length, ids[1], TOKENS, &count[1], NULL) == status);
   MUST(status || (count[0] == count[1] && !memcmp(ids[0], ids[1], count[0] * sizeof *ids[0])));
-  char *one = attn_tokenizer_to_json(t), *two = attn_tokenizer_to_json(again);
-  MUST(one && two && !strcmp(one, two));
+  char *two = attn_tokenizer_to_json(again);
+  MUST(two && !strcmp(one, two));
   free(one), free(two);
   attn_tokenizer_free(again);
 }

@@ -11,11 +11,6 @@ static const struct attn_schema_member frame_schema[] = {{"type", "\"TemplatePro
 static const char shape[] =
     "expected sequence A with at most one special token before it and one after it";
 
-static const char *name_of(const struct attn_tokenizer *t, int32_t id) {
-  size_t bytes;
-  return attn_intern_key(&t->tokens, (size_t)id, &bytes);
-}
-
 int attn_template_is(const json_t *part) {
   const char *type = json_string_value(json_object_get(part, "type"));
   return type && !strcmp(type, "TemplateProcessing");
@@ -29,7 +24,7 @@ static int append(json_t *list, const char *kind, const char *id, int type) {
 }
 
 static int append_special(json_t *list, const struct attn_tokenizer *t, int32_t id, int type) {
-  return id < 0 ? 0 : append(list, "SpecialToken", name_of(t, id), type);
+  return id < 0 ? 0 : append(list, "SpecialToken", attn_tokenizer_token(t, id), type);
 }
 
 static json_t *template_of(const struct attn_tokenizer *t, int32_t begin, int32_t end, int pair) {
@@ -43,7 +38,7 @@ static json_t *template_of(const struct attn_tokenizer *t, int32_t begin, int32_
 
 static int add_special(json_t *all, const struct attn_tokenizer *t, int32_t id) {
   if (id < 0) return 0;
-  const char *name = name_of(t, id);
+  const char *name = attn_tokenizer_token(t, id);
   return json_object_set_new(
       all, name, json_pack("{s:s, s:[i], s:[s]}", "id", name, "ids", (int)id, "tokens", name));
 }
@@ -88,8 +83,7 @@ static attn_status compare(const json_t *known, const json_t *part, attn_error *
 attn_status attn_template_read(struct attn_tokenizer *t, const json_t *part, attn_error *err) {
   t->begin = t->end = -1;
   if (!part || json_is_null(part)) return ATTN_OK;
-  attn_status status =
-      attn_schema_check(part, "post_processor", frame_schema, ATTN_SCHEMA_SIZE(frame_schema), err);
+  attn_status status = ATTN_SCHEMA_CHECK(part, "post_processor", frame_schema, err);
   if (status) return status;
   const json_t *single = json_object_get(part, "single");
   size_t count = json_array_size(single);

@@ -87,8 +87,8 @@ static attn_status encode_words(const struct attn_tokenizer *t, const char *text
                                 struct attn_token_output *out, attn_error *err) {
   size_t at = 0;
   for (size_t bytes; (bytes = attn_next_word(text, length, &at)); at += bytes) {
-    int32_t id = attn_intern_find(&t->tokens, text + at, bytes);
-    if (id < 0 || t->special[id])
+    int32_t id = attn_vocabulary_find(t, text + at, bytes);
+    if (id < 0)
       attn_token_output_put_unknown(out, t->unknown, at, bytes);
     else
       attn_token_output_put(out, id);

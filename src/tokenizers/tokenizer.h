@@ -1,7 +1,7 @@
 /* tokenizer.h -- text to token ids and back, as defined by Hugging Face's tokenizer.json.
  *
- * Every vocabulary begins with <pad>, <s>, </s>, <unk>, ids 0 to 3, except WordPiece's and that of
- * a pretrained model, which name their own special tokens. Text is never encoded as a special token
+ * Every vocabulary begins with <pad>, <s>, </s>, <unk>, except WordPiece's and that of a pretrained
+ * model, which name their own special tokens. Text is never encoded as a special token
  * (encode_special_tokens = True there, which still encodes a word between spaces as one); <unk>
  * represents text outside the vocabulary. Decoding skips special tokens. */
 #ifndef ATTN_TOKENIZERS_TOKENIZER_H
@@ -19,6 +19,16 @@ enum attn_tokenizer_kind {
   ATTN_TOKENIZER_WORDPIECE  /* BERT's words, in the longest pieces; UTF-8. Read, not trained */
 };
 
+/* The ids of <pad>, <s>, </s>, <unk> in a vocabulary that begins with them. */
+enum {
+  ATTN_TOKEN_PAD,
+  ATTN_TOKEN_BEGIN,
+  ATTN_TOKEN_END,
+  ATTN_TOKEN_UNKNOWN,
+  ATTN_NUM_SPECIAL_TOKENS
+};
+
+/* The special tokens by what they do, in any vocabulary. */
 enum attn_special_token { ATTN_TOKEN_BOS, ATTN_TOKEN_EOS, ATTN_TOKEN_UNK };
 
 struct attn_tokenizer;
@@ -57,8 +67,6 @@ attn_status attn_tokenizer_parse(const void *json, size_t size, struct attn_toke
                                  attn_error *err);
 attn_status attn_tokenizer_read(const char *path, struct attn_tokenizer **tokenizer,
                                 attn_error *err);
-attn_status attn_tokenizer_write(const struct attn_tokenizer *tokenizer, const char *path,
-                                 attn_error *err);
 
 /* The same for a pretrained model's file, which has its own special tokens with any ids: GPT-2's
  * has
@@ -71,7 +79,7 @@ attn_status attn_tokenizer_read_pretrained(const char *path, struct attn_tokeniz
 
 void attn_tokenizer_free(struct attn_tokenizer *tokenizer); /* NULL is fine */
 
-/* The text that attn_tokenizer_write writes; the caller frees it. NULL: out of memory. */
+/* tokenizer.json, which attn_tokenizer_parse reads; the caller frees it. NULL: out of memory. */
 char *attn_tokenizer_to_json(const struct attn_tokenizer *tokenizer);
 
 /* The same, with a post_processor that puts these special tokens around every text; -1: none. */

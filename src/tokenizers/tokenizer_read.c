@@ -11,7 +11,7 @@
 #include "vocabulary.h"
 #include "wordpiece.h"
 
-enum { FILE_MOST = 64 << 20, NAME_SHOWN = ATTN_NAME_SHOWN };
+enum { FILE_BYTES_MAX = 64 << 20, NAME_SHOWN = ATTN_NAME_SHOWN };
 
 /* ---- The schema ---- */
 
@@ -61,21 +61,16 @@ static const struct attn_schema_member added_schema[] = {{"id", NULL, 0},
 static attn_status check_pre_tokenizer(const json_t *part, enum attn_tokenizer_kind kind,
                                        attn_error *err) {
   static const char where[] = "pre_tokenizer";
-  if (kind == ATTN_TOKENIZER_BPE)
-    return attn_schema_check(part, where, bytes_schema, ATTN_SCHEMA_SIZE(bytes_schema), err);
-  if (kind == ATTN_TOKENIZER_WORD)
-    return attn_schema_check(part, where, space_schema, ATTN_SCHEMA_SIZE(space_schema), err);
-  return attn_schema_check(part, where, split_schema, ATTN_SCHEMA_SIZE(split_schema), err);
+  if (kind == ATTN_TOKENIZER_BPE) return ATTN_SCHEMA_CHECK(part, where, bytes_schema, err);
+  if (kind == ATTN_TOKENIZER_WORD) return ATTN_SCHEMA_CHECK(part, where, space_schema, err);
+  return ATTN_SCHEMA_CHECK(part, where, split_schema, err);
 }
 
 static attn_status check_decoder(const json_t *part, enum attn_tokenizer_kind kind,
                                  attn_error *err) {
   static const char where[] = "decoder";
-  if (kind == ATTN_TOKENIZER_BPE)
-    return attn_schema_check(part, where, any_bytes_schema, ATTN_SCHEMA_SIZE(any_bytes_schema),
-                             err);
-  if (kind == ATTN_TOKENIZER_CHARACTER)
-    return attn_schema_check(part, where, fuse_schema, ATTN_SCHEMA_SIZE(fuse_schema), err);
+  if (kind == ATTN_TOKENIZER_BPE) return ATTN_SCHEMA_CHECK(part, where, any_bytes_schema, err);
+  if (kind == ATTN_TOKENIZER_CHARACTER) return ATTN_SCHEMA_CHECK(part, where, fuse_schema, err);
   return json_is_null(part)
              ? ATTN_OK
              : attn_tokenizer_invalid(err, where, "expected null: WordLevel needs no decoder");
@@ -88,8 +83,7 @@ static attn_status check_parts(const json_t *root, const struct attn_tokenizer *
   attn_status status = check_pre_tokenizer(json_object_get(root, "pre_tokenizer"), t->kind, err);
   if (!status) status = check_decoder(json_object_get(root, "decoder"), t->kind, err);
   if (!status && post && !json_is_null(post) && !(t->pretrained && attn_template_is(post)))
-    status = attn_schema_check(post, "post_processor", any_bytes_schema,
-                               ATTN_SCHEMA_SIZE(any_bytes_schema), err);
+    status = ATTN_SCHEMA_CHECK(post, "post_processor", any_bytes_schema, err);
   return status;
 }
 
@@ -135,7 +129,7 @@ static attn_status check_added(const json_t *added, attn_error *err) {
   for (size_t n = 0; n < json_array_size(added) && !status; n++) {
     const json_t *one = json_array_get(added, n);
     snprintf(where, sizeof where, "added_tokens[%zu]", n);
-    status = attn_schema_check(one, where, added_schema, ATTN_SCHEMA_SIZE(added_schema), err);
+    status = ATTN_SCHEMA_CHECK(one, where, added_schema, err);
     if (!status && !json_is_string(json_object_get(one, "content")))
       status = attn_tokenizer_invalid(err, where, "content is not a string");
   }
@@ -178,7 +172,7 @@ static attn_status place_words(struct vocab_builder *v, attn_error *err) {
 }
 
 attn_status attn_tokenizer_check_special_tokens(const struct attn_tokenizer *t, attn_error *err) {
-  for (int32_t n = 0; n < ATTN_SPECIAL_TOKENS; n++) {
+  for (int32_t n = 0; n < ATTN_NUM_SPECIAL_TOKENS; n++) {
     const char *word = attn_tokenizer_token(t, n);
     if (!word || strcmp(word, attn_special_tokens[n]) || !t->special[n])
       return attn_fail(err, ATTN_ERR_FORMAT, NULL,
@@ -271,12 +265,6 @@ static int split(const json_t *merge, struct merge_pair *h) {
   return 1;
 }
 
-/* The id of a token that is not special, or -1. */
-static int32_t plain(const struct attn_tokenizer *t, const char *word, size_t bytes) {
-  int32_t n = attn_intern_find(&t->tokens, word, bytes);
-  return n >= 0 && t->special[n] ? -1 : n;
-}
-
 static attn_status unknown(attn_error *err, size_t n, const char *word, size_t bytes) {
   return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                    "tokenizer.json: model.merges[%zu]: \"%.*s\" is not in model.vocab, or is a "
@@ -290,7 +278,8 @@ static attn_status read_merge(struct attn_tokenizer *t, const json_t *merge, siz
   if (!split(merge, &h))
     return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                      "tokenizer.json: model.merges[%zu] is neither \"a b\" nor [\"a\", \"b\"]", n);
-  int32_t left = plain(t, h.left, h.left_bytes), right = plain(t, h.right, h.right_bytes);
+  int32_t left = attn_vocabulary_find(t, h.left, h.left_bytes);
+  int32_t right = attn_vocabulary_find(t, h.right, h.right_bytes);
   if (left < 0) return unknown(err, n, h.left, h.left_bytes);
   if (right < 0) return unknown(err, n, h.right, h.right_bytes);
   size_t bytes = h.left_bytes + h.right_bytes;
@@ -298,7 +287,7 @@ static attn_status read_merge(struct attn_tokenizer *t, const json_t *merge, siz
   if (!word) return attn_tokenizer_no_memory(err);
   memcpy(word, h.left, h.left_bytes);
   memcpy(word + h.left_bytes, h.right, h.right_bytes);
-  int32_t made = plain(t, word, bytes);
+  int32_t made = attn_vocabulary_find(t, word, bytes);
   attn_status status = made < 0 ? unknown(err, n, word, bytes) : ATTN_OK;
   free(word);
   if (!status && !attn_vocabulary_add_merge(t, left, right, made))
@@ -365,11 +354,11 @@ static attn_status read_unknown(struct attn_tokenizer *t, const json_t *model, a
   const char *text = json_string_value(token);
   int32_t id = text ? attn_intern_find(&t->tokens, text, strlen(text)) : -1;
   if (t->kind == ATTN_TOKENIZER_BPE && (!token || json_is_null(token))) {
-    t->unknown = t->pretrained ? -1 : ATTN_UNK_ID;
+    t->unknown = t->pretrained ? -1 : ATTN_TOKEN_UNKNOWN;
     return ATTN_OK;
   }
   t->unknown = id;
-  if (t->pretrained ? id >= 0 : id == ATTN_UNK_ID) return ATTN_OK;
+  if (t->pretrained ? id >= 0 : id == ATTN_TOKEN_UNKNOWN) return ATTN_OK;
   if (!text) return attn_tokenizer_invalid(err, "model.unk_token", "expected a string");
   return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                    "tokenizer.json: model.unk_token is \"%.*s\"; expected %s", NAME_SHOWN, text,
@@ -383,14 +372,6 @@ static attn_status read_frame(struct attn_tokenizer *t, const json_t *root, attn
   return attn_template_read(t, attn_template_is(post) ? post : NULL, err);
 }
 
-static attn_status check_model(const json_t *model, const struct attn_tokenizer *t,
-                               attn_error *err) {
-  if (t->kind == ATTN_TOKENIZER_BPE)
-    return attn_schema_check(model, "model", bpe_schema, ATTN_SCHEMA_SIZE(bpe_schema), err);
-  return attn_schema_check(model, "model", word_level_schema, ATTN_SCHEMA_SIZE(word_level_schema),
-                           err);
-}
-
 static attn_status read_pieces(const json_t *root, struct attn_tokenizer *t, const json_t *model,
                                attn_error *err) {
   attn_status status = read_words(t, root, model, err);
@@ -401,7 +382,8 @@ static attn_status read_model(const json_t *root, struct attn_tokenizer *t, attn
   const json_t *model = json_object_get(root, "model");
   int bpe = t->kind == ATTN_TOKENIZER_BPE;
   if (t->kind == ATTN_TOKENIZER_WORDPIECE) return read_pieces(root, t, model, err);
-  attn_status status = check_model(model, t, err);
+  attn_status status = bpe ? ATTN_SCHEMA_CHECK(model, "model", bpe_schema, err)
+                           : ATTN_SCHEMA_CHECK(model, "model", word_level_schema, err);
   if (!status) status = check_parts(root, t, err);
   if (!status) status = read_words(t, root, model, err);
   if (!status) status = read_unknown(t, model, err);
@@ -414,8 +396,7 @@ static attn_status read_root(const json_t *root, int pretrained, struct attn_tok
                              attn_error *err) {
   enum attn_tokenizer_kind kind = ATTN_TOKENIZER_CHARACTER;
   attn_status status = is_wordpiece(root) ? attn_wordpiece_check_root(root, err)
-                                          : attn_schema_check(root, "document", root_schema,
-                                                              ATTN_SCHEMA_SIZE(root_schema), err);
+                                          : ATTN_SCHEMA_CHECK(root, "document", root_schema, err);
   if (!status) status = read_kind(root, pretrained, &kind, err);
   if (status) return status;
   struct attn_tokenizer *t = attn_vocabulary_new(kind);
@@ -430,7 +411,7 @@ static attn_status read_root(const json_t *root, int pretrained, struct attn_tok
 static attn_status parse(const void *json, size_t size, int pretrained,
                          struct attn_tokenizer **tokenizer, attn_error *err) {
   json_t *root;
-  if (size > FILE_MOST)
+  if (size > FILE_BYTES_MAX)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %zu bytes; the limit is 2^26",
                      size);
   attn_status status = attn_json_read("tokenizer.json", json, size, 0, &root, err);

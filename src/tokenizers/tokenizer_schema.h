@@ -14,7 +14,6 @@ struct attn_schema_member {
   int optional;
 };
 
-#define ATTN_SCHEMA_SIZE(table) (sizeof(table) / sizeof *(table))
 #define ATTN_SCHEMA_BOOL "true false"
 
 /* ATTN_ERR_FORMAT, naming where: not an object, or a member is missing, unknown or has another
@@ -22,6 +21,10 @@ struct attn_schema_member {
 attn_status attn_schema_check(const json_t *object, const char *where,
                               const struct attn_schema_member *rules, size_t count,
                               attn_error *err);
+
+/* The same with a table. */
+#define ATTN_SCHEMA_CHECK(object, where, table, err) \
+  attn_schema_check(object, where, table, sizeof(table) / sizeof *(table), err)
 
 attn_status attn_tokenizer_no_memory(attn_error *err);
 attn_status attn_tokenizer_invalid(attn_error *err, const char *where, const char *what);

@@ -19,8 +19,15 @@ static attn_status report(struct attn_watch *watch, size_t done, size_t total, a
                              : attn_watch_report(watch, (int64_t)done, (int64_t)total, err);
 }
 
+static attn_status invalid_utf8(const struct attn_text_view *text, size_t number, size_t at,
+                                attn_error *err) {
+  return attn_fail_offset(err, ATTN_ERR_FORMAT, (int64_t)at,
+                          "texts[%zu]: byte 0x%02x is not valid UTF-8; convert it to UTF-8", number,
+                          (unsigned char)text->text[at]);
+}
+
 static int add_special(struct attn_tokenizer *t) {
-  for (int n = 0; n < ATTN_SPECIAL_TOKENS; n++)
+  for (int n = 0; n < ATTN_NUM_SPECIAL_TOKENS; n++)
     if (!attn_vocabulary_add(t, attn_special_tokens[n], strlen(attn_special_tokens[n]), 1))
       return 0;
   return 1;
@@ -40,10 +47,7 @@ static attn_status mark(const struct attn_text_view *text, size_t number, unsign
   int32_t code;
   for (size_t at = 0, bytes; at < text->length; at += bytes) {
     bytes = attn_utf8_read(text->text + at, text->length - at, &code);
-    if (!bytes)
-      return attn_fail_offset(err, ATTN_ERR_FORMAT, (int64_t)at,
-                              "texts[%zu]: byte 0x%02x is not valid UTF-8; convert it to UTF-8",
-                              number, (unsigned char)text->text[at]);
+    if (!bytes) return invalid_utf8(text, number, at, err);
     seen[code / 8] |= (unsigned char)(1 << code % 8);
   }
   return ATTN_OK;
@@ -75,10 +79,7 @@ static attn_status find_words(const struct attn_text_view *text, size_t number,
   size_t at = 0;
   for (size_t bytes; (bytes = attn_next_word(text->text, text->length, &at)); at += bytes)
     if (attn_intern_add(words, text->text + at, bytes) < 0) return no_memory(err);
-  if (at == text->length) return ATTN_OK;
-  return attn_fail_offset(err, ATTN_ERR_FORMAT, (int64_t)at,
-                          "texts[%zu]: byte 0x%02x is not valid UTF-8; convert it to UTF-8", number,
-                          (unsigned char)text->text[at]);
+  return at == text->length ? ATTN_OK : invalid_utf8(text, number, at, err);
 }
 
 static int by_bytes(const void *a, const void *b) {
@@ -355,7 +356,7 @@ attn_status attn_tokenizer_train_bpe(const struct attn_text_view *texts, size_t 
                                      int64_t vocab_size, struct attn_watch *watch,
                                      struct attn_tokenizer **tokenizer, attn_error *err) {
   struct bpe_trainer g = {.watch = watch, .err = err};
-  if (vocab_size < ATTN_SPECIAL_TOKENS + 256 || vocab_size > ATTN_VOCAB_SIZE_MAX)
+  if (vocab_size < ATTN_NUM_SPECIAL_TOKENS + 256 || vocab_size > ATTN_VOCAB_SIZE_MAX)
     return attn_fail(
         err, ATTN_ERR_ARGUMENT, "vocab_size",
         "vocab_size must be between 260 (four special tokens and every byte) and 2^24, "

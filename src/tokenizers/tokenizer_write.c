@@ -4,16 +4,9 @@
 #include <string.h>
 
 #include "json_text.h"
-#include "error.h"
 #include "template_processing.h"
-#include "attn/io.h"
 #include "vocabulary.h"
 #include "wordpiece.h"
-
-static const char *word(const struct attn_tokenizer *t, size_t n) {
-  size_t bytes;
-  return attn_intern_key(&t->tokens, n, &bytes);
-}
 
 /* Each of these returns NULL if out of memory; jansson rejects a NULL member. */
 static json_t *whole(json_t *made, int failed) {
@@ -29,8 +22,8 @@ static json_t *added_tokens(const struct attn_tokenizer *t) {
     if (t->special[n])
       failed = json_array_append_new(
           list, json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)n, "content",
-                          word(t, n), "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0,
-                          "special", 1));
+                          attn_tokenizer_token(t, (int32_t)n), "single_word", 0, "lstrip", 0,
+                          "rstrip", 0, "normalized", 0, "special", 1));
   return whole(list, failed);
 }
 
@@ -38,29 +31,16 @@ static json_t *vocab(const struct attn_tokenizer *t) {
   json_t *object = json_object();
   int failed = !object;
   for (size_t n = 0; n < t->tokens.count && !failed; n++)
-    failed = json_object_set_new(object, word(t, n), json_integer((json_int_t)n));
+    failed = json_object_set_new(object, attn_tokenizer_token(t, (int32_t)n),
+                                 json_integer((json_int_t)n));
   return whole(object, failed);
 }
 
-static char *merge_text(const struct attn_tokenizer *t, size_t number) {
+static json_t *merge_text(const struct attn_tokenizer *t, int32_t number) {
   int32_t pair[2];
-  size_t bytes, left, right;
-  memcpy(pair, attn_intern_key(&t->merges, number, &bytes), sizeof pair);
-  const char *one = attn_intern_key(&t->tokens, (size_t)pair[0], &left);
-  const char *two = attn_intern_key(&t->tokens, (size_t)pair[1], &right);
-  char *text = malloc(left + right + 2);
-  if (!text) return NULL;
-  memcpy(text, one, left);
-  text[left] = ' ';
-  memcpy(text + left + 1, two, right + 1);
-  return text;
-}
-
-static int append_merge(const struct attn_tokenizer *t, json_t *list, int32_t number) {
-  char *text = merge_text(t, (size_t)number);
-  int failed = !text || json_array_append_new(list, json_string(text));
-  free(text);
-  return failed;
+  size_t bytes;
+  memcpy(pair, attn_intern_key(&t->merges, (size_t)number, &bytes), sizeof pair);
+  return json_sprintf("%s %s", attn_tokenizer_token(t, pair[0]), attn_tokenizer_token(t, pair[1]));
 }
 
 /* By rank; skips ranks whose merge was replaced by a later one. */
@@ -71,7 +51,7 @@ static json_t *merges(const struct attn_tokenizer *t) {
   if (order) memset(order, 0xff, ((size_t)t->ranks + 1) * sizeof *order);
   for (size_t n = 0; n < t->merges.count && !failed; n++) order[t->merge[n].rank] = (int32_t)n;
   for (int32_t rank = 0; rank < t->ranks && !failed; rank++)
-    if (order[rank] >= 0) failed = append_merge(t, list, order[rank]);
+    if (order[rank] >= 0) failed = json_array_append_new(list, merge_text(t, order[rank]));
   free(order);
   return whole(list, failed);
 }
@@ -98,12 +78,12 @@ static json_t *model(const struct attn_tokenizer *t) {
   if (t->kind == ATTN_TOKENIZER_WORDPIECE) return attn_wordpiece_model(t, vocab(t));
   if (t->kind != ATTN_TOKENIZER_BPE)
     return json_pack("{s:s, s:o, s:s}", "type", "WordLevel", "vocab", vocab(t), "unk_token",
-                     word(t, (size_t)t->unknown));
-  return json_pack("{s:s, s:n, s:o, s:n, s:n, s:b, s:b, s:b, s:o, s:o}", "type", "BPE", "dropout",
-                   "unk_token",
-                   has_every_byte(t) ? json_null() : json_string(word(t, (size_t)t->unknown)),
-                   "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", 0,
-                   "byte_fallback", 0, "ignore_merges", 0, "vocab", vocab(t), "merges", merges(t));
+                     attn_tokenizer_token(t, t->unknown));
+  return json_pack(
+      "{s:s, s:n, s:o, s:n, s:n, s:b, s:b, s:b, s:o, s:o}", "type", "BPE", "dropout", "unk_token",
+      has_every_byte(t) ? json_null() : json_string(attn_tokenizer_token(t, t->unknown)),
+      "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", 0, "byte_fallback", 0,
+      "ignore_merges", 0, "vocab", vocab(t), "merges", merges(t));
 }
 
 static json_t *pre_tokenizer(const struct attn_tokenizer *t) {
@@ -139,16 +119,4 @@ char *attn_tokenizer_to_json_with(const struct attn_tokenizer *t, int32_t begin,
   char *text = root ? attn_json_text(root, JSON_INDENT(1)) : NULL;
   json_decref(root);
   return text;
-}
-
-attn_status attn_tokenizer_write(const struct attn_tokenizer *t, const char *path,
-                                 attn_error *err) {
-  char *text = attn_tokenizer_to_json(t), *line = text ? realloc(text, strlen(text) + 2) : NULL;
-  if (!line) {
-    free(text);
-    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to write the tokenizer");
-  }
-  attn_status status = attn_file_write(path, strcat(line, "\n"), strlen(line), err);
-  free(line);
-  return status;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
-const char *const attn_special_tokens[ATTN_SPECIAL_TOKENS] = {"<pad>", "<s>", "</s>", "<unk>"};
+const char *const attn_special_tokens[ATTN_NUM_SPECIAL_TOKENS] = {"<pad>", "<s>", "</s>", "<unk>"};
 
 /* ---- Words and merges ---- */
 
@@ -12,7 +12,7 @@ struct attn_tokenizer *attn_vocabulary_new(enum attn_tokenizer_kind kind) {
   struct attn_tokenizer *t = calloc(1, sizeof *t);
   if (!t) return NULL;
   t->kind = kind;
-  t->begin = 1, t->end = 2, t->unknown = ATTN_UNK_ID;
+  t->begin = ATTN_TOKEN_BEGIN, t->end = ATTN_TOKEN_END, t->unknown = ATTN_TOKEN_UNKNOWN;
   memset(t->byte, 0xff, sizeof t->byte);
   return t;
 }
@@ -35,6 +35,11 @@ int attn_vocabulary_add(struct attn_tokenizer *t, const char *word, size_t bytes
       !special && attn_utf8_read(word, bytes, &code) == bytes ? attn_unicode_to_byte(code) : -1;
   if (byte >= 0) t->byte[byte] = (int32_t)n;
   return 1;
+}
+
+int32_t attn_vocabulary_find(const struct attn_tokenizer *t, const char *word, size_t bytes) {
+  int32_t id = attn_intern_find(&t->tokens, word, bytes);
+  return id >= 0 && t->special[id] ? -1 : id;
 }
 
 int attn_vocabulary_add_merge(struct attn_tokenizer *t, int32_t left, int32_t right, int32_t word) {

@@ -6,11 +6,7 @@
 #include "tokenizer.h"
 #include "utf8.h"
 
-enum {
-  ATTN_SPECIAL_TOKENS = 4, /* <pad>, <s>, </s>, <unk> */
-  ATTN_UNK_ID = 3,
-  ATTN_VOCAB_SIZE_MAX = 1 << 24
-};
+enum { ATTN_VOCAB_SIZE_MAX = 1 << 24 };
 
 struct attn_bpe_merge {
   int32_t rank, word; /* word: the merged token */
@@ -44,7 +40,7 @@ struct attn_tokenizer {
   struct attn_wordpiece wordpiece;
 };
 
-extern const char *const attn_special_tokens[ATTN_SPECIAL_TOKENS];
+extern const char *const attn_special_tokens[ATTN_NUM_SPECIAL_TOKENS];
 
 /* Returns an empty tokenizer of that kind; NULL: no memory. */
 struct attn_tokenizer *attn_vocabulary_new(enum attn_tokenizer_kind kind);
@@ -52,6 +48,10 @@ struct attn_tokenizer *attn_vocabulary_new(enum attn_tokenizer_kind kind);
 /* Appends a token. Returns 0 if out of memory. */
 int attn_vocabulary_add(struct attn_tokenizer *tokenizer, const char *word, size_t bytes,
                         int special);
+
+/* The id of a token that is not special; -1: there is none. */
+int32_t attn_vocabulary_find(const struct attn_tokenizer *tokenizer, const char *word,
+                             size_t bytes);
 
 /* Appends a merge, which replaces an earlier one of the same pair. Returns 0 if out of memory. */
 int attn_vocabulary_add_merge(struct attn_tokenizer *tokenizer, int32_t left, int32_t right,

@@ -60,11 +60,6 @@ static int class_of(int32_t c) { return utf8proc_get_property(c)->combining_clas
 
 /* ---- A word into pieces ---- */
 
-static int32_t find(const struct attn_tokenizer *t, const char *piece, size_t bytes) {
-  int32_t id = attn_intern_find(&t->tokens, piece, bytes);
-  return id >= 0 && t->special[id] ? -1 : id;
-}
-
 /* The start of the character that ends at end. */
 static size_t step_back(const char *text, size_t end) {
   do end--;
@@ -81,7 +76,7 @@ static int32_t find_longest(const struct wordpiece_encoder *c, char *text, size_
   if (prefix) memcpy(text + at - prefix, c->w->prefix, prefix);
   if (bytes - at > most) bytes = step_back(text, at + most + 1);
   for (; bytes > at; bytes = step_back(text, bytes))
-    if ((id = find(c->t, text + at - prefix, bytes - at + prefix)) >= 0) break;
+    if ((id = attn_vocabulary_find(c->t, text + at - prefix, bytes - at + prefix)) >= 0) break;
   *end = bytes;
   return id;
 }

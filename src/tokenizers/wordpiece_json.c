@@ -36,26 +36,18 @@ static const struct attn_schema_member truncation_schema[] = {
     {"strategy", "\"LongestFirst\" \"OnlyFirst\"", 0},
     {"stride", "0", 0}};
 
-#define CHECK(object, where, rules, err) \
-  attn_schema_check(object, where, rules, ATTN_SCHEMA_SIZE(rules), err)
-
 attn_status attn_wordpiece_check_root(const json_t *root, attn_error *err) {
-  return CHECK(root, "document", root_schema, err);
+  return ATTN_SCHEMA_CHECK(root, "document", root_schema, err);
 }
 
 static int flag(const json_t *object, const char *name) {
   return json_is_true(json_object_get(object, name));
 }
 
-static const char *name_of(const struct attn_tokenizer *t, int32_t id) {
-  size_t bytes;
-  return attn_intern_key(&t->tokens, (size_t)id, &bytes);
-}
-
 /* ---- Reading ---- */
 
 static attn_status read_normalizer(struct attn_wordpiece *w, const json_t *part, attn_error *err) {
-  attn_status status = CHECK(part, "normalizer", normalizer_schema, err);
+  attn_status status = ATTN_SCHEMA_CHECK(part, "normalizer", normalizer_schema, err);
   w->clean_text = flag(part, "clean_text");
   w->handle_chinese_chars = flag(part, "handle_chinese_chars");
   w->lowercase = flag(part, "lowercase");
@@ -75,7 +67,7 @@ static void measure(struct attn_tokenizer *t) {
 
 static attn_status read_model(struct attn_tokenizer *t, const json_t *part, attn_error *err) {
   struct attn_wordpiece *w = &t->wordpiece;
-  attn_status status = CHECK(part, "model", model_schema, err);
+  attn_status status = ATTN_SCHEMA_CHECK(part, "model", model_schema, err);
   if (status) return status;
   const json_t *max_chars = json_object_get(part, "max_input_chars_per_word");
   const char *prefix = json_string_value(json_object_get(part, "continuing_subword_prefix"));
@@ -95,7 +87,7 @@ static attn_status read_model(struct attn_tokenizer *t, const json_t *part, attn
 }
 
 static attn_status read_decoder(struct attn_wordpiece *w, const json_t *part, attn_error *err) {
-  attn_status status = CHECK(part, "decoder", decoder_schema, err);
+  attn_status status = ATTN_SCHEMA_CHECK(part, "decoder", decoder_schema, err);
   if (status) return status;
   const char *prefix = json_string_value(json_object_get(part, "prefix"));
   w->cleanup = flag(part, "cleanup");
@@ -106,7 +98,7 @@ static attn_status read_decoder(struct attn_wordpiece *w, const json_t *part, at
 
 static attn_status read_truncation(struct attn_wordpiece *w, const json_t *part, attn_error *err) {
   if (!part || json_is_null(part)) return ATTN_OK;
-  attn_status status = CHECK(part, "truncation", truncation_schema, err);
+  attn_status status = ATTN_SCHEMA_CHECK(part, "truncation", truncation_schema, err);
   if (status) return status;
   w->max_length = json_integer_value(json_object_get(part, "max_length"));
   if (w->max_length >= 3 && w->max_length <= INT32_MAX) return ATTN_OK;
@@ -118,8 +110,8 @@ attn_status attn_wordpiece_read(struct attn_tokenizer *t, const json_t *root, at
   attn_status status = read_model(t, json_object_get(root, "model"), err);
   if (!status) status = read_normalizer(w, json_object_get(root, "normalizer"), err);
   if (!status)
-    status =
-        CHECK(json_object_get(root, "pre_tokenizer"), "pre_tokenizer", pre_tokenizer_schema, err);
+    status = ATTN_SCHEMA_CHECK(json_object_get(root, "pre_tokenizer"), "pre_tokenizer",
+                               pre_tokenizer_schema, err);
   if (!status) status = read_decoder(w, json_object_get(root, "decoder"), err);
   if (!status) status = attn_template_read(t, json_object_get(root, "post_processor"), err);
   if (!status) status = read_truncation(w, json_object_get(root, "truncation"), err);
@@ -152,7 +144,7 @@ json_t *attn_wordpiece_decoder(const struct attn_tokenizer *t) {
 
 json_t *attn_wordpiece_model(const struct attn_tokenizer *t, json_t *vocab) {
   return json_pack("{s:s, s:s, s:s, s:I, s:o}", "type", "WordPiece", "unk_token",
-                   name_of(t, t->unknown), "continuing_subword_prefix", t->wordpiece.prefix,
-                   "max_input_chars_per_word", (json_int_t)t->wordpiece.max_word_chars, "vocab",
-                   vocab);
+                   attn_tokenizer_token(t, t->unknown), "continuing_subword_prefix",
+                   t->wordpiece.prefix, "max_input_chars_per_word",
+                   (json_int_t)t->wordpiece.max_word_chars, "vocab", vocab);
 }

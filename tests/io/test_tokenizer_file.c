@@ -28,7 +28,7 @@ static void files_that_cannot_be_opened_are_told(void **state) {
   (void)state;
   struct attn_tokenizer *t = characters("ab"), *none = NULL;
   assert_int_equal(attn_tokenizer_read("/nowhere/tokenizer.json", &none, NULL), ATTN_ERR_FILE);
-  assert_int_equal(attn_tokenizer_write(t, "/nowhere/tokenizer.json", NULL), ATTN_ERR_FILE);
+  assert_int_equal(write_file(t, "/nowhere/tokenizer.json", NULL), ATTN_ERR_FILE);
   assert_null(none);
   attn_tokenizer_free(t);
 }
@@ -280,7 +280,7 @@ static attn_status encode_held(void) {
   return attn_tokenizer_encode(held, "aab aab", 7, ids, 16, &count, NULL);
 }
 
-static attn_status write_held(void) { return attn_tokenizer_write(held, held_path, NULL); }
+static attn_status write_held(void) { return write_file(held, held_path, NULL); }
 
 static attn_status read_held(void) {
   struct attn_tokenizer *t = NULL;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attn/io.h"
 #include "tokenizer.h"
 
 static attn_error err;
@@ -42,6 +43,12 @@ static struct attn_text_view from_hex(const char *digits) {
   return (struct attn_text_view){text, length};
 }
 
+static void write(const struct attn_tokenizer *t, const char *path) {
+  char *text = attn_tokenizer_to_json(t);
+  check(text ? attn_file_write(path, text, strlen(text), &err) : ATTN_ERR_MEMORY);
+  free(text);
+}
+
 /* words: the vocabulary's size; 0: characters, -1: words. */
 static void train(int64_t words, const char *path) {
   struct attn_text_view *texts = allocate(100000 * sizeof *texts);
@@ -51,7 +58,7 @@ static void train(int64_t words, const char *path) {
   check(words > 0   ? attn_tokenizer_train_bpe(texts, count, words, NULL, &t, &err)
         : words < 0 ? attn_tokenizer_train_words(texts, count, NULL, &t, &err)
                     : attn_tokenizer_train_characters(texts, count, NULL, &t, &err));
-  check(attn_tokenizer_write(t, path, &err));
+  write(t, path);
   while (count) free((void *)texts[--count].text);
   free(texts);
   attn_tokenizer_free(t);
@@ -97,7 +104,7 @@ int main(int count, char **arguments) {
     check(attn_tokenizer_read(arguments[2], &t, &err));
     if (!strcmp(arguments[1], "encode")) encode(t);
     if (!strcmp(arguments[1], "decode")) decode(t);
-    if (count == 4) check(attn_tokenizer_write(t, arguments[3], &err));
+    if (count == 4) write(t, arguments[3]);
   }
   attn_tokenizer_free(t);
   return count < 3;

@@ -8,6 +8,7 @@
 
 #include "bytes.h"
 #include "faults.h"
+#include "attn/io.h"
 #include "tokenizer.h"
 #include "unit.h"
 
@@ -93,20 +94,18 @@ static const char *const story =
     "the cat's hat; the cat sat, they'll say: that's the hat the cat has had. 私は猫である。\n\n"
     "  the end 12 123  é\xcc\x81";
 
-static inline char *contents(const char *path, size_t *bytes) {
-  FILE *file = fopen(path, "rb");
-  char *text = malloc(1 << 20);
-  *bytes = fread(text, 1, 1 << 20, file);
-  fclose(file);
-  return text;
+static inline attn_status write_file(const struct attn_tokenizer *t, const char *path,
+                                     attn_error *err) {
+  char *text = attn_tokenizer_to_json(t);
+  attn_status status = text ? attn_file_write(path, text, strlen(text), err) : ATTN_ERR_MEMORY;
+  free(text);
+  return status;
 }
 
 static inline char *written(const struct attn_tokenizer *t, size_t *bytes) {
-  char path[] = "/tmp/attn-tokenizer-XXXXXX";
-  close(mkstemp(path));
-  assert_int_equal(attn_tokenizer_write(t, path, NULL), ATTN_OK);
-  char *text = contents(path, bytes);
-  unlink(path);
+  char *text = attn_tokenizer_to_json(t);
+  assert_non_null(text);
+  *bytes = strlen(text);
   return text;
 }
 

@@ -2,16 +2,15 @@
 #ifndef ATTN_MODEL_BATCH_H
 #define ATTN_MODEL_BATCH_H
 
+#include "tokenizer.h"
 #include "transformer.h"
 
-/* The first tokens of every vocabulary. */
-enum {
-  ATTN_TOKEN_PAD,
-  ATTN_TOKEN_BEGIN,
-  ATTN_TOKEN_END,
-  ATTN_TOKEN_UNKNOWN,
-  ATTN_NUM_SPECIAL_TOKENS
-};
+/* ATTN_ERR_ARGUMENT, with name, unless each token is in 0 .. vocab_size - 1. */
+attn_status attn_tokens_check(const int32_t *tokens, int64_t n, int64_t vocab_size,
+                              const char *name, attn_error *err);
+
+/* The tokens of the longest sequence, at least 1. */
+int64_t attn_token_batch_longest(const struct attn_token_batch *batch);
 
 /* Some sequences of a token batch as a batch of their own; it refers to the tokens of the whole. */
 struct attn_token_batch_slice {
