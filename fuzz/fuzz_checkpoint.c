@@ -19,18 +19,17 @@ static int write_file(const struct attn_network *n, float *weights, json_t *meta
   static float zeros[MAX_PARAMETERS];
   static char names[MAX_TENSORS][NAME];
   static attn_tensor tensors[MAX_TENSORS];
-  const char *name[MAX_TENSORS];
-  const attn_tensor *tensor[MAX_TENSORS];
+  struct attn_named_tensor named[MAX_TENSORS];
   char path[1100];
   int count = 0;
   for (int k = 0; k < KINDS; k++)
     for (int p = 0; n && p < n->count && count < MAX_TENSORS; p++, count++) {
       snprintf(names[count], NAME, "%s%s", kinds[k], n->parameters[p].name);
       tensors[count] = attn_weights_tensor(&n->parameters[p], k ? zeros : weights);
-      name[count] = names[count], tensor[count] = &tensors[count];
+      named[count] = (struct attn_named_tensor){names[count], &tensors[count]};
     }
-  return !attn_safetensors_write(path_of(path, "c.safetensors"), NULL, name, tensor, count,
-                                 metadata, NULL);
+  return !attn_safetensors_write(path_of(path, "c.safetensors"), NULL, named, count, metadata,
+                                 NULL);
 }
 
 /* Includes the weights if they are few. Returns 0 if the metadata cannot be written. */

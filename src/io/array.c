@@ -5,8 +5,6 @@
 
 #include "error.h"
 
-size_t attn_element_bytes(attn_dtype dtype) { return (size_t)(((unsigned)dtype >> 8) & 0xFF) / 8; }
-
 int64_t attn_shape_count(const int64_t *shape, int rank, size_t size) {
   int64_t count = (int64_t)size;
   int empty = 0;
@@ -48,7 +46,7 @@ static void copy_element(char *to, const char *from, size_t size, int swap) {
 static void reorder(attn_tensor *t, const struct attn_stored_tensor *s, const char *raw,
                     int64_t count) {
   int64_t index[ATTN_RANK_MAX] = {0}, strides[ATTN_RANK_MAX];
-  size_t size = attn_element_bytes(t->dtype);
+  size_t size = (size_t)attn_element_size(t->dtype);
   dense_strides(t, s->fortran, strides);
   for (int64_t e = 0; e < count; e++) {
     copy_element((char *)t->data + (size_t)e * size,
@@ -62,7 +60,7 @@ static attn_status load_reordered(attn_tensor *t, const struct attn_stored_tenso
   char *raw = malloc(s->bytes ? s->bytes : 1);
   if (!raw) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes", s->bytes);
   attn_status status = attn_bytes_get(bytes, s->offset, raw, s->bytes, err);
-  if (!status) reorder(t, s, raw, (int64_t)(s->bytes / attn_element_bytes(t->dtype)));
+  if (!status) reorder(t, s, raw, (int64_t)(s->bytes / (size_t)attn_element_size(t->dtype)));
   free(raw);
   return status;
 }
@@ -94,7 +92,7 @@ static int dense_tail(const attn_tensor *t, int64_t *piece) {
 /* Small pieces are buffered, so that a strided tensor is not written element by element. */
 attn_status attn_tensor_put(const attn_tensor *t, struct attn_file_writer *w, attn_error *err) {
   char group[8192];
-  size_t size = attn_element_bytes(t->dtype), used = 0;
+  size_t size = (size_t)attn_element_size(t->dtype), used = 0;
   int64_t index[ATTN_RANK_MAX] = {0}, piece, count = attn_shape_count(t->shape, t->rank, size);
   if (count == 0) return ATTN_OK;
   int outer = t->rank - dense_tail(t, &piece);

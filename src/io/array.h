@@ -3,10 +3,14 @@
 #define ATTN_IO_ARRAY_H
 
 #include "attn/io.h"
+#include "element.h"
 #include "file.h"
 
-/* Bytes per element of a dtype. */
-size_t attn_element_bytes(attn_dtype dtype);
+/* Whether the machine's integers begin with their lowest byte. */
+static inline int attn_is_little_endian(void) {
+  const uint16_t one = 1;
+  return *(const unsigned char *)&one;
+}
 
 /* Element count of shape[0..rank). Returns -1 if a dimension is negative or the product of the
  * nonzero dimensions and size overflows, so that no stride overflows either. */
@@ -39,10 +43,18 @@ attn_status attn_npy_header(const struct attn_bytes *bytes, struct attn_stored_t
 
 attn_status attn_npy_put(struct attn_file_writer *w, const attn_tensor *tensor, attn_error *err);
 
-/* Writes the tensors of old (NULL: none) and count tensors by name, which replace those of the same
- * name. */
+/* Loads the tensor of the file. */
+attn_status attn_npy_load(const struct attn_bytes *bytes, attn_array *array, attn_error *err);
+
+struct attn_named_tensor {
+  const char *name;
+  const attn_tensor *tensor;
+};
+
+/* Writes the tensors of old (NULL: none) and count tensors, which replace those of the same name.
+ */
 attn_status attn_safetensors_put(struct attn_file_writer *w, const struct attn_bytes *old,
-                                 const char *const *names, const attn_tensor *const *tensors,
-                                 int count, attn_error *err);
+                                 const struct attn_named_tensor *tensors, int count,
+                                 attn_error *err);
 
 #endif

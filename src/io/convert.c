@@ -4,7 +4,6 @@
 
 #include "array.h"
 #include "error.h"
-#include "element.h"
 
 static double element(attn_dtype dtype, const char *at) {
   int32_t i;
@@ -36,9 +35,9 @@ attn_status attn_array_convert(attn_array *array, attn_dtype dtype, attn_error *
   if (t->dtype == dtype) return ATTN_OK;
   if (dtype != ATTN_F32 && dtype != ATTN_F64)
     return attn_fail(err, ATTN_ERR_TYPE, "dtype", "dtype must be ATTN_F32 or ATTN_F64");
-  if (!attn_element_bytes(t->dtype))
+  if (!attn_element_size(t->dtype))
     return attn_fail(err, ATTN_ERR_TYPE, "array", "the array has an unknown element type");
-  size_t from = attn_element_bytes(t->dtype), to = attn_element_bytes(dtype);
+  size_t from = (size_t)attn_element_size(t->dtype), to = (size_t)attn_element_size(dtype);
   int64_t count = attn_shape_count(t->shape, t->rank, to > from ? to : from);
   char *memory = count < 0 ? NULL : malloc(count ? (size_t)count * to : 1);
   if (!memory) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to convert a tensor");

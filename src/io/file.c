@@ -120,8 +120,7 @@ attn_status attn_file_read(const char *path, size_t max, struct attn_watch *watc
   struct attn_bytes bytes;
   *text = NULL;
   attn_status status = attn_bytes_open(&bytes, path, err);
-  if (status) return status;
-  status = read_all(&bytes, max, watch, text, err);
+  if (!status) status = read_all(&bytes, max, watch, text, err);
   *size = bytes.size;
   attn_bytes_close(&bytes);
   return status;

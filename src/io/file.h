@@ -26,7 +26,7 @@ struct attn_bytes {
 };
 
 attn_status attn_bytes_open(struct attn_bytes *bytes, const char *path, attn_error *err);
-void attn_bytes_close(struct attn_bytes *bytes);
+void attn_bytes_close(struct attn_bytes *bytes); /* fine after a failed attn_bytes_open */
 
 /* Copies count bytes from offset; the caller has checked them against size. A file that has shrunk
  * is an error, not a signal: files are not mapped. */

@@ -151,8 +151,7 @@ attn_status attn_idx_read(const char *path, struct attn_watch *watch, attn_array
   struct attn_bytes bytes;
   memset(array, 0, sizeof *array);
   attn_status status = attn_bytes_open(&bytes, path, err);
-  if (status) return status;
-  status = attn_idx_decode(&bytes, watch, array, err);
+  if (!status) status = attn_idx_decode(&bytes, watch, array, err);
   attn_bytes_close(&bytes);
   return status;
 }

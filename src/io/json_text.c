@@ -40,6 +40,20 @@ attn_status attn_json_read(const char *what, const char *text, size_t length, si
                       problem.line, problem.text);
 }
 
+attn_status attn_json_read_object(const char *what, const char *text, size_t length, json_t **root,
+                                  attn_error *err) {
+  attn_status status = attn_json_read(what, text, length, 0, root, err);
+  if (status || json_is_object(*root)) return status;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s: expected an object", what);
+}
+
+const char *attn_json_show(const json_t *value, char text[ATTN_JSON_SHOWN]) {
+  char *whole = value ? attn_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+  snprintf(text, ATTN_JSON_SHOWN, "%s", whole ? whole : value ? "another value" : "null");
+  free(whole);
+  return text;
+}
+
 int attn_json_equal(const json_t *a, const json_t *b) {
   if (json_is_number(a) && json_is_number(b)) return json_number_value(a) == json_number_value(b);
   return json_equal(a, b);

@@ -20,6 +20,16 @@ json_t *attn_json_load(const char *text, size_t length, size_t flags, json_error
 attn_status attn_json_read(const char *what, const char *text, size_t length, size_t flags,
                            json_t **root, attn_error *err);
 
+/* The same with flags 0; ATTN_ERR_FORMAT also if it is not an object. */
+attn_status attn_json_read_object(const char *what, const char *text, size_t length, json_t **root,
+                                  attn_error *err);
+
+enum { ATTN_JSON_SHOWN = 61 };
+
+/* Writes the first 60 bytes of a value's JSON to text, for messages; "another value" if out of
+ * memory, "null" for NULL. Returns text. */
+const char *attn_json_show(const json_t *value, char text[ATTN_JSON_SHOWN]);
+
 /* Whether two values are equal; 1 equals 1.0. */
 int attn_json_equal(const json_t *a, const json_t *b);
 

@@ -7,11 +7,6 @@
 #include "error.h"
 #include "view.h"
 
-static int host_is_little(void) {
-  const uint16_t one = 1;
-  return *(const unsigned char *)&one;
-}
-
 /* ---- The header: a Python dict literal of three known keys ---------------------- */
 
 struct npy_header {
@@ -117,7 +112,7 @@ static attn_status read_type(struct npy_header *h, attn_dtype *dtype, int *swap)
   } types[] = {{"f4", ATTN_F32}, {"f8", ATTN_F64}, {"f2", ATTN_F16}, {"b1", ATTN_BOOL},
                {"i4", ATTN_I32}, {"i8", ATTN_I64}, {"i1", ATTN_I8},  {"u1", ATTN_U8}};
   char order = h->descr[0];
-  *swap = order == (host_is_little() ? '>' : '<');
+  *swap = order == (attn_is_little_endian() ? '>' : '<');
   for (size_t n = 0; strchr("<>=|", order) && order && n < sizeof types / sizeof *types; n++)
     if (!strcmp(h->descr + 1, types[n].code)) return *dtype = types[n].dtype, ATTN_OK;
   return attn_fail_offset(h->err, ATTN_ERR_TYPE, (int64_t)h->offset,
@@ -159,7 +154,7 @@ static attn_status read_stored(struct npy_header *h, size_t data,
   attn_status status = read_dict(h);
   if (!status) status = read_type(h, &stored->dtype, &stored->swap);
   if (status) return status;
-  size_t element = attn_element_bytes(stored->dtype);
+  size_t element = (size_t)attn_element_size(stored->dtype);
   int64_t count = attn_shape_count(h->shape, h->rank, element);
   if (count < 0) return broken(h, "the shape has more elements than can be addressed");
   stored->rank = h->rank;
@@ -191,13 +186,17 @@ attn_status attn_npy_header(const struct attn_bytes *bytes, struct attn_stored_t
   return status;
 }
 
-attn_status attn_npy_parse(const void *bytes, size_t size, attn_array *array, attn_error *err) {
-  const struct attn_bytes source = {size ? bytes : "", -1, size, ""};
+attn_status attn_npy_load(const struct attn_bytes *bytes, attn_array *array, attn_error *err) {
   struct attn_stored_tensor stored;
   char type[16];
+  attn_status status = attn_npy_header(bytes, &stored, type, err);
+  return status ? status : attn_stored_tensor_load(&stored, bytes, array, err);
+}
+
+attn_status attn_npy_parse(const void *bytes, size_t size, attn_array *array, attn_error *err) {
+  const struct attn_bytes source = {size ? bytes : "", -1, size, ""};
   memset(array, 0, sizeof *array);
-  attn_status status = attn_npy_header(&source, &stored, type, err);
-  return status ? status : attn_stored_tensor_load(&stored, &source, array, err);
+  return attn_npy_load(&source, array, err);
 }
 
 /* ---- Writing ------------------------------------------------------------------------ */
@@ -237,9 +236,9 @@ static size_t make_header(const attn_tensor *t, char *text, size_t bytes) {
   int one = attn_element_size(t->dtype) == 1;
   size_t n = 10 + (size_t)snprintf(text + 10, bytes - 10,
                                    "{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }",
-                                   one                ? "|"
-                                   : host_is_little() ? "<"
-                                                      : ">",
+                                   one                       ? "|"
+                                   : attn_is_little_endian() ? "<"
+                                                             : ">",
                                    type_code(t->dtype), shape);
   size_t padded = (n + 1 + 63) / 64 * 64;
   memset(text + n, ' ', padded - n);

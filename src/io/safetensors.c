@@ -99,10 +99,9 @@ static attn_status read_span(const json_t *span, struct attn_safetensor *e, size
 
 static attn_status read_entry(const json_t *value, struct attn_safetensor *e, size_t data_bytes,
                               attn_error *err) {
-  const uint16_t one = 1;
   if (!json_is_object(value) || json_object_size(value) != 3)
     return wrong(err, e->name, "expected dtype, shape and data_offsets and no other member");
-  e->at.swap = !*(const unsigned char *)&one; /* the format is little-endian */
+  e->at.swap = !attn_is_little_endian(); /* as the format is */
   attn_status status = read_type(json_object_get(value, "dtype"), e, err);
   if (!status) status = read_shape(json_object_get(value, "shape"), e, err);
   if (!status) status = read_span(json_object_get(value, "data_offsets"), e, data_bytes, err);
@@ -242,24 +241,23 @@ static void list_names(const struct attn_safetensors *h, char *list, size_t byte
     at += (size_t)snprintf(list + at, bytes - at, "%s%s", n ? ", " : "", h->entry[n].name);
 }
 
-static const struct attn_safetensor *find(const struct attn_safetensors *h, const char *name,
-                                          attn_error *err, attn_status *status) {
-  char list[120];
-  *status = ATTN_OK;
-  if (!name && h->entries == 1) return h->entry;
-  for (size_t n = 0; name && n < h->entries; n++)
-    if (!strcmp(h->entry[n].name, name)) return &h->entry[n];
-  list_names(h, list, sizeof list);
-  if (!h->entries)
-    *status = attn_fail(err, ATTN_ERR_ARGUMENT, "name", "the file has no tensors");
-  else if (name)
-    *status = attn_fail(err, ATTN_ERR_ARGUMENT, "name",
-                        "no tensor \"%.60s\" in the file; it has: %s", name, list);
-  else
-    *status =
-        attn_fail(err, ATTN_ERR_ARGUMENT, "name",
-                  "the file has several tensors; choose one with file.safetensors:name: %s", list);
+const struct attn_safetensor *attn_safetensors_find(const struct attn_safetensors *h,
+                                                    const char *name) {
+  for (size_t n = 0; n < h->entries; n++)
+    if (name ? !strcmp(h->entry[n].name, name) : h->entries == 1) return &h->entry[n];
   return NULL;
+}
+
+static attn_status fail_not_found(const struct attn_safetensors *h, const char *name,
+                                  attn_error *err) {
+  char list[120];
+  list_names(h, list, sizeof list);
+  if (!h->entries) return attn_fail(err, ATTN_ERR_ARGUMENT, "name", "the file has no tensors");
+  if (name)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "name", "no tensor \"%.60s\" in the file; it has: %s",
+                     name, list);
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "name",
+                   "the file has several tensors; choose one with file.safetensors:name: %s", list);
 }
 
 static attn_status load(const struct attn_safetensor *e, const struct attn_bytes *bytes,
@@ -274,8 +272,8 @@ attn_status attn_safetensors_load(const struct attn_bytes *bytes, const char *na
                                   attn_array *array, attn_error *err) {
   struct attn_safetensors h;
   attn_status status = attn_safetensors_open(bytes, &h, err);
-  const struct attn_safetensor *e = status ? NULL : find(&h, name, err, &status);
-  if (e) status = load(e, bytes, array, err);
+  const struct attn_safetensor *e = status ? NULL : attn_safetensors_find(&h, name);
+  if (!status) status = e ? load(e, bytes, array, err) : fail_not_found(&h, name, err);
   attn_safetensors_close(&h);
   return status;
 }

@@ -26,15 +26,19 @@ void attn_safetensors_close(struct attn_safetensors *header);
 /* A string of the metadata, valid for the lifetime of the header; NULL: absent. */
 const char *attn_safetensors_metadata(const struct attn_safetensors *header, const char *name);
 
-/* Loads the tensor of that name; NULL: the only one. */
+/* The tensor of that name, or of a NULL name the only one. NULL: there is none. */
+const struct attn_safetensor *attn_safetensors_find(const struct attn_safetensors *header,
+                                                    const char *name);
+
+/* Loads the tensor that attn_safetensors_find gives. */
 attn_status attn_safetensors_load(const struct attn_bytes *bytes, const char *name,
                                   attn_array *array, attn_error *err);
 
-/* Writes a new file atomically: count tensors by name, and metadata, an object of strings. gone: as
- * in attn_file_commit. */
-attn_status attn_safetensors_write(const char *path, const char *gone, const char *const *names,
-                                   const attn_tensor *const *tensors, int count, json_t *metadata,
-                                   attn_error *err);
+/* Writes a new file atomically: count tensors, and metadata, an object of strings. gone: as in
+ * attn_file_commit. */
+attn_status attn_safetensors_write(const char *path, const char *gone,
+                                   const struct attn_named_tensor *tensors, int count,
+                                   json_t *metadata, attn_error *err);
 
 /* "F32" for ATTN_F32; NULL: unknown dtype. */
 const char *attn_safetensors_type(attn_dtype dtype);

@@ -6,14 +6,10 @@
 #include "error.h"
 #include "safetensors.h"
 
-/* A tensor of the new file: kept from the old one, or new. */
+/* A tensor of the new file. */
 struct pending_tensor {
-  const char *name, *type;
-  size_t element, bytes;
-  int rank;
-  const int64_t *shape;
-  const struct attn_stored_tensor *kept; /* else tensor */
-  const attn_tensor *tensor;
+  struct attn_safetensor entry; /* at.offset: in the old file */
+  const attn_tensor *tensor;    /* NULL: kept from the old file */
   size_t order;
 };
 
@@ -22,55 +18,54 @@ struct pending_tensors {
   size_t count;
 };
 
-static int replaced(const char *name, const char *const *names, int count) {
+static int replaced(const char *name, const struct attn_named_tensor *tensors, int count) {
   for (int n = 0; n < count; n++)
-    if (!strcmp(name, names[n])) return 1;
+    if (!strcmp(name, tensors[n].name)) return 1;
   return 0;
 }
 
 /* Widest elements first, so that every tensor is aligned to its element. */
 static int by_width(const void *a, const void *b) {
   const struct pending_tensor *x = a, *y = b;
-  if (x->element != y->element) return x->element > y->element ? -1 : 1;
+  if (x->entry.element != y->entry.element) return x->entry.element > y->entry.element ? -1 : 1;
   return x->order < y->order ? -1 : 1;
 }
 
+static struct attn_safetensor entry_of(const struct attn_named_tensor *named) {
+  const attn_tensor *t = named->tensor;
+  struct attn_safetensor e = {.name = named->name,
+                              .type = attn_safetensors_type(t->dtype),
+                              .element = (size_t)attn_element_size(t->dtype),
+                              .at.rank = t->rank};
+  memcpy(e.at.shape, t->shape, sizeof e.at.shape);
+  e.at.bytes = (size_t)attn_shape_count(t->shape, t->rank, e.element) * e.element;
+  return e;
+}
+
 static attn_status collect(struct pending_tensors *p, const struct attn_safetensors *old,
-                           const char *const *names, const attn_tensor *const *tensors, int count,
-                           attn_error *err) {
+                           const struct attn_named_tensor *tensors, int count, attn_error *err) {
   p->at = calloc(old->entries + (size_t)count, sizeof *p->at);
   if (!p->at) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the header");
-  for (size_t n = 0; n < old->entries; n++) {
-    const struct attn_safetensor *e = &old->entry[n];
-    if (replaced(e->name, names, count)) continue;
-    p->at[p->count] = (struct pending_tensor){
-        e->name, e->type, e->element, e->at.bytes, e->at.rank, e->at.shape, &e->at, NULL, p->count};
-    p->count++;
-  }
-  for (int n = 0; n < count; n++) {
-    const attn_tensor *t = tensors[n];
-    size_t element = attn_element_bytes(t->dtype);
-    size_t bytes = (size_t)attn_shape_count(t->shape, t->rank, element) * element;
-    p->at[p->count] = (struct pending_tensor){
-        names[n], attn_safetensors_type(t->dtype), element, bytes, t->rank, t->shape, NULL, t,
-        p->count};
-    p->count++;
-  }
+  for (size_t n = 0; n < old->entries; n++)
+    if (!replaced(old->entry[n].name, tensors, count)) p->at[p->count++].entry = old->entry[n];
+  for (int n = 0; n < count; n++)
+    p->at[p->count++] = (struct pending_tensor){entry_of(&tensors[n]), tensors[n].tensor, 0};
+  for (size_t n = 0; n < p->count; n++) p->at[n].order = n;
   qsort(p->at, p->count, sizeof *p->at, by_width);
   return ATTN_OK;
 }
 
-static json_t *shape_list(const struct pending_tensor *p) {
+static json_t *shape_list(const struct attn_stored_tensor *t) {
   json_t *list = json_array();
-  for (int n = 0; n < p->rank; n++)
-    if (json_array_append_new(list, json_integer(p->shape[n]))) return json_decref(list), NULL;
+  for (int n = 0; n < t->rank; n++)
+    if (json_array_append_new(list, json_integer(t->shape[n]))) return json_decref(list), NULL;
   return list;
 }
 
-static int add_piece(json_t *root, const struct pending_tensor *p, size_t at) {
-  json_t *one = json_pack("{s:s, s:o, s:[I,I]}", "dtype", p->type, "shape", shape_list(p),
-                          "data_offsets", (json_int_t)at, (json_int_t)(at + p->bytes));
-  return json_object_set_new(root, p->name, one); /* fails for NULL */
+static int add_piece(json_t *root, const struct attn_safetensor *e, size_t at) {
+  json_t *one = json_pack("{s:s, s:o, s:[I,I]}", "dtype", e->type, "shape", shape_list(&e->at),
+                          "data_offsets", (json_int_t)at, (json_int_t)(at + e->at.bytes));
+  return json_object_set_new(root, e->name, one); /* fails for NULL */
 }
 
 static char *make_header(const struct pending_tensors *p, json_t *metadata) {
@@ -78,8 +73,8 @@ static char *make_header(const struct pending_tensors *p, json_t *metadata) {
   size_t at = 0;
   int failed = !root || (metadata && json_object_set(root, "__metadata__", metadata));
   for (size_t n = 0; n < p->count && !failed; n++) {
-    failed = add_piece(root, &p->at[n], at);
-    at += p->at[n].bytes;
+    failed = add_piece(root, &p->at[n].entry, at);
+    at += p->at[n].entry.at.bytes;
   }
   char *text = failed ? NULL : attn_json_text(root, JSON_COMPACT);
   json_decref(root);
@@ -110,9 +105,10 @@ static attn_status copy(struct attn_file_writer *w, const struct attn_bytes *fro
 static attn_status put_pieces(struct attn_file_writer *w, const struct attn_bytes *old,
                               const struct pending_tensors *p, attn_error *err) {
   for (size_t n = 0; n < p->count; n++) {
-    const struct pending_tensor *one = &p->at[n];
-    attn_status status = one->kept ? copy(w, old, one->kept->offset, one->bytes, err)
-                                   : attn_tensor_put(one->tensor, w, err);
+    const attn_tensor *t = p->at[n].tensor;
+    const struct attn_stored_tensor *kept = &p->at[n].entry.at;
+    attn_status status =
+        t ? attn_tensor_put(t, w, err) : copy(w, old, kept->offset, kept->bytes, err);
     if (status) return status;
   }
   return ATTN_OK;
@@ -128,26 +124,26 @@ static attn_status put(struct attn_file_writer *w, const struct attn_bytes *old,
 }
 
 attn_status attn_safetensors_put(struct attn_file_writer *w, const struct attn_bytes *old,
-                                 const char *const *names, const attn_tensor *const *tensors,
-                                 int count, attn_error *err) {
+                                 const struct attn_named_tensor *tensors, int count,
+                                 attn_error *err) {
   struct attn_safetensors held = {NULL, NULL, 0};
   struct pending_tensors p = {NULL, 0};
   attn_status status = old ? attn_safetensors_open(old, &held, err) : ATTN_OK;
-  if (!status) status = collect(&p, &held, names, tensors, count, err);
+  if (!status) status = collect(&p, &held, tensors, count, err);
   if (!status) status = put(w, old, &p, json_object_get(held.root, "__metadata__"), err);
   free(p.at);
   attn_safetensors_close(&held);
   return status;
 }
 
-attn_status attn_safetensors_write(const char *path, const char *gone, const char *const *names,
-                                   const attn_tensor *const *tensors, int count, json_t *metadata,
-                                   attn_error *err) {
+attn_status attn_safetensors_write(const char *path, const char *gone,
+                                   const struct attn_named_tensor *tensors, int count,
+                                   json_t *metadata, attn_error *err) {
   const struct attn_safetensors none = {NULL, NULL, 0};
   struct attn_file_writer w = {-1, NULL, NULL};
   struct pending_tensors p = {NULL, 0};
   attn_status status = attn_file_begin(&w, path, err);
-  if (!status) status = collect(&p, &none, names, tensors, count, err);
+  if (!status) status = collect(&p, &none, tensors, count, err);
   if (!status) status = put(&w, NULL, &p, metadata, err);
   if (!status) status = attn_file_finish(&w, err);
   if (!status) status = attn_file_commit(&w, gone, err);

@@ -42,26 +42,23 @@ static attn_status split_path(const char *path, struct tensor_path *p, attn_erro
 
 /* ---- Reading ---------------------------------------------------------------------- */
 
-static attn_status load_npy(const struct attn_bytes *bytes, attn_array *array, attn_error *err) {
-  struct attn_stored_tensor stored;
-  char type[16];
-  attn_status status = attn_npy_header(bytes, &stored, type, err);
-  return status ? status : attn_stored_tensor_load(&stored, bytes, array, err);
+/* The caller frees p->file and closes bytes in every case. */
+static attn_status open_path(const char *path, struct tensor_path *p, struct attn_bytes *bytes,
+                             attn_error *err) {
+  bytes->memory = NULL, bytes->fd = -1;
+  attn_status status = split_path(path, p, err);
+  return status ? status : attn_bytes_open(bytes, p->file, err);
 }
 
 attn_status attn_array_read(const char *path, attn_array *array, attn_error *err) {
   struct tensor_path p;
   struct attn_bytes bytes;
   memset(array, 0, sizeof *array);
-  attn_status status = split_path(path, &p, err);
-  if (status) return status;
-  status = attn_bytes_open(&bytes, p.file, err);
-  if (!status) {
+  attn_status status = open_path(path, &p, &bytes, err);
+  if (!status)
     status = p.safetensors ? attn_safetensors_load(&bytes, p.name, array, err)
-                           : load_npy(&bytes, array, err);
-    attn_bytes_close(&bytes);
-  }
-  free(p.file);
+                           : attn_npy_load(&bytes, array, err);
+  attn_bytes_close(&bytes), free(p.file);
   return status;
 }
 
@@ -84,15 +81,15 @@ static const char *keep(char **at, const char *text) {
   return kept;
 }
 
-static void add(attn_array_list *list, const char *name, const char *type,
+static void add(attn_array_list *list, char **at, const char *name, const char *type,
                 const struct attn_stored_tensor *stored) {
   attn_array_entry *e = &list->entry[list->count++];
-  e->name = name;
-  e->type = type;
-  e->offset = (int64_t)stored->offset;
-  e->bytes = (int64_t)stored->bytes;
-  e->dtype = (int32_t)stored->dtype;
-  e->rank = stored->rank;
+  *e = (attn_array_entry){.name = keep(at, name),
+                          .type = keep(at, type),
+                          .offset = (int64_t)stored->offset,
+                          .bytes = (int64_t)stored->bytes,
+                          .dtype = (int32_t)stored->dtype,
+                          .rank = stored->rank};
   memcpy(e->shape, stored->shape, sizeof e->shape);
 }
 
@@ -103,7 +100,7 @@ static attn_status list_npy(const struct attn_bytes *bytes, attn_array_list *lis
   attn_status status = attn_npy_header(bytes, &stored, type, err);
   if (!status) status = reserve(list, 1, strlen(type) + 2, &at, err);
   if (status) return status;
-  add(list, keep(&at, ""), keep(&at, type), &stored);
+  add(list, &at, "", type, &stored);
   return ATTN_OK;
 }
 
@@ -117,10 +114,8 @@ static attn_status list_safetensors(const struct attn_bytes *bytes, attn_array_l
   for (size_t n = 0; n < h.entries; n++)
     text += strlen(h.entry[n].name) + strlen(h.entry[n].type) + 2;
   status = reserve(list, h.entries, text, &at, err);
-  for (size_t n = 0; n < h.entries && !status; n++) {
-    const char *name = keep(&at, h.entry[n].name);
-    add(list, name, keep(&at, h.entry[n].type), &h.entry[n].at);
-  }
+  for (size_t n = 0; n < h.entries && !status; n++)
+    add(list, &at, h.entry[n].name, h.entry[n].type, &h.entry[n].at);
   attn_safetensors_close(&h);
   return status;
 }
@@ -129,14 +124,10 @@ attn_status attn_array_list_read(const char *path, attn_array_list *list, attn_e
   struct tensor_path p;
   struct attn_bytes bytes;
   memset(list, 0, sizeof *list);
-  attn_status status = split_path(path, &p, err);
-  if (status) return status;
-  status = attn_bytes_open(&bytes, p.file, err);
-  if (!status) {
+  attn_status status = open_path(path, &p, &bytes, err);
+  if (!status)
     status = p.safetensors ? list_safetensors(&bytes, list, err) : list_npy(&bytes, list, err);
-    attn_bytes_close(&bytes);
-  }
-  free(p.file);
+  attn_bytes_close(&bytes), free(p.file);
   return status;
 }
 
@@ -163,7 +154,7 @@ static int same_file(const struct pending_output *a, const struct pending_output
 static attn_status check_tensor(const attn_tensor *t, attn_error *err) {
   if (!t || !attn_safetensors_type(t->dtype))
     return attn_fail(err, ATTN_ERR_TYPE, "tensor", "tensor is NULL or has an unknown dtype");
-  size_t size = attn_element_bytes(t->dtype);
+  size_t size = (size_t)attn_element_size(t->dtype);
   if (t->rank < 0 || t->rank > ATTN_RANK_MAX || attn_shape_count(t->shape, t->rank, size) < 0)
     return attn_fail(err, ATTN_ERR_SHAPE, "tensor", "tensor has a shape that cannot be addressed");
   if (!t->data && attn_shape_count(t->shape, t->rank, size))
@@ -201,20 +192,16 @@ static attn_status check_twice(const struct pending_output *o, int count, attn_e
 /* Writes all outputs from o[first] on that belong to its file. */
 static attn_status put_safetensors(struct pending_output *o, int first, int count,
                                    attn_error *err) {
-  const char *names[ATTN_OUTPUTS_MAX];
-  const attn_tensor *tensors[ATTN_OUTPUTS_MAX];
+  struct attn_named_tensor tensors[ATTN_OUTPUTS_MAX];
   struct attn_bytes old;
   struct stat info;
   int chosen = 0, exists = !stat(o[first].target, &info);
-  for (int n = first; n < count; n++) {
-    if (!same_file(&o[first], &o[n])) continue;
-    names[chosen] = o[n].path.name;
-    tensors[chosen++] = o[n].tensor;
-  }
+  for (int n = first; n < count; n++)
+    if (same_file(&o[first], &o[n]))
+      tensors[chosen++] = (struct attn_named_tensor){o[n].path.name, o[n].tensor};
   attn_status status = exists ? attn_bytes_open(&old, o[first].target, err) : ATTN_OK;
   if (status) return status;
-  status =
-      attn_safetensors_put(&o[first].writer, exists ? &old : NULL, names, tensors, chosen, err);
+  status = attn_safetensors_put(&o[first].writer, exists ? &old : NULL, tensors, chosen, err);
   if (exists) attn_bytes_close(&old);
   return status;
 }
@@ -257,11 +244,9 @@ static attn_status check_target(const struct pending_output *o, attn_error *err)
   struct stat info;
   attn_status status = attn_file_writable(o->target, err);
   if (status || !o->path.safetensors || stat(o->target, &info)) return status;
-  status = attn_bytes_open(&old, o->target, err);
-  if (status) return status;
+  if ((status = attn_bytes_open(&old, o->target, err))) return status;
   status = attn_safetensors_open(&old, &header, err);
-  attn_safetensors_close(&header);
-  attn_bytes_close(&old);
+  attn_safetensors_close(&header), attn_bytes_close(&old);
   return status;
 }
 

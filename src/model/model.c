@@ -70,8 +70,7 @@ static attn_status read_model(const struct attn_bytes *bytes, struct attn_model 
 static attn_status read_checkpoint(const char *path, struct attn_model *m, attn_error *err) {
   struct attn_bytes bytes;
   attn_status status = attn_bytes_open(&bytes, path, err);
-  if (status) return status;
-  status = read_model(&bytes, m, err);
+  if (!status) status = read_model(&bytes, m, err);
   attn_bytes_close(&bytes);
   return status;
 }

@@ -25,15 +25,9 @@ attn_status attn_weights_check_size(const char *what, size_t bytes, size_t value
                    bytes, (long long)count);
 }
 
-static const struct attn_safetensor *find(const struct attn_safetensors *file, const char *name) {
-  for (size_t n = 0; n < file->entries; n++)
-    if (!strcmp(file->entry[n].name, name)) return &file->entry[n];
-  return NULL;
-}
-
 static attn_status read_one(const struct attn_bytes *bytes, const struct attn_safetensors *file,
                             const char *name, const attn_tensor *to, attn_error *err) {
-  const struct attn_safetensor *found = find(file, name);
+  const struct attn_safetensor *found = attn_safetensors_find(file, name);
   if (!found)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: tensor \"%s\" is missing", name);
   const struct attn_stored_tensor *at = &found->at;

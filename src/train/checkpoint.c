@@ -110,43 +110,39 @@ static json_t *metadata_of(const struct attn_trainer *t, const char *tokenizer, 
 struct tensor_list {
   int count;
   char (*name)[NAME];
-  const char **names;
   attn_tensor *tensor;
-  const attn_tensor **tensors;
+  struct attn_named_tensor *named;
 };
 
-static void free_tensors(struct tensor_list *l) {
-  free(l->name), free(l->names), free(l->tensor), free(l->tensors);
-}
+static void free_tensors(struct tensor_list *l) { free(l->name), free(l->tensor), free(l->named); }
 
 static attn_status list_tensors(const struct attn_trainer *t, struct tensor_list *l,
                                 attn_error *err) {
   const struct attn_network *n = t->replicas[0].network;
   size_t count = (size_t)n->count * KINDS;
   float *const blocks[KINDS] = {t->weights, t->first_moment, t->second_moment};
-  *l = (struct tensor_list){(int)count, malloc(count * NAME), malloc(count * sizeof *l->names),
-                            malloc(count * sizeof *l->tensor), malloc(count * sizeof *l->tensors)};
-  if (!l->name || !l->names || !l->tensor || !l->tensors)
+  *l = (struct tensor_list){(int)count, malloc(count * NAME), malloc(count * sizeof *l->tensor),
+                            malloc(count * sizeof *l->named)};
+  if (!l->name || !l->tensor || !l->named)
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: a list of %zu tensors", count);
   for (int k = 0, at = 0; k < KINDS; k++)
     for (int p = 0; p < n->count; p++, at++) {
       const struct attn_parameter *one = &n->parameters[p];
       snprintf(l->name[at], NAME, "%s%s", prefixes[k], one->name);
       l->tensor[at] = attn_weights_tensor(one, blocks[k]);
-      l->names[at] = l->name[at], l->tensors[at] = &l->tensor[at];
+      l->named[at] = (struct attn_named_tensor){l->name[at], &l->tensor[at]};
     }
   return ATTN_OK;
 }
 
 attn_status attn_checkpoint_write(const char *path, const char *stale, const struct attn_trainer *t,
                                   const char *tokenizer, const char *run, attn_error *err) {
-  struct tensor_list l = {0, NULL, NULL, NULL, NULL};
+  struct tensor_list l = {0, NULL, NULL, NULL};
   json_t *metadata = metadata_of(t, tokenizer, run);
   attn_status status =
       metadata ? list_tensors(t, &l, err)
                : attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: checkpoint metadata");
-  if (!status)
-    status = attn_safetensors_write(path, stale, l.names, l.tensors, l.count, metadata, err);
+  if (!status) status = attn_safetensors_write(path, stale, l.named, l.count, metadata, err);
   free_tensors(&l);
   json_decref(metadata);
   return status;
@@ -215,8 +211,7 @@ attn_status attn_checkpoint_resume(const char *path, int32_t threads, struct att
   struct attn_checkpoint c = {.tokenizer = NULL};
   struct attn_trainer *resumed = NULL;
   attn_status status = attn_bytes_open(&bytes, path, err);
-  if (status) return status;
-  status = attn_safetensors_open(&bytes, &file, err);
+  if (!status) status = attn_safetensors_open(&bytes, &file, err);
   if (!status) status = resume(&bytes, &file, threads, &c, &resumed, err);
   attn_safetensors_close(&file), attn_bytes_close(&bytes);
   if (status) return attn_trainer_free(resumed), attn_checkpoint_close(&c), status;

@@ -86,9 +86,7 @@ static attn_status check_known(const struct attn_json_table *table, json_t *root
 attn_status attn_json_table_read(const struct attn_json_table *table, const char *text,
                                  void *object, attn_error *err) {
   json_t *root = NULL;
-  attn_status status = attn_json_read(table->what, text, strlen(text), 0, &root, err);
-  if (!status && !json_is_object(root))
-    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s: expected an object", table->what);
+  attn_status status = attn_json_read_object(table->what, text, strlen(text), &root, err);
   if (!status && attn_training_metadata_rename(root))
     status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: %s", table->what);
   for (size_t n = 0; n < table->count; n++)

@@ -82,9 +82,9 @@ static attn_tensor tensor_of(float *at, int64_t n, int64_t width, int rank) {
 
 static void write_tensors(const char *path, const char *const *names, const attn_tensor *tensor,
                           int count) {
-  const attn_tensor **tensors = allocate((size_t)count * sizeof *tensors);
-  for (int n = 0; n < count; n++) tensors[n] = &tensor[n];
-  check(attn_safetensors_write(path, NULL, names, tensors, count, NULL, &err));
+  struct attn_named_tensor *tensors = allocate((size_t)count * sizeof *tensors);
+  for (int n = 0; n < count; n++) tensors[n] = (struct attn_named_tensor){names[n], &tensor[n]};
+  check(attn_safetensors_write(path, NULL, tensors, count, NULL, &err));
   free(tensors);
 }
 

@@ -191,8 +191,7 @@ attn_status attn_hf_weights_read(const char *path, const struct attn_hf_family *
   struct attn_safetensors file = {NULL, NULL, 0};
   struct hf_tensor_list l = {NULL, 0, 0};
   attn_status status = attn_bytes_open(&bytes, path, err);
-  if (status) return status;
-  status = attn_safetensors_open(&bytes, &file, err);
+  if (!status) status = attn_safetensors_open(&bytes, &file, err);
   if (!status) status = list_tensors(f, network, &l, err);
   if (!status) status = read_all(f, &bytes, &file, &l, err);
   free(l.tensor);
@@ -217,8 +216,7 @@ static attn_status check_size(const char *path, const struct attn_model_config *
                               attn_error *err) {
   struct attn_bytes bytes;
   attn_status status = attn_bytes_open(&bytes, path, err);
-  if (status) return status;
-  status = attn_weights_check_size("weights", bytes.size, 2, config, err);
+  if (!status) status = attn_weights_check_size("weights", bytes.size, 2, config, err);
   attn_bytes_close(&bytes);
   return status;
 }
@@ -241,12 +239,11 @@ attn_status attn_hf_model_load(const char *config_path, const char *weights_path
 
 /* ---- Writing ---- */
 
-static attn_status put(const char *path, const char *const *names,
-                       const attn_tensor *const *tensors, int count, attn_error *err) {
+static attn_status put(const char *path, const struct attn_named_tensor *tensors, int count,
+                       attn_error *err) {
   json_t *metadata = json_pack("{s:s}", "format", "pt");
-  attn_status status =
-      metadata ? attn_safetensors_write(path, NULL, names, tensors, count, metadata, err)
-               : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a file");
+  attn_status status = metadata ? attn_safetensors_write(path, NULL, tensors, count, metadata, err)
+                                : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a file");
   json_decref(metadata);
   return status;
 }
@@ -255,17 +252,14 @@ attn_status attn_hf_weights_write(const char *path, const struct attn_hf_family 
                                   const struct attn_network *network, attn_error *err) {
   struct hf_tensor_list l;
   attn_status status = list_tensors(f, network, &l, err);
-  const char **names = malloc((size_t)(l.count + 1) * sizeof *names);
-  const attn_tensor **tensors = malloc((size_t)(l.count + 1) * sizeof *tensors);
+  struct attn_named_tensor *tensors = malloc((size_t)(l.count + 1) * sizeof *tensors);
   int is_headless = network->config.head == ATTN_HEAD_NONE;
-  for (int n = 0; names && tensors && n < l.count; n++) {
-    names[n] = is_headless ? without_prefix(f, l.tensor[n].name) : l.tensor[n].name;
-    tensors[n] = &l.tensor[n].view;
-  }
+  for (int n = 0; tensors && n < l.count; n++)
+    tensors[n] = (struct attn_named_tensor){
+        is_headless ? without_prefix(f, l.tensor[n].name) : l.tensor[n].name, &l.tensor[n].view};
   if (!status)
-    status = names && tensors
-                 ? put(path, names, tensors, l.count, err)
-                 : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a list of tensors");
-  free(names), free(tensors), free(l.tensor);
+    status = tensors ? put(path, tensors, l.count, err)
+                     : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a list of tensors");
+  free(tensors), free(l.tensor);
   return status;
 }
