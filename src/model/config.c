@@ -16,7 +16,6 @@ enum {
   LOG2_MAX_TABLE = 26,
   MAX_IMAGE_SIZE = 1 << 12,
   MAX_STAGES = 12,
-  VALUE_SHOWN = 60,
   UNSET = -1
 };
 
@@ -119,12 +118,9 @@ static attn_status wrong(attn_error *err, const char *name, const char *what) {
 
 static attn_status expected(const struct config_member *m, const json_t *value, const char *what,
                             attn_error *err) {
-  char *text = attn_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
-  attn_status status =
-      attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: \"%s\" must be %s, got %.*s",
-                m->name, what, VALUE_SHOWN, text ? text : "another value");
-  free(text);
-  return status;
+  char shown[ATTN_JSON_SHOWN];
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: \"%s\" must be %s, got %s",
+                   m->name, what, attn_json_show(value, shown));
 }
 
 static attn_status read_choice(const struct config_member *m, const json_t *value,
@@ -347,20 +343,25 @@ static const struct attn_model_config defaults = {.d_model = 512,
                                                   .norm_eps = 1e-5,
                                                   .dropout = 0.1};
 
-attn_status attn_model_config_parse(const char *json, size_t length,
-                                    struct attn_model_config *config, attn_error *err) {
+attn_status attn_model_config_read(json_t *root, struct attn_model_config *config,
+                                   attn_error *err) {
   struct attn_model_config c = defaults;
-  json_t *root, *value;
+  json_t *value;
   const char *name;
-  attn_status status = attn_json_read("model configuration", json, length, 0, &root, err);
-  if (!status && !json_is_object(root))
-    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: expected an object");
-  if (!status) status = attn_model_config_rename_members(root, err);
+  attn_status status = attn_model_config_rename_members(root, err);
   json_object_foreach(root, name, value) if (!status) status = read_member(name, value, &c, err);
-  json_decref(root);
   complete(&c);
   if (!status) status = check(&c, err);
   if (!status) *config = c;
+  return status;
+}
+
+attn_status attn_model_config_parse(const char *json, size_t length,
+                                    struct attn_model_config *config, attn_error *err) {
+  json_t *root;
+  attn_status status = attn_json_read_object("model configuration", json, length, &root, err);
+  if (!status) status = attn_model_config_read(root, config, err);
+  json_decref(root);
   return status;
 }
 

@@ -85,6 +85,9 @@ struct attn_model_config {
 attn_status attn_model_config_parse(const char *json, size_t length,
                                     struct attn_model_config *config, attn_error *err);
 
+/* The same from an object, whose former names of members it replaces. */
+attn_status attn_model_config_read(json_t *root, struct attn_model_config *config, attn_error *err);
+
 /* Replaces the former names of members by the current ones. ATTN_ERR_FORMAT if both are given. */
 attn_status attn_model_config_rename_members(json_t *root, attn_error *err);
 

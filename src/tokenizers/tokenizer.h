@@ -74,8 +74,6 @@ attn_status attn_tokenizer_read(const char *path, struct attn_tokenizer **tokeni
  * token on each side. */
 attn_status attn_tokenizer_parse_pretrained(const void *json, size_t size,
                                             struct attn_tokenizer **tokenizer, attn_error *err);
-attn_status attn_tokenizer_read_pretrained(const char *path, struct attn_tokenizer **tokenizer,
-                                           attn_error *err);
 
 void attn_tokenizer_free(struct attn_tokenizer *tokenizer); /* NULL is fine */
 

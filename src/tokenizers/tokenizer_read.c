@@ -420,16 +420,6 @@ static attn_status parse(const void *json, size_t size, int pretrained,
   return status;
 }
 
-static attn_status read_file(const char *path, int pretrained, struct attn_tokenizer **tokenizer,
-                             attn_error *err) {
-  char *text;
-  size_t size;
-  attn_status status = attn_file_read(path, FILE_MOST, NULL, &text, &size, err);
-  if (!status) status = parse(text, size, pretrained, tokenizer, err);
-  free(text);
-  return status;
-}
-
 attn_status attn_tokenizer_parse(const void *json, size_t size, struct attn_tokenizer **tokenizer,
                                  attn_error *err) {
   return parse(json, size, 0, tokenizer, err);
@@ -442,10 +432,10 @@ attn_status attn_tokenizer_parse_pretrained(const void *json, size_t size,
 
 attn_status attn_tokenizer_read(const char *path, struct attn_tokenizer **tokenizer,
                                 attn_error *err) {
-  return read_file(path, 0, tokenizer, err);
-}
-
-attn_status attn_tokenizer_read_pretrained(const char *path, struct attn_tokenizer **tokenizer,
-                                           attn_error *err) {
-  return read_file(path, 1, tokenizer, err);
+  char *text;
+  size_t size;
+  attn_status status = attn_file_read(path, FILE_BYTES_MAX, NULL, &text, &size, err);
+  if (!status) status = parse(text, size, 0, tokenizer, err);
+  free(text);
+  return status;
 }

@@ -184,13 +184,15 @@ static void write_again(const char *to, const struct attn_hf_family *family,
   free(json);
 }
 
-static void read_foreign(const char *config, const char *weights_path, const char *to) {
+static void read_foreign(const char *config_path, const char *weights_path, const char *to) {
   const struct attn_hf_family *family;
+  struct attn_model_config config;
   const char *name = "logits";
   struct attn_network *n;
   struct attn_tape tape = {.host.threads = 1};
   float *weights;
-  check(attn_hf_model_load(config, weights_path, &family, &n, &weights, &err));
+  check(attn_hf_config_read(config_path, &config, &family, &err));
+  check(attn_hf_model_load(weights_path, family, &config, &n, &weights, &err));
   struct attn_tape_variable *y = forward(n, &tape);
   attn_tensor logits = tensor_of(y->x, y->n, y->width, 2);
   write_tensors(to, &name, &logits, 1);

@@ -11,7 +11,7 @@
 #include "error.h"
 #include "families.h"
 
-enum { MAX_SUPPRESSED = 1 << 10, VALUE_SHOWN = 60 };
+enum { MAX_SUPPRESSED = 1 << 10 };
 
 struct attn_generation_defaults attn_generation_defaults_of_checkpoint(
     const struct attn_model_config *c) {
@@ -81,11 +81,9 @@ struct generation_reader {
 
 static attn_status reject(const struct generation_reader *r, const char *name,
                           const char *expected) {
-  char *text = attn_json_text(json_object_get(r->root, name), JSON_ENCODE_ANY | JSON_COMPACT);
-  attn_status status = attn_fail(r->err, ATTN_ERR_FORMAT, NULL, "%s: \"%s\" must be %s, got %.*s",
-                                 r->file, name, expected, VALUE_SHOWN, text ? text : "null");
-  free(text);
-  return status;
+  char shown[ATTN_JSON_SHOWN];
+  return attn_fail(r->err, ATTN_ERR_FORMAT, NULL, "%s: \"%s\" must be %s, got %s", r->file, name,
+                   expected, attn_json_show(json_object_get(r->root, name), shown));
 }
 
 /* NULL: absent or null. */
@@ -214,9 +212,7 @@ attn_status attn_generation_defaults_read(const char *json, size_t size, const c
                                           struct attn_generation_defaults *g, attn_error *err) {
   json_t *root;
   struct attn_generation_defaults read = {.source_bos = g->source_bos, .source_eos = g->source_eos};
-  attn_status status = attn_json_read(name, json, size, 0, &root, err);
-  if (!status && !json_is_object(root))
-    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s: expected an object", name);
+  attn_status status = attn_json_read_object(name, json, size, &root, err);
   if (!status) status = read_all(&(struct generation_reader){root, name, config, err}, &read);
   json_decref(root);
   if (status)

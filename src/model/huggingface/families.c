@@ -46,29 +46,26 @@ static const struct attn_hf_value bert_values[] = {{"head", "BertModel", "none"}
                                                    ACTIVATIONS,
                                                    {NULL, NULL, NULL}};
 
+#define ENCODER_LAYER "encoder.layers.#."
+#define DECODER_LAYER "decoder.layers.#."
 #define BERT_LAYER "bert.encoder.layer.#."
 static const struct attn_hf_tensor_name bert_tensors[] = {
-    {"bert.embeddings.word_embeddings.weight", "source_embedding.weight", ATTN_HF_ALL_ROWS, 0, 0},
-    {"bert.embeddings.position_embeddings.weight", "source_positions.weight", ATTN_HF_ALL_ROWS, 0,
-     0},
-    {"bert.embeddings.token_type_embeddings.weight", "token_types.weight", ATTN_HF_ALL_ROWS, 0, 0},
-    {"bert.embeddings.LayerNorm.", "source_norm.", ATTN_HF_ALL_ROWS, 0, 0},
-    {BERT_LAYER "attention.self.query.", "encoder.layers.#.self_attn.in_proj_", ATTN_HF_QUERY_ROWS,
-     0, 0},
-    {BERT_LAYER "attention.self.key.", "encoder.layers.#.self_attn.in_proj_", ATTN_HF_KEY_ROWS, 0,
-     0},
-    {BERT_LAYER "attention.self.value.", "encoder.layers.#.self_attn.in_proj_", ATTN_HF_VALUE_ROWS,
-     0, 0},
-    {BERT_LAYER "attention.output.dense.", "encoder.layers.#.self_attn.out_proj.", ATTN_HF_ALL_ROWS,
-     0, 0},
-    {BERT_LAYER "attention.output.LayerNorm.", "encoder.layers.#.norm1.", ATTN_HF_ALL_ROWS, 0, 0},
-    {BERT_LAYER "intermediate.dense.", "encoder.layers.#.linear1.", ATTN_HF_ALL_ROWS, 0, 0},
-    {BERT_LAYER "output.dense.", "encoder.layers.#.linear2.", ATTN_HF_ALL_ROWS, 0, 0},
-    {BERT_LAYER "output.LayerNorm.", "encoder.layers.#.norm2.", ATTN_HF_ALL_ROWS, 0, 0},
-    {"cls.predictions.transform.dense.", "transform.", ATTN_HF_ALL_ROWS, 0, 0},
-    {"cls.predictions.transform.LayerNorm.", "transform_norm.", ATTN_HF_ALL_ROWS, 0, 0},
-    {"cls.predictions.bias", "output.bias", ATTN_HF_ALL_ROWS, 0, 0},
-    {NULL, NULL, ATTN_HF_ALL_ROWS, 0, 0}};
+    {"bert.embeddings.word_embeddings.weight", "source_embedding.weight", ATTN_HF_WHOLE},
+    {"bert.embeddings.position_embeddings.weight", "source_positions.weight", ATTN_HF_WHOLE},
+    {"bert.embeddings.token_type_embeddings.weight", "token_types.weight", ATTN_HF_WHOLE},
+    {"bert.embeddings.LayerNorm.", "source_norm.", ATTN_HF_WHOLE},
+    {BERT_LAYER "attention.self.query.", ENCODER_LAYER "self_attn.in_proj_", ATTN_HF_QUERY_ROWS},
+    {BERT_LAYER "attention.self.key.", ENCODER_LAYER "self_attn.in_proj_", ATTN_HF_KEY_ROWS},
+    {BERT_LAYER "attention.self.value.", ENCODER_LAYER "self_attn.in_proj_", ATTN_HF_VALUE_ROWS},
+    {BERT_LAYER "attention.output.dense.", ENCODER_LAYER "self_attn.out_proj.", ATTN_HF_WHOLE},
+    {BERT_LAYER "attention.output.LayerNorm.", ENCODER_LAYER "norm1.", ATTN_HF_WHOLE},
+    {BERT_LAYER "intermediate.dense.", ENCODER_LAYER "linear1.", ATTN_HF_WHOLE},
+    {BERT_LAYER "output.dense.", ENCODER_LAYER "linear2.", ATTN_HF_WHOLE},
+    {BERT_LAYER "output.LayerNorm.", ENCODER_LAYER "norm2.", ATTN_HF_WHOLE},
+    {"cls.predictions.transform.dense.", "transform.", ATTN_HF_WHOLE},
+    {"cls.predictions.transform.LayerNorm.", "transform_norm.", ATTN_HF_WHOLE},
+    {"cls.predictions.bias", "output.bias", ATTN_HF_WHOLE},
+    {NULL, NULL, ATTN_HF_WHOLE}};
 
 /* Other heads, tied copies, and positions 0 .. n-1. */
 static const char *const bert_unused[] = {
@@ -110,17 +107,17 @@ static const struct attn_hf_value gpt2_values[] = {{"head", "GPT2LMHeadModel", "
 
 #define GPT2_LAYER "transformer.h.#."
 static const struct attn_hf_tensor_name gpt2_tensors[] = {
-    {"transformer.wte.weight", "target_embedding.weight", ATTN_HF_ALL_ROWS, 0, 0},
-    {"transformer.wpe.weight", "target_positions.weight", ATTN_HF_ALL_ROWS, 0, 0},
-    {GPT2_LAYER "ln_1.", "decoder.layers.#.norm1.", ATTN_HF_ALL_ROWS, 0, 0},
-    {GPT2_LAYER "attn.c_attn.", "decoder.layers.#.self_attn.in_proj_", ATTN_HF_ALL_ROWS, 1, 0},
-    {GPT2_LAYER "attn.c_proj.", "decoder.layers.#.self_attn.out_proj.", ATTN_HF_ALL_ROWS, 1, 0},
-    {GPT2_LAYER "ln_2.", "decoder.layers.#.norm2.", ATTN_HF_ALL_ROWS, 0, 0},
-    {GPT2_LAYER "mlp.c_fc.", "decoder.layers.#.linear1.", ATTN_HF_ALL_ROWS, 1, 0},
-    {GPT2_LAYER "mlp.c_proj.", "decoder.layers.#.linear2.", ATTN_HF_ALL_ROWS, 1, 0},
-    {"transformer.ln_f.", "decoder.norm.", ATTN_HF_ALL_ROWS, 0, 0},
-    {"lm_head.weight", "output.weight", ATTN_HF_ALL_ROWS, 0, 0},
-    {NULL, NULL, ATTN_HF_ALL_ROWS, 0, 0}};
+    {"transformer.wte.weight", "target_embedding.weight", ATTN_HF_WHOLE},
+    {"transformer.wpe.weight", "target_positions.weight", ATTN_HF_WHOLE},
+    {GPT2_LAYER "ln_1.", DECODER_LAYER "norm1.", ATTN_HF_WHOLE},
+    {GPT2_LAYER "attn.c_attn.", DECODER_LAYER "self_attn.in_proj_", ATTN_HF_TRANSPOSED},
+    {GPT2_LAYER "attn.c_proj.", DECODER_LAYER "self_attn.out_proj.", ATTN_HF_TRANSPOSED},
+    {GPT2_LAYER "ln_2.", DECODER_LAYER "norm2.", ATTN_HF_WHOLE},
+    {GPT2_LAYER "mlp.c_fc.", DECODER_LAYER "linear1.", ATTN_HF_TRANSPOSED},
+    {GPT2_LAYER "mlp.c_proj.", DECODER_LAYER "linear2.", ATTN_HF_TRANSPOSED},
+    {"transformer.ln_f.", "decoder.norm.", ATTN_HF_WHOLE},
+    {"lm_head.weight", "output.weight", ATTN_HF_WHOLE},
+    {NULL, NULL, ATTN_HF_WHOLE}};
 
 /* The causal mask, and the tied copy. */
 static const char *const gpt2_unused[] = {".attn.bias", ".attn.masked_bias", "lm_head.weight",
@@ -165,43 +162,37 @@ static const struct attn_hf_member marian_members[] = {
 static const struct attn_hf_value marian_values[] = {
     {"head", "MarianMTModel", "linear"}, ACTIVATIONS, {NULL, NULL, NULL}};
 
-#define MARIAN_IN "model.encoder.layers.#."
-#define MARIAN_OUT "model.decoder.layers.#."
+#define MARIAN_ENCODER "model.encoder.layers.#."
+#define MARIAN_DECODER "model.decoder.layers.#."
 static const struct attn_hf_tensor_name marian_tensors[] = {
-    {"model.shared.weight", "target_embedding.weight", ATTN_HF_ALL_ROWS, 0, 0},
-    {"final_logits_bias", "output.bias", ATTN_HF_ALL_ROWS, 0, 1},
-    {MARIAN_IN "self_attn.q_proj.", "encoder.layers.#.self_attn.in_proj_", ATTN_HF_QUERY_ROWS, 0,
-     0},
-    {MARIAN_IN "self_attn.k_proj.", "encoder.layers.#.self_attn.in_proj_", ATTN_HF_KEY_ROWS, 0, 0},
-    {MARIAN_IN "self_attn.v_proj.", "encoder.layers.#.self_attn.in_proj_", ATTN_HF_VALUE_ROWS, 0,
-     0},
-    {MARIAN_IN "self_attn.out_proj.", "encoder.layers.#.self_attn.out_proj.", ATTN_HF_ALL_ROWS, 0,
-     0},
-    {MARIAN_IN "self_attn_layer_norm.", "encoder.layers.#.norm1.", ATTN_HF_ALL_ROWS, 0, 0},
-    {MARIAN_IN "fc1.", "encoder.layers.#.linear1.", ATTN_HF_ALL_ROWS, 0, 0},
-    {MARIAN_IN "fc2.", "encoder.layers.#.linear2.", ATTN_HF_ALL_ROWS, 0, 0},
-    {MARIAN_IN "final_layer_norm.", "encoder.layers.#.norm2.", ATTN_HF_ALL_ROWS, 0, 0},
-    {MARIAN_OUT "self_attn.q_proj.", "decoder.layers.#.self_attn.in_proj_", ATTN_HF_QUERY_ROWS, 0,
-     0},
-    {MARIAN_OUT "self_attn.k_proj.", "decoder.layers.#.self_attn.in_proj_", ATTN_HF_KEY_ROWS, 0, 0},
-    {MARIAN_OUT "self_attn.v_proj.", "decoder.layers.#.self_attn.in_proj_", ATTN_HF_VALUE_ROWS, 0,
-     0},
-    {MARIAN_OUT "self_attn.out_proj.", "decoder.layers.#.self_attn.out_proj.", ATTN_HF_ALL_ROWS, 0,
-     0},
-    {MARIAN_OUT "self_attn_layer_norm.", "decoder.layers.#.norm1.", ATTN_HF_ALL_ROWS, 0, 0},
-    {MARIAN_OUT "encoder_attn.q_proj.", "decoder.layers.#.multihead_attn.in_proj_",
-     ATTN_HF_QUERY_ROWS, 0, 0},
-    {MARIAN_OUT "encoder_attn.k_proj.", "decoder.layers.#.multihead_attn.in_proj_",
-     ATTN_HF_KEY_ROWS, 0, 0},
-    {MARIAN_OUT "encoder_attn.v_proj.", "decoder.layers.#.multihead_attn.in_proj_",
-     ATTN_HF_VALUE_ROWS, 0, 0},
-    {MARIAN_OUT "encoder_attn.out_proj.", "decoder.layers.#.multihead_attn.out_proj.",
-     ATTN_HF_ALL_ROWS, 0, 0},
-    {MARIAN_OUT "encoder_attn_layer_norm.", "decoder.layers.#.norm2.", ATTN_HF_ALL_ROWS, 0, 0},
-    {MARIAN_OUT "fc1.", "decoder.layers.#.linear1.", ATTN_HF_ALL_ROWS, 0, 0},
-    {MARIAN_OUT "fc2.", "decoder.layers.#.linear2.", ATTN_HF_ALL_ROWS, 0, 0},
-    {MARIAN_OUT "final_layer_norm.", "decoder.layers.#.norm3.", ATTN_HF_ALL_ROWS, 0, 0},
-    {NULL, NULL, ATTN_HF_ALL_ROWS, 0, 0}};
+    {"model.shared.weight", "target_embedding.weight", ATTN_HF_WHOLE},
+    {"final_logits_bias", "output.bias", ATTN_HF_ROW_VECTOR},
+    {MARIAN_ENCODER "self_attn.q_proj.", ENCODER_LAYER "self_attn.in_proj_", ATTN_HF_QUERY_ROWS},
+    {MARIAN_ENCODER "self_attn.k_proj.", ENCODER_LAYER "self_attn.in_proj_", ATTN_HF_KEY_ROWS},
+    {MARIAN_ENCODER "self_attn.v_proj.", ENCODER_LAYER "self_attn.in_proj_", ATTN_HF_VALUE_ROWS},
+    {MARIAN_ENCODER "self_attn.out_proj.", ENCODER_LAYER "self_attn.out_proj.", ATTN_HF_WHOLE},
+    {MARIAN_ENCODER "self_attn_layer_norm.", ENCODER_LAYER "norm1.", ATTN_HF_WHOLE},
+    {MARIAN_ENCODER "fc1.", ENCODER_LAYER "linear1.", ATTN_HF_WHOLE},
+    {MARIAN_ENCODER "fc2.", ENCODER_LAYER "linear2.", ATTN_HF_WHOLE},
+    {MARIAN_ENCODER "final_layer_norm.", ENCODER_LAYER "norm2.", ATTN_HF_WHOLE},
+    {MARIAN_DECODER "self_attn.q_proj.", DECODER_LAYER "self_attn.in_proj_", ATTN_HF_QUERY_ROWS},
+    {MARIAN_DECODER "self_attn.k_proj.", DECODER_LAYER "self_attn.in_proj_", ATTN_HF_KEY_ROWS},
+    {MARIAN_DECODER "self_attn.v_proj.", DECODER_LAYER "self_attn.in_proj_", ATTN_HF_VALUE_ROWS},
+    {MARIAN_DECODER "self_attn.out_proj.", DECODER_LAYER "self_attn.out_proj.", ATTN_HF_WHOLE},
+    {MARIAN_DECODER "self_attn_layer_norm.", DECODER_LAYER "norm1.", ATTN_HF_WHOLE},
+    {MARIAN_DECODER "encoder_attn.q_proj.", DECODER_LAYER "multihead_attn.in_proj_",
+     ATTN_HF_QUERY_ROWS},
+    {MARIAN_DECODER "encoder_attn.k_proj.", DECODER_LAYER "multihead_attn.in_proj_",
+     ATTN_HF_KEY_ROWS},
+    {MARIAN_DECODER "encoder_attn.v_proj.", DECODER_LAYER "multihead_attn.in_proj_",
+     ATTN_HF_VALUE_ROWS},
+    {MARIAN_DECODER "encoder_attn.out_proj.", DECODER_LAYER "multihead_attn.out_proj.",
+     ATTN_HF_WHOLE},
+    {MARIAN_DECODER "encoder_attn_layer_norm.", DECODER_LAYER "norm2.", ATTN_HF_WHOLE},
+    {MARIAN_DECODER "fc1.", DECODER_LAYER "linear1.", ATTN_HF_WHOLE},
+    {MARIAN_DECODER "fc2.", DECODER_LAYER "linear2.", ATTN_HF_WHOLE},
+    {MARIAN_DECODER "final_layer_norm.", DECODER_LAYER "norm3.", ATTN_HF_WHOLE},
+    {NULL, NULL, ATTN_HF_WHOLE}};
 
 /* Computed sinusoids, and tied copies. */
 static const char *const marian_unused[] = {"embed_positions.weight", "embed_tokens.weight",

@@ -21,16 +21,21 @@ struct attn_hf_value {
   const char *ours, *their_value, *our_value;
 };
 
-/* Rows of in_proj, or all rows of a parameter. */
-enum attn_hf_rows { ATTN_HF_ALL_ROWS, ATTN_HF_QUERY_ROWS, ATTN_HF_KEY_ROWS, ATTN_HF_VALUE_ROWS };
+/* How a tensor contains a parameter. */
+enum attn_hf_form {
+  ATTN_HF_WHOLE,
+  ATTN_HF_QUERY_ROWS, /* rows of in_proj */
+  ATTN_HF_KEY_ROWS,
+  ATTN_HF_VALUE_ROWS,
+  ATTN_HF_TRANSPOSED, /* the tensor is (in, out) */
+  ATTN_HF_ROW_VECTOR  /* the tensor is (1, n) */
+};
 
-/* A tensor, and the parameter that contains it. '#' is the layer's index; after a final '.' of
- * theirs, "weight" and "bias" follow in both names. */
+/* A tensor and its parameter. '#' is the layer's index; after a final '.' of theirs, "weight" and
+ * "bias" follow in both names. */
 struct attn_hf_tensor_name {
   const char *theirs, *ours;
-  enum attn_hf_rows rows;
-  int transposed;    /* theirs is (in, out) */
-  int is_row_vector; /* theirs is (1, n) */
+  enum attn_hf_form form;
 };
 
 /* Tables end with an entry of NULLs. */

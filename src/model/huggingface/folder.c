@@ -32,6 +32,14 @@ attn_status attn_folder_join(const char *folder, const char *part, const char *n
   return ATTN_OK;
 }
 
+attn_status attn_folder_find(const char *folder, const char *part, const char *name, char **path,
+                             attn_error *err) {
+  struct stat info;
+  attn_status status = attn_folder_join(folder, part, name, path, err);
+  if (!status && stat(*path, &info)) free(*path), *path = NULL;
+  return status;
+}
+
 /* ---- Small JSON files ---- */
 
 static attn_status parse(const char *path, const char *name, size_t flags, json_t **root,
@@ -46,12 +54,10 @@ static attn_status parse(const char *path, const char *name, size_t flags, json_
 
 attn_status attn_folder_json(const char *folder, const char *part, const char *name, size_t flags,
                              json_t **root, attn_error *err) {
-  struct stat info;
   char *path;
   *root = NULL;
-  attn_status status = attn_folder_join(folder, part, name, &path, err);
-  if (status) return status;
-  if (!stat(path, &info)) status = parse(path, name, flags, root, err);
+  attn_status status = attn_folder_find(folder, part, name, &path, err);
+  if (path) status = parse(path, name, flags, root, err);
   free(path);
   return status;
 }
@@ -157,19 +163,19 @@ static attn_status check_vocab_size(const struct attn_model *m, attn_error *err)
 }
 
 /* From generation_config.json, or if it does not exist config.json. */
-static attn_status read_generation_config(const char *folder, const char *config_path,
+static attn_status read_generation_config(const char *folder,
                                           const struct attn_model_config *config,
                                           struct attn_generation_defaults *g, attn_error *err) {
-  static const char own[] = "generation_config.json", older[] = "config.json";
-  struct stat info;
+  const char *name = "generation_config.json";
   char *path, *text = NULL;
   size_t size;
-  attn_status status = attn_folder_join(folder, "", own, &path, err);
-  if (status) return status;
-  int exists = !stat(path, &info);
-  status = attn_file_read(exists ? path : config_path, MAX_JSON_BYTES, NULL, &text, &size, err);
-  if (!status)
-    status = attn_generation_defaults_read(text, size, exists ? own : older, config, g, err);
+  attn_status status = attn_folder_find(folder, "", name, &path, err);
+  if (!status && !path) {
+    name = "config.json";
+    status = attn_folder_join(folder, "", name, &path, err);
+  }
+  if (!status) status = attn_file_read(path, MAX_JSON_BYTES, NULL, &text, &size, err);
+  if (!status) status = attn_generation_defaults_read(text, size, name, config, g, err);
   free(path), free(text);
   return status;
 }
@@ -211,9 +217,8 @@ static attn_status set_special_tokens(const char *folder, const struct attn_mode
   return status;
 }
 
-static attn_status read_defaults(const char *folder, const char *config_path,
-                                 const struct attn_model_config *config, struct attn_model *m,
-                                 attn_error *err) {
+static attn_status read_defaults(const char *folder, const struct attn_model_config *config,
+                                 struct attn_model *m, attn_error *err) {
   struct attn_generation_defaults *g = &m->generation;
   g->bos = g->eos = g->empty_prompt = g->pad = -1;
   int is_wordpiece = attn_tokenizer_kind(m->tokenizer) == ATTN_TOKENIZER_WORDPIECE;
@@ -221,7 +226,7 @@ static attn_status read_defaults(const char *folder, const char *config_path,
   g->source_bos = no_bos ? -1 : attn_tokenizer_special_token(m->tokenizer, ATTN_TOKEN_BOS);
   g->source_eos = attn_tokenizer_special_token(m->tokenizer, ATTN_TOKEN_EOS);
   if (config->kind == ATTN_ENCODER) return ATTN_OK;
-  attn_status status = read_generation_config(folder, config_path, config, g, err);
+  attn_status status = read_generation_config(folder, config, g, err);
   return status ? status : set_special_tokens(folder, config, g, err);
 }
 
@@ -232,9 +237,8 @@ static attn_status read_files(const char *folder, const char *config_path, const
   struct attn_model_config config;
   attn_status status = attn_hf_config_read(config_path, &config, &family, err);
   if (!status) status = attn_folder_read_tokenizer(folder, &config, &m->tokenizer, err);
-  if (!status) status = read_defaults(folder, config_path, &config, m, err);
-  if (!status)
-    status = attn_hf_model_load(config_path, weights, &family, &m->network, &m->weights, err);
+  if (!status) status = read_defaults(folder, &config, m, err);
+  if (!status) status = attn_hf_model_load(weights, family, &config, &m->network, &m->weights, err);
   m->is_huggingface = 1;
   if (!status) status = check_vocab_size(m, err);
   if (!status && !(m->config = attn_model_config_write(&m->network->config)))

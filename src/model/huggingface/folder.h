@@ -17,6 +17,10 @@ attn_status attn_folder_read(const char *folder, struct attn_model *model, attn_
 attn_status attn_folder_join(const char *folder, const char *part, const char *name, char **path,
                              attn_error *err);
 
+/* The same; *path NULL: there is no such file. */
+attn_status attn_folder_find(const char *folder, const char *part, const char *name, char **path,
+                             attn_error *err);
+
 /* A small JSON file, read with jansson's flags. *root NULL: the file does not exist. */
 attn_status attn_folder_json(const char *folder, const char *part, const char *name, size_t flags,
                              json_t **root, attn_error *err);

@@ -4,7 +4,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "json_text.h"
 #include "error.h"
@@ -28,10 +27,9 @@ static attn_status read_text(const char *folder, const char *name, char **text, 
 }
 
 static int has(const char *folder, const char *name) {
-  struct stat info;
   char *path;
-  if (attn_folder_join(folder, "", name, &path, NULL)) return 0;
-  int found = !stat(path, &info);
+  attn_folder_find(folder, "", name, &path, NULL);
+  int found = path != NULL;
   free(path);
   return found;
 }
@@ -110,12 +108,13 @@ static attn_status check_settings(const char *folder, attn_error *err) {
 
 static attn_status read_document(const char *folder, int any_special_tokens,
                                  struct attn_tokenizer **tokenizer, attn_error *err) {
-  char *path;
-  attn_status status = attn_folder_join(folder, "", "tokenizer.json", &path, err);
-  if (status) return status;
-  status = any_special_tokens ? attn_tokenizer_read_pretrained(path, tokenizer, err)
-                              : attn_tokenizer_read(path, tokenizer, err);
-  free(path);
+  char *text = NULL;
+  size_t size;
+  attn_status status = read_text(folder, "tokenizer.json", &text, &size, err);
+  if (!status)
+    status = (any_special_tokens ? attn_tokenizer_parse_pretrained : attn_tokenizer_parse)(
+        text, size, tokenizer, err);
+  free(text);
   return status;
 }
 

@@ -35,11 +35,11 @@ attn_status attn_hf_config_write(const struct attn_hf_family *family,
 attn_status attn_hf_weights_read(const char *path, const struct attn_hf_family *family,
                                  struct attn_network *network, attn_error *err);
 
-/* Reads both files: a network over *weights, which the caller frees after it. Allocates memory only
- * after checking that the file is large enough for the weights. */
-attn_status attn_hf_model_load(const char *config_path, const char *weights_path,
-                               const struct attn_hf_family **family, struct attn_network **network,
-                               float **weights, attn_error *err);
+/* As attn_network_allocate, with the weights of a file. Allocates memory only after checking that
+ * the file is large enough for them. */
+attn_status attn_hf_model_load(const char *path, const struct attn_hf_family *family,
+                               const struct attn_model_config *config,
+                               struct attn_network **network, float **weights, attn_error *err);
 
 /* Writes the weights under the family's names; the file appears complete or not at all. */
 attn_status attn_hf_weights_write(const char *path, const struct attn_hf_family *family,

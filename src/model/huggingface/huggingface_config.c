@@ -7,8 +7,6 @@
 #include "error.h"
 #include "families.h"
 
-enum { DOUBLE_DIGITS = 17 };
-
 const struct attn_hf_family *attn_hf_family_find(const char *name) {
   for (int n = 0; attn_hf_families[n]; n++)
     if (!strcmp(attn_hf_families[n]->name, name)) return attn_hf_families[n];
@@ -60,30 +58,19 @@ attn_status attn_hf_require_value(const char *file, const char *name, const json
   int is_supported = attn_json_equal(value, supported);
   json_decref(supported);
   if (is_supported) return ATTN_OK;
-  char *text = attn_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
-  attn_status status =
-      attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s: \"%s\" is %.60s; only %s is supported", file, name,
-                text ? text : "another value", only);
-  free(text);
-  return status;
-}
-
-static attn_status fail_different(const struct attn_hf_member *m, const json_t *value,
-                                  const json_t *before, attn_error *err) {
-  char *one = attn_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
-  char *other = attn_json_text(before, JSON_ENCODE_ANY | JSON_COMPACT);
-  attn_status status =
-      attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                "config.json: \"%s\" is %.60s, but %.60s in the encoder; they must be equal",
-                m->theirs, one ? one : "another", other ? other : "another");
-  free(one), free(other);
-  return status;
+  char shown[ATTN_JSON_SHOWN];
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s: \"%s\" is %s; only %s is supported", file, name,
+                   attn_json_show(value, shown), only);
 }
 
 static attn_status put(const struct attn_hf_member *m, json_t *value, json_t *ours,
                        attn_error *err) {
   const json_t *before = json_object_get(ours, m->ours);
-  if (before && !attn_json_equal(before, value)) return fail_different(m, value, before, err);
+  char one[ATTN_JSON_SHOWN], other[ATTN_JSON_SHOWN];
+  if (before && !attn_json_equal(before, value))
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                     "config.json: \"%s\" is %s, but %s in the encoder; they must be equal",
+                     m->theirs, attn_json_show(value, one), attn_json_show(before, other));
   return json_object_set(ours, m->ours, value) ? out_of_memory(err) : ATTN_OK;
 }
 
@@ -110,11 +97,8 @@ static attn_status read_members(const struct attn_hf_family *f, const json_t *th
     status = read_member(f, m, theirs, ours, err);
   for (const struct attn_hf_member *m = attn_hf_common_members; m->theirs && !status; m++)
     status = read_member(f, m, theirs, ours, err);
-  char *text =
-      status ? NULL : attn_json_text(ours, JSON_COMPACT | JSON_REAL_PRECISION(DOUBLE_DIGITS));
-  if (!status)
-    status = text ? attn_model_config_parse(text, strlen(text), config, err) : out_of_memory(err);
-  free(text), json_decref(ours);
+  if (!status) status = attn_model_config_read(ours, config, err);
+  json_decref(ours);
   return status;
 }
 
@@ -137,6 +121,14 @@ attn_status attn_hf_config_parse(const char *json, size_t length, struct attn_mo
 
 /* ---- Writing ---- */
 
+/* Members in alphabetical order; the caller releases it. NULL: out of memory. */
+static json_t *config_to_json(const struct attn_model_config *config) {
+  char *text = attn_model_config_write(config);
+  json_t *root = text ? parse_value(text) : NULL;
+  free(text);
+  return root;
+}
+
 static const char *their_value(const struct attn_hf_family *f, const char *member,
                                const char *word) {
   for (const struct attn_hf_value *w = f->values; w->ours; w++)
@@ -147,13 +139,11 @@ static const char *their_value(const struct attn_hf_family *f, const char *membe
 /* theirs: the only value of the family, or NULL. */
 static attn_status fail_unrepresentable(const struct attn_hf_family *f, const char *what,
                                         const json_t *ours, const json_t *theirs, attn_error *err) {
-  char *one = attn_json_text(ours, JSON_ENCODE_ANY | JSON_COMPACT);
-  char *other = theirs ? attn_json_text(theirs, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-  attn_status status = attn_fail(
-      err, ATTN_ERR_ARGUMENT, "config", "\"%s\" is %.60s, which a %s model cannot represent%s%.60s",
-      what, one ? one : "another", f->name, other ? "; it must be " : "", other ? other : "");
-  free(one), free(other);
-  return status;
+  char one[ATTN_JSON_SHOWN], other[ATTN_JSON_SHOWN];
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "config",
+                   "\"%s\" is %s, which a %s model cannot represent%s%s", what,
+                   attn_json_show(ours, one), f->name, theirs ? "; it must be " : "",
+                   theirs ? attn_json_show(theirs, other) : "");
 }
 
 static attn_status write_string(const struct attn_hf_family *f, const struct attn_hf_member *m,
@@ -182,38 +172,38 @@ static attn_status write_member(const struct attn_hf_family *f, const struct att
 
 /* Reads the result: members that the family does not name must have the values that reading gives.
  */
-static attn_status verify(const struct attn_hf_family *f, const char *text,
-                          const struct attn_model_config *config, attn_error *err) {
-  struct attn_model_config again;
-  attn_status status = attn_hf_config_parse(text, strlen(text), &again, &f, err);
-  if (status) return status;
-  char *one = attn_model_config_write(config), *other = attn_model_config_write(&again);
-  json_t *a = one ? parse_value(one) : NULL, *b = other ? parse_value(other) : NULL, *value;
+static attn_status verify(const struct attn_hf_family *f, const char *text, json_t *ours,
+                          attn_error *err) {
+  struct attn_model_config config;
   const char *name;
-  if (!a || !b) status = out_of_memory(err);
-  json_object_foreach(
-      a, name, value) if (!status && !attn_json_equal(value, json_object_get(b, name))) status =
-      fail_unrepresentable(f, name, value, json_object_get(b, name), err);
-  json_decref(a), json_decref(b), free(one), free(other);
+  json_t *value;
+  attn_status status = attn_hf_config_parse(text, strlen(text), &config, &f, err);
+  if (status) return status;
+  json_t *again = config_to_json(&config);
+  if (!again) status = out_of_memory(err);
+  json_object_foreach(ours, name, value) {
+    const json_t *other = json_object_get(again, name);
+    if (!status && !attn_json_equal(value, other))
+      status = fail_unrepresentable(f, name, value, other, err);
+  }
+  json_decref(again);
   return status;
 }
 
 attn_status attn_hf_config_write(const struct attn_hf_family *f,
-                                 const struct attn_model_config *given, char **json,
+                                 const struct attn_model_config *config, char **json,
                                  attn_error *err) {
-  struct attn_model_config c = *given, *config = &c;
+  struct attn_model_config c = *config;
   if (c.kind == ATTN_DECODER)
     c.share_encoder_decoder_embeddings = 0; /* without an encoder it has no effect */
-  char *text = attn_model_config_write(config);
-  json_t *ours = text ? parse_value(text) : NULL;
-  json_t *theirs = json_pack("{s:s}", "model_type", f->name);
+  char *text = NULL;
+  json_t *ours = config_to_json(&c), *theirs = json_pack("{s:s}", "model_type", f->name);
   attn_status status = ours && theirs ? ATTN_OK : out_of_memory(err);
   for (const struct attn_hf_member *m = f->members; (m->theirs || m->ours) && !status; m++)
     status = write_member(f, m, ours, theirs, err);
-  free(text), text = NULL;
   if (!status && !(text = attn_json_text(theirs, JSON_INDENT(2) | JSON_SORT_KEYS)))
     status = out_of_memory(err);
-  if (!status) status = verify(f, text, config, err);
+  if (!status) status = verify(f, text, ours, err);
   json_decref(ours), json_decref(theirs);
   if (status)
     free(text);

@@ -44,7 +44,7 @@ static const struct attn_parameter *find_parameter(const struct attn_network *n,
   return NULL;
 }
 
-static void select_rows(const struct attn_model_config *c, enum attn_hf_rows which,
+static void select_rows(const struct attn_model_config *c, enum attn_hf_form which,
                         int64_t num_rows, int64_t *from, int64_t *rows) {
   int64_t q = c->num_heads * c->head_dim, k = c->num_kv_heads * c->head_dim;
   *from = which == ATTN_HF_KEY_ROWS ? q : which == ATTN_HF_VALUE_ROWS ? q + k : 0;
@@ -53,13 +53,13 @@ static void select_rows(const struct attn_model_config *c, enum attn_hf_rows whi
 
 /* A vector's elements count as rows; a transposed matrix is viewed by columns. */
 static attn_tensor view_of(const struct attn_model_config *c, const struct attn_parameter *p,
-                           const struct attn_hf_tensor_name *name) {
+                           enum attn_hf_form form) {
   int64_t width = p->rank == 1 ? 1 : p->value.width, from, rows;
-  select_rows(c, name->rows, p->rank == 1 ? p->value.width : p->value.n, &from, &rows);
+  select_rows(c, form, p->rank == 1 ? p->value.width : p->value.n, &from, &rows);
   attn_tensor t = {p->value.x + from * width, ATTN_F32, p->rank, {rows, width}, {width, 1}};
-  if (p->rank == 2 && name->transposed)
+  if (p->rank == 2 && form == ATTN_HF_TRANSPOSED)
     t.shape[0] = width, t.shape[1] = rows, t.strides[0] = 1, t.strides[1] = width;
-  if (name->is_row_vector)
+  if (form == ATTN_HF_ROW_VECTOR)
     t.rank = 2, t.shape[0] = 1, t.shape[1] = rows, t.strides[0] = rows, t.strides[1] = 1;
   return t;
 }
@@ -72,7 +72,7 @@ static void add_tensor(const struct attn_network *n, const struct attn_hf_tensor
   if (!p) return;
   struct hf_tensor *t = &l->tensor[l->count++];
   format_name(t->name, name->theirs, layer, suffix);
-  t->view = view_of(&n->config, p, name);
+  t->view = view_of(&n->config, p, name->form);
   l->num_values += t->view.shape[0] * (t->view.rank == 2 ? t->view.shape[1] : 1);
 }
 
@@ -199,7 +199,7 @@ attn_status attn_hf_weights_read(const char *path, const struct attn_hf_family *
   return status;
 }
 
-/* ---- Both files ---- */
+/* ---- Files ---- */
 
 attn_status attn_hf_config_read(const char *path, struct attn_model_config *config,
                                 const struct attn_hf_family **family, attn_error *err) {
@@ -221,20 +221,12 @@ static attn_status check_size(const char *path, const struct attn_model_config *
   return status;
 }
 
-attn_status attn_hf_model_load(const char *config_path, const char *weights_path,
-                               const struct attn_hf_family **family, struct attn_network **network,
-                               float **weights, attn_error *err) {
-  struct attn_model_config config;
-  const struct attn_hf_family *f;
-  struct attn_network *allocated = NULL;
-  float *block = NULL;
-  attn_status status = attn_hf_config_read(config_path, &config, &f, err);
-  if (!status) status = check_size(weights_path, &config, err);
-  if (!status) status = attn_network_allocate(&config, &allocated, &block, err);
-  if (!status) status = attn_hf_weights_read(weights_path, f, allocated, err);
-  if (status) return attn_network_free(allocated), free(block), status;
-  *family = f, *network = allocated, *weights = block;
-  return ATTN_OK;
+attn_status attn_hf_model_load(const char *path, const struct attn_hf_family *family,
+                               const struct attn_model_config *config,
+                               struct attn_network **network, float **weights, attn_error *err) {
+  attn_status status = check_size(path, config, err);
+  if (!status) status = attn_network_allocate(config, network, weights, err);
+  return status ? status : attn_hf_weights_read(path, family, *network, err);
 }
 
 /* ---- Writing ---- */
