@@ -261,7 +261,7 @@ static void captions_continue_their_prefixes(void **state) {
 static int visits;
 
 static int expect_weights(void *context, const struct attn_traced_attention *a) {
-  if (a->kind != ATTN_TRACE_CROSS) return 0;
+  if (a->kind != ATTN_ATTENTION_CROSS) return 0;
   visits++;
   assert_int_equal(a->queries, LENGTH), assert_int_equal(a->keys, PLACES);
   for (int64_t row = 0; row < a->heads * a->queries; row++) {

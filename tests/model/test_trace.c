@@ -84,31 +84,31 @@ static void hold_weights(const struct attn_traced_attention *s) {
     for (int64_t i = 0; i < s->queries; i++) hold_row(s, h, i);
 }
 
-static void expect_site(int n, enum attn_trace_kind kind, int64_t layer, int64_t queries,
+static void expect_site(int n, attn_attention_kind kind, int64_t layer, int64_t queries,
                         int64_t keys) {
   const struct attn_traced_attention *s = &seen.site[n];
   assert_int_equal(s->kind, kind);
   assert_int_equal(s->layer, layer);
   assert_int_equal(s->queries, queries);
   assert_int_equal(s->keys, keys);
-  assert_int_equal(s->causal, kind == ATTN_TRACE_DECODER);
+  assert_int_equal(s->causal, kind == ATTN_ATTENTION_DECODER);
   assert_int_equal(s->heads, network->config.num_heads);
   assert_int_equal(s->kv_heads, network->config.num_kv_heads);
   assert_int_equal(s->width, network->config.head_dim);
   assert_true(s->scale == attn_model_score_scale(&network->config));
   assert_int_equal(s->additive != NULL, network->config.alignment == ATTN_ALIGN_ADDITIVE);
-  assert_int_equal(s->slopes != NULL,
-                   network->config.positions == ATTN_POSITIONS_ALIBI && kind != ATTN_TRACE_CROSS);
+  assert_int_equal(s->slopes != NULL, network->config.positions == ATTN_POSITIONS_ALIBI &&
+                                          kind != ATTN_ATTENTION_CROSS);
 }
 
 static void expect_order(void) {
   const struct attn_model_config *c = &network->config;
   int n = 0;
   for (int64_t l = 0; l < c->encoder_layers; l++)
-    expect_site(n++, ATTN_TRACE_ENCODER, l, ASKED, ASKED);
+    expect_site(n++, ATTN_ATTENTION_ENCODER, l, ASKED, ASKED);
   for (int64_t l = 0; l < c->decoder_layers; l++) {
-    expect_site(n++, ATTN_TRACE_DECODER, l, SAID, SAID);
-    if (c->kind == ATTN_ENCODER_DECODER) expect_site(n++, ATTN_TRACE_CROSS, l, SAID, ASKED);
+    expect_site(n++, ATTN_ATTENTION_DECODER, l, SAID, SAID);
+    if (c->kind == ATTN_ENCODER_DECODER) expect_site(n++, ATTN_ATTENTION_CROSS, l, SAID, ASKED);
   }
   assert_int_equal(seen.count, n);
 }
@@ -144,8 +144,8 @@ static void expect_projected(float got, const char *layer, int64_t row, const do
  * vectors, which another pass computes in the same way. */
 static void hold_first_projection(const struct attn_traced_attention *s) {
   const struct attn_model_config *c = &network->config;
-  int encodes = s->kind == ATTN_TRACE_ENCODER;
-  if (s->layer != 0 || s->kind == ATTN_TRACE_CROSS) return;
+  int encodes = s->kind == ATTN_ATTENTION_ENCODER;
+  if (s->layer != 0 || s->kind == ATTN_ATTENTION_CROSS) return;
   const struct attn_tape_variable *words_of =
       parameter(encodes ? "source_embedding.weight" : "target_embedding.weight");
   const struct attn_tape_variable *places_of =
@@ -170,7 +170,7 @@ static void hold_keys_of_the_source(const struct attn_traced_attention *s) {
                                         .tokens = source_tokens,
                                         .position_ids = places,
                                         .starts = starts};
-  if (s->kind != ATTN_TRACE_CROSS || s->layer != 1) return;
+  if (s->kind != ATTN_ATTENTION_CROSS || s->layer != 1) return;
   attn_tape_start(&tape);
   const struct attn_tape_variable *hidden = attn_transformer_encode(network, &tape, &text);
   for (int64_t j = 0; j < s->keys; j++) {

@@ -104,15 +104,6 @@ static struct attn_tape_variable *align_all(const struct attn_recurrent_images *
   return y;
 }
 
-static int64_t longest_of(const struct attn_token_batch *text) {
-  int64_t longest = 0;
-  for (int64_t n = 0; n < text->sequences; n++) {
-    int64_t length = text->starts[n + 1] - text->starts[n];
-    if (length > longest) longest = length;
-  }
-  return longest;
-}
-
 /* Row t N + n is token t of sequence n. */
 static void order_by_step(const struct attn_token_batch *text, int64_t steps, int32_t *tokens,
                           int64_t *index) {
@@ -151,7 +142,7 @@ struct attn_tape_variable *attn_recurrent_decode(const struct attn_pass *p,
                                                  const struct attn_token_batch *target,
                                                  struct attn_tape_variable *memory,
                                                  const float **weights) {
-  const int64_t rows = target->sequences, steps = longest_of(target);
+  const int64_t rows = target->sequences, steps = attn_token_batch_longest(target);
   int32_t *tokens = attn_tape_allocate(p->tape, (size_t)(rows * steps) * sizeof *tokens);
   int64_t *index = attn_tape_allocate(p->tape, (size_t)target->n * sizeof *index);
   struct attn_tape_variable *contexts = NULL;

@@ -16,8 +16,8 @@ static attn_status encode_batch(void *run, int64_t first, int64_t count, attn_er
   struct attn_tape_variable *y = NULL;
   attn_status status = attn_token_batch_slice_new(&slice, e->texts, first, count, err);
   if (!status)
-    status = (e->logits ? attn_transformer_label_alone : attn_transformer_encode_alone)(
-        e->network, e->pack, &tape, &slice.text, &y, err);
+    status =
+        attn_transformer_encode_alone(e->network, e->pack, &tape, &slice.text, e->logits, &y, err);
   for (int64_t s = 0; s < count && !status; s++)
     status = e->take(e->context, first + s, y->x + slice.starts[s] * y->width,
                      slice.starts[s + 1] - slice.starts[s], y->width, err);

@@ -70,12 +70,7 @@ static attn_status check_tokens(const struct attn_token_batch *t, int64_t vocab_
   if (t->sequences < 0 || t->starts[0] != 0 || t->starts[t->sequences] != t->n)
     return attn_fail(err, ATTN_ERR_ARGUMENT, name,
                      "sequences must start at 0 and end at the number of tokens");
-  for (int64_t n = 0; n < t->n; n++)
-    if (t->tokens[n] < 0 || t->tokens[n] >= vocab_size)
-      return attn_fail(err, ATTN_ERR_ARGUMENT, name,
-                       "token %d is outside the vocabulary (size %lld)", (int)t->tokens[n],
-                       (long long)vocab_size);
-  return ATTN_OK;
+  return attn_tokens_check(t->tokens, t->n, vocab_size, name, err);
 }
 
 /* The longest prompt without bos, so that the decoder can generate a token after it. */
@@ -217,7 +212,7 @@ static attn_status encode_sources(struct search_batch *b, attn_error *err) {
   attn_status status = attn_token_batch_slice_new(&b->source, s->source, b->first, b->count, err);
   return status ? status
                 : attn_transformer_encode_alone(s->network, s->config.pack, &b->tape,
-                                                &b->source.text, &b->memory, err);
+                                                &b->source.text, 0, &b->memory, err);
 }
 
 static attn_status open_batch(struct search_batch *b, attn_error *err) {

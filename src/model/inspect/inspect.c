@@ -219,16 +219,14 @@ attn_status attn_inspection_trace(const struct attn_inspection *v,
                                 context, err);
 }
 
-const struct attn_labeled_tokens *attn_inspection_query_tokens(const struct attn_inspection *v,
-                                                               enum attn_trace_kind kind) {
-  return kind == ATTN_TRACE_ENCODER ? &v->source
-         : kind == ATTN_TRACE_CROSS ? &v->predicted
-                                    : &v->decoder_input;
+char **attn_inspection_query_tokens(const struct attn_inspection *v, attn_attention_kind kind) {
+  return kind == ATTN_ATTENTION_ENCODER ? v->source.texts
+         : kind == ATTN_ATTENTION_CROSS ? v->predicted.texts
+                                        : v->decoder_input.texts;
 }
 
-const struct attn_labeled_tokens *attn_inspection_key_tokens(const struct attn_inspection *v,
-                                                             enum attn_trace_kind kind) {
-  return kind == ATTN_TRACE_DECODER ? &v->decoder_input : &v->source;
+char **attn_inspection_key_tokens(const struct attn_inspection *v, attn_attention_kind kind) {
+  return kind == ATTN_ATTENTION_DECODER ? v->decoder_input.texts : v->source.texts;
 }
 
 /* ---- attn_model_visit_attention, attn_model_visit_caption ---- */
@@ -241,45 +239,47 @@ struct head_visitor {
 
 static int visit_heads(void *context, const struct attn_traced_attention *attention) {
   const struct head_visitor *s = context;
+  const attn_attention_kind kind = attention->kind;
   int stop = 0;
   for (int64_t h = 0; h < attention->heads && !stop; h++) {
     const attn_attention one = {
-        .kind = (int32_t)attention->kind,
+        .kind = (int32_t)kind,
         .layer = (int32_t)attention->layer,
         .head = (int32_t)h,
         .queries = attention->queries,
         .keys = attention->keys,
         .weights = attention->weights + h * attention->queries * attention->keys,
-        .query_tokens =
-            (const char *const *)attn_inspection_query_tokens(s->inspection, attention->kind)
-                ->texts,
-        .key_tokens =
-            (const char *const *)attn_inspection_key_tokens(s->inspection, attention->kind)->texts};
+        .query_tokens = (const char *const *)attn_inspection_query_tokens(s->inspection, kind),
+        .key_tokens = (const char *const *)attn_inspection_key_tokens(s->inspection, kind)};
     stop = s->visit(s->context, &one);
   }
   return stop;
+}
+
+/* Of an opened inspection, which is closed; status: of the opening. */
+static attn_status visit_all(struct attn_inspection *v, attn_status status,
+                             int (*visit)(void *context, const attn_attention *attention),
+                             void *context, attn_error *err) {
+  struct head_visitor visitor = {v, visit, context};
+  if (!status) status = attn_inspection_trace(v, visit_heads, &visitor, err);
+  attn_inspection_close(v);
+  return status;
 }
 
 attn_status attn_model_visit_attention(const attn_model *model, const char *source,
                                        const char *target, int32_t threads,
                                        int (*visit)(void *context, const attn_attention *attention),
                                        void *context, attn_error *err) {
-  struct attn_inspection inspection;
-  struct head_visitor visitor = {&inspection, visit, context};
-  attn_status status = attn_inspection_open(&inspection, model, source, target, threads, err);
-  if (!status) status = attn_inspection_trace(&inspection, visit_heads, &visitor, err);
-  attn_inspection_close(&inspection);
-  return status;
+  struct attn_inspection v;
+  attn_status status = attn_inspection_open(&v, model, source, target, threads, err);
+  return visit_all(&v, status, visit, context, err);
 }
 
 attn_status attn_model_visit_caption(const attn_model *model, const attn_tensor *image,
                                      const char *caption, int32_t threads,
                                      int (*visit)(void *context, const attn_attention *attention),
                                      void *context, attn_error *err) {
-  struct attn_inspection inspection;
-  struct head_visitor visitor = {&inspection, visit, context};
-  attn_status status = attn_inspection_open_image(&inspection, model, image, caption, threads, err);
-  if (!status) status = attn_inspection_trace(&inspection, visit_heads, &visitor, err);
-  attn_inspection_close(&inspection);
-  return status;
+  struct attn_inspection v;
+  attn_status status = attn_inspection_open_image(&v, model, image, caption, threads, err);
+  return visit_all(&v, status, visit, context, err);
 }

@@ -39,10 +39,10 @@ attn_status attn_inspection_trace(const struct attn_inspection *inspection,
  * "<0xE4>". NULL: out of memory. */
 char *attn_inspection_token_text(const struct attn_model *model, int32_t id);
 
-/* The tokens of the queries and of the keys. */
-const struct attn_labeled_tokens *attn_inspection_query_tokens(
-    const struct attn_inspection *inspection, enum attn_trace_kind kind);
-const struct attn_labeled_tokens *attn_inspection_key_tokens(
-    const struct attn_inspection *inspection, enum attn_trace_kind kind);
+/* The texts of the tokens of the queries and of the keys. */
+char **attn_inspection_query_tokens(const struct attn_inspection *inspection,
+                                    attn_attention_kind kind);
+char **attn_inspection_key_tokens(const struct attn_inspection *inspection,
+                                  attn_attention_kind kind);
 
 #endif

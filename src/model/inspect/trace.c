@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch.h"
 #include "error.h"
-#include "block.h"
 #include "recurrent_pass.h"
 
 struct trace_run {
@@ -19,9 +19,9 @@ static void identify(const struct attn_model_config *c, int64_t n,
                      struct attn_traced_attention *attention) {
   int64_t index = n - c->encoder_layers;
   int crosses = c->kind != ATTN_DECODER;
-  attention->kind = ATTN_TRACE_ENCODER, attention->layer = n;
+  attention->kind = ATTN_ATTENTION_ENCODER, attention->layer = n;
   if (index < 0) return;
-  attention->kind = crosses && index % 2 ? ATTN_TRACE_CROSS : ATTN_TRACE_DECODER;
+  attention->kind = crosses && index % 2 ? ATTN_ATTENTION_CROSS : ATTN_ATTENTION_DECODER;
   attention->layer = crosses ? index / 2 : index;
 }
 
@@ -62,33 +62,17 @@ static void watch(struct attn_tape *tape, const struct attn_multihead *m, struct
 
 /* ---- Sequences ---- */
 
-struct traced_sequence {
-  struct attn_token_batch text;
-  int64_t starts[2];
-  int32_t *position_ids;
-};
-
-static attn_status open_sequence(struct traced_sequence *s, const char *name, const int32_t *tokens,
-                                 int64_t count, int64_t vocab_size, int64_t length,
-                                 attn_error *err) {
+static attn_status open_sequence(struct attn_token_batch_slice *s, const char *name,
+                                 const int32_t *tokens, int64_t count, int64_t vocab_size,
+                                 int64_t length, attn_error *err) {
+  const int64_t starts[] = {0, count};
+  const struct attn_token_batch all = {
+      .n = count, .sequences = 1, .tokens = tokens, .starts = starts};
   if (count < 1 || count > length)
     return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s has %lld tokens; expected 1 to %lld", name,
                      (long long)count, (long long)length);
-  for (int64_t n = 0; n < count; n++)
-    if (tokens[n] < 0 || tokens[n] >= vocab_size)
-      return attn_fail(err, ATTN_ERR_ARGUMENT, name,
-                       "token %d of %s is outside the vocabulary (size %lld)", (int)tokens[n], name,
-                       (long long)vocab_size);
-  s->starts[1] = count;
-  s->position_ids = malloc((size_t)count * sizeof *s->position_ids);
-  if (!s->position_ids) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a trace");
-  for (int64_t n = 0; n < count; n++) s->position_ids[n] = (int32_t)n;
-  s->text = (struct attn_token_batch){.n = count,
-                                      .sequences = 1,
-                                      .tokens = tokens,
-                                      .position_ids = s->position_ids,
-                                      .starts = s->starts};
-  return ATTN_OK;
+  attn_status status = attn_tokens_check(tokens, count, vocab_size, name, err);
+  return status ? status : attn_token_batch_slice_new(s, &all, 0, 1, err);
 }
 
 /* ---- A recurrent decoder ---- */
@@ -100,7 +84,7 @@ static attn_status visit_steps(struct trace_run *t, const float *const *steps, i
   if (!weights) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a trace");
   for (int64_t n = 0; n < queries; n++)
     memcpy(weights + n * keys, steps[n], (size_t)keys * sizeof *weights);
-  const struct attn_traced_attention attention = {.kind = ATTN_TRACE_CROSS,
+  const struct attn_traced_attention attention = {.kind = ATTN_ATTENTION_CROSS,
                                                   .heads = 1,
                                                   .kv_heads = 1,
                                                   .queries = queries,
@@ -135,16 +119,15 @@ static attn_status run_recurrent(struct trace_run *t, struct attn_tape *tape,
 /* ---- A pass ---- */
 
 static attn_status run(struct trace_run *t, struct attn_tape *tape,
-                       const struct traced_sequence *source, const struct traced_sequence *target,
+                       const struct attn_token_batch *source, const struct attn_token_batch *target,
                        attn_error *err) {
   const struct attn_network *n = t->network;
-  if (attn_model_is_recurrent(&n->config))
-    return run_recurrent(t, tape, &source->text, &target->text, err);
-  attn_transformer_forward(n, tape, &source->text, &target->text);
+  if (attn_model_is_recurrent(&n->config)) return run_recurrent(t, tape, source, target, err);
+  attn_transformer_forward(n, tape, source, target);
   attn_status status = attn_tape_reserve(tape, err);
   if (status) return status;
   tape->watch = watch, tape->watcher = t;
-  attn_transformer_forward(n, tape, &source->text, &target->text);
+  attn_transformer_forward(n, tape, source, target);
   return attn_tape_status(tape, err);
 }
 
@@ -157,7 +140,7 @@ attn_status attn_transformer_trace(const struct attn_network *network, const int
   const struct attn_model_config *c = &network->config;
   struct trace_run t = {network, visit, context, 0};
   struct attn_tape tape = {.host.threads = threads};
-  struct traced_sequence from = {.position_ids = NULL}, to = from;
+  struct attn_token_batch_slice from = {.position_ids = NULL}, to = from;
   attn_status status = attn_host_check(&tape.host, err);
   if (!status && c->kind != ATTN_DECODER)
     status = open_sequence(&from, "source", source, source_count,
@@ -167,8 +150,8 @@ attn_status attn_transformer_trace(const struct attn_network *network, const int
   if (!status && c->kind != ATTN_ENCODER)
     status =
         open_sequence(&to, "target", target, target_count, c->vocab_size, c->max_positions, err);
-  if (!status) status = run(&t, &tape, &from, &to, err);
+  if (!status) status = run(&t, &tape, &from.text, &to.text, err);
   attn_tape_close(&tape);
-  free(from.position_ids), free(to.position_ids);
+  attn_token_batch_slice_free(&from), attn_token_batch_slice_free(&to);
   return status;
 }

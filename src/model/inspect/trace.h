@@ -2,17 +2,12 @@
 #ifndef ATTN_MODEL_TRACE_H
 #define ATTN_MODEL_TRACE_H
 
+#include "attn/model.h"
 #include "transformer.h"
-
-enum attn_trace_kind {
-  ATTN_TRACE_ENCODER, /* self-attention of the source: L = S */
-  ATTN_TRACE_DECODER, /* causal self-attention of the target: L = S */
-  ATTN_TRACE_CROSS,   /* of the target (L) over the source (S) */
-};
 
 /* The attention of one layer. Pointers are valid until the visitor returns. */
 struct attn_traced_attention {
-  enum attn_trace_kind kind;
+  attn_attention_kind kind;
   int64_t layer;                  /* from 0, in the encoder or the decoder */
   int64_t heads, kv_heads, width; /* Hq, H, E; head h has key/value head h / (Hq / H) */
   int64_t queries, keys;          /* L, S */

@@ -10,7 +10,7 @@
 
 struct lesson_writer {
   const struct attn_inspection *inspection;
-  enum attn_trace_kind kind;
+  attn_attention_kind kind;
   int64_t layer, head;
   const attn_sink *sink;
   int found, stopped;
@@ -127,8 +127,8 @@ static const char *put_scale(struct lesson_writer *w, const struct attn_traced_a
 static void write_attention(struct lesson_writer *w, const struct attn_traced_attention *s) {
   static const char *const kinds[] = {"Encoder self-attention", "Decoder self-attention",
                                       "Cross-attention"};
-  char *const *queries = attn_inspection_query_tokens(w->inspection, s->kind)->texts;
-  char *const *keys = attn_inspection_key_tokens(w->inspection, s->kind)->texts;
+  char *const *queries = attn_inspection_query_tokens(w->inspection, s->kind);
+  char *const *keys = attn_inspection_key_tokens(w->inspection, s->kind);
   put(w, "# %s, layer %lld, head %lld\n\n", kinds[s->kind], (long long)s->layer + 1,
       (long long)w->head + 1);
   if (w->inspection->model->network->config.alignment == ATTN_ALIGN_GENERAL)
@@ -156,7 +156,7 @@ attn_status attn_model_write_lesson(const attn_model *model, const char *source,
                                     attn_attention_kind kind, int32_t layer, int32_t head,
                                     int32_t threads, const attn_sink *sink, attn_error *err) {
   struct attn_inspection inspection;
-  struct lesson_writer w = {&inspection, (enum attn_trace_kind)kind, layer, head, sink, 0, 0};
+  struct lesson_writer w = {&inspection, kind, layer, head, sink, 0, 0};
   if (layer < 0 || head < 0)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "layer", "layer and head must be at least 0");
   if (model->network->config.positions == ATTN_POSITIONS_ALIBI)

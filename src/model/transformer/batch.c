@@ -128,7 +128,26 @@ int attn_batch_add_labels(struct attn_batch *b, const int32_t *source, int64_t s
   return 1;
 }
 
-/* ---- Slices ---- */
+/* ---- Token batches ---- */
+
+attn_status attn_tokens_check(const int32_t *tokens, int64_t n, int64_t vocab_size,
+                              const char *name, attn_error *err) {
+  for (; n > 0; n--, tokens++)
+    if (*tokens < 0 || *tokens >= vocab_size)
+      return attn_fail(err, ATTN_ERR_ARGUMENT, name,
+                       "token %d is outside the vocabulary (size %lld)", (int)*tokens,
+                       (long long)vocab_size);
+  return ATTN_OK;
+}
+
+int64_t attn_token_batch_longest(const struct attn_token_batch *b) {
+  int64_t longest = 1;
+  for (int64_t n = 0; n < b->sequences; n++) {
+    int64_t length = b->starts[n + 1] - b->starts[n];
+    if (length > longest) longest = length;
+  }
+  return longest;
+}
 
 attn_status attn_token_batch_slice_new(struct attn_token_batch_slice *slice,
                                        const struct attn_token_batch *all, int64_t first,

@@ -49,7 +49,7 @@ struct attn_tape_variable *attn_pass_stack(const struct attn_pass *pass,
                                            const struct attn_token_batch *tokens,
                                            const struct attn_block_attention *attention);
 
-/* As attn_transformer_project. */
+/* Logits (n, V) of hidden vectors; the hidden vectors if there is no output head. */
 struct attn_tape_variable *attn_pass_output_head(const struct attn_pass *pass,
                                                  struct attn_tape_variable *hidden);
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "batch.h"
 #include "block.h"
 #include "error.h"
 #include "recurrent_decoder.h"
@@ -161,11 +162,9 @@ static attn_status set_rows(const struct slot_rows *r, const int32_t *tokens, at
       return attn_fail(err, ATTN_ERR_ARGUMENT, "slots",
                        "slot %lld is invalid or full: it has %lld tokens", (long long)r->slots[n],
                        (long long)length);
-    for (int64_t i = 0; i < more; i++)
-      if (tokens[first + i] < 0 || tokens[first + i] >= d->network->config.vocab_size)
-        return attn_fail(err, ATTN_ERR_ARGUMENT, "tokens",
-                         "token %d is outside the vocabulary (size %lld)", (int)tokens[first + i],
-                         (long long)d->network->config.vocab_size);
+    attn_status status =
+        attn_tokens_check(tokens + first, more, d->network->config.vocab_size, "tokens", err);
+    if (status) return status;
     for (int64_t i = 0; i < more && !d->recurrent; i++)
       d->position_ids[first + i] = (int32_t)(length + i);
     if (!d->recurrent) d->sources[n] = d->source_of[r->slots[n]];
@@ -223,14 +222,6 @@ static attn_status new_cache(const struct attn_decoder *d, int64_t sequences, in
   return attn_cache_new(&config, cache, err);
 }
 
-static int64_t longest_of(const struct attn_token_batch *source) {
-  int64_t longest = 1;
-  for (int64_t n = 0; n < source->sequences; n++)
-    if (source->starts[n + 1] - source->starts[n] > longest)
-      longest = source->starts[n + 1] - source->starts[n];
-  return longest;
-}
-
 /* Appends each source's keys and values, from a layer's projection of all sources. */
 static attn_status cache_projection(struct attn_decoder *d, const struct attn_tape_variable *kv,
                                     int64_t layer, const struct attn_token_batch *source,
@@ -258,7 +249,9 @@ static attn_status cache_layer(struct attn_decoder *d, const struct attn_pass *p
   attn_tape_start(p->tape);
   struct attn_tape_variable *kv = attn_pass_linear(p, memory, p->n->decoder.blocks[layer].cross_kv);
   attn_status status = attn_tape_status(p->tape, err);
-  if (!status) status = new_cache(d, source->sequences, longest_of(source), &d->cross[layer], err);
+  if (!status)
+    status =
+        new_cache(d, source->sequences, attn_token_batch_longest(source), &d->cross[layer], err);
   return status ? status : cache_projection(d, kv, layer, source, err);
 }
 
@@ -314,7 +307,7 @@ static attn_status measure_passes(struct attn_decoder *d, int64_t keys, attn_err
 static attn_status allocate_workspace(struct attn_decoder *d, const struct attn_token_batch *source,
                                       int64_t tokens, attn_error *err) {
   attn_status status = measure_passes(d, tokens, err);
-  if (!status && d->cross) status = measure_passes(d, longest_of(source), err);
+  if (!status && d->cross) status = measure_passes(d, attn_token_batch_longest(source), err);
   if (status) return status;
   d->workspace = malloc(d->workspace_bytes);
   return d->workspace ? ATTN_OK : out_of_memory(err);

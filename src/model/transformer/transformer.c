@@ -58,38 +58,19 @@ static struct attn_tape_variable *encode(const struct attn_pass *p,
   return attn_pass_stack(p, &p->n->encoder, source, &attention);
 }
 
-static struct attn_tape_variable *encode_to_logits(const struct attn_pass *p,
-                                                   const struct attn_token_batch *source) {
-  return attn_pass_output_head(p, encode(p, source));
-}
-
-static attn_status run_alone(const struct attn_pass *p,
-                             struct attn_tape_variable *(*body)(const struct attn_pass *,
-                                                                const struct attn_token_batch *),
-                             const struct attn_token_batch *source, struct attn_tape_variable **y,
-                             attn_error *err) {
-  body(p, source);
-  attn_status status = attn_tape_reserve(p->tape, err);
-  if (status) return status;
-  *y = body(p, source);
-  return attn_tape_status(p->tape, err);
-}
-
 attn_status attn_transformer_encode_alone(const struct attn_network *n,
                                           const struct attn_packed_weights *pack,
                                           struct attn_tape *tape,
-                                          const struct attn_token_batch *source,
-                                          struct attn_tape_variable **hidden, attn_error *err) {
-  return run_alone(&(struct attn_pass){n, &n->config, tape, pack}, encode, source, hidden, err);
-}
-
-attn_status attn_transformer_label_alone(const struct attn_network *n,
-                                         const struct attn_packed_weights *pack,
-                                         struct attn_tape *tape,
-                                         const struct attn_token_batch *source,
-                                         struct attn_tape_variable **logits, attn_error *err) {
-  return run_alone(&(struct attn_pass){n, &n->config, tape, pack}, encode_to_logits, source, logits,
-                   err);
+                                          const struct attn_token_batch *source, int logits,
+                                          struct attn_tape_variable **y, attn_error *err) {
+  const struct attn_pass p = {n, &n->config, tape, pack};
+  attn_status status = ATTN_OK;
+  for (int measured = 0; measured < 2 && !status; measured++) {
+    *y = encode(&p, source);
+    if (logits) *y = attn_pass_output_head(&p, *y);
+    status = measured ? attn_tape_status(tape, err) : attn_tape_reserve(tape, err);
+  }
+  return status;
 }
 
 struct attn_tape_variable *attn_transformer_encode(const struct attn_network *n,
@@ -98,31 +79,24 @@ struct attn_tape_variable *attn_transformer_encode(const struct attn_network *n,
   return encode(&(struct attn_pass){n, &n->config, tape, NULL}, source);
 }
 
-struct attn_tape_variable *attn_transformer_decode(const struct attn_network *n,
-                                                   struct attn_tape *tape,
-                                                   const struct attn_token_batch *target,
-                                                   struct attn_tape_variable *memory,
-                                                   const struct attn_token_batch *source) {
-  const struct attn_pass p = {n, &n->config, tape, NULL};
-  if (attn_model_is_recurrent(p.c)) return attn_recurrent_decode(&p, target, memory, NULL);
+/* memory: the encoder's hidden vectors of source; both NULL without an encoder. */
+static struct attn_tape_variable *decode(const struct attn_pass *p,
+                                         const struct attn_token_batch *target,
+                                         struct attn_tape_variable *memory,
+                                         const struct attn_token_batch *source) {
+  if (attn_model_is_recurrent(p->c)) return attn_recurrent_decode(p, target, memory, NULL);
   const struct sequence_attention a = {target, source, memory, 1};
   const struct attn_block_attention attention = {attend_self, memory ? attend_cross : NULL, &a};
-  return attn_pass_stack(&p, &n->decoder, target, &attention);
-}
-
-struct attn_tape_variable *attn_transformer_project(const struct attn_network *n,
-                                                    struct attn_tape *tape,
-                                                    struct attn_tape_variable *hidden) {
-  return attn_pass_output_head(&(struct attn_pass){n, &n->config, tape, NULL}, hidden);
+  return attn_pass_stack(p, &p->n->decoder, target, &attention);
 }
 
 struct attn_tape_variable *attn_transformer_forward(const struct attn_network *n,
                                                     struct attn_tape *tape,
                                                     const struct attn_token_batch *source,
                                                     const struct attn_token_batch *target) {
-  enum attn_model_kind kind = n->config.kind;
+  const struct attn_pass p = {n, &n->config, tape, NULL};
   struct attn_tape_variable *hidden = NULL;
-  if (kind != ATTN_DECODER) hidden = attn_transformer_encode(n, tape, source);
-  if (kind != ATTN_ENCODER) hidden = attn_transformer_decode(n, tape, target, hidden, source);
-  return attn_transformer_project(n, tape, hidden);
+  if (p.c->kind != ATTN_DECODER) hidden = encode(&p, source);
+  if (p.c->kind != ATTN_ENCODER) hidden = decode(&p, target, hidden, source);
+  return attn_pass_output_head(&p, hidden);
 }

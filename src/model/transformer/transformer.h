@@ -24,33 +24,14 @@ struct attn_tape_variable *attn_transformer_encode(const struct attn_network *ne
                                                    struct attn_tape *tape,
                                                    const struct attn_token_batch *source);
 
-/* The same with memory measured and allocated first. Uses the tape's threads, and packed weights if
- * pack is not NULL. The caller calls attn_tape_close in every case. */
+/* The same with memory measured and allocated first; with `logits` also through the output head,
+ * which an encoder must have: (source->n, V). Uses the tape's threads, and packed weights if pack
+ * is not NULL. The caller calls attn_tape_close in every case. */
 attn_status attn_transformer_encode_alone(const struct attn_network *network,
                                           const struct attn_packed_weights *pack,
                                           struct attn_tape *tape,
-                                          const struct attn_token_batch *source,
-                                          struct attn_tape_variable **hidden, attn_error *err);
-
-/* Likewise the logits (source->n, V) of an encoder with an output head. */
-attn_status attn_transformer_label_alone(const struct attn_network *network,
-                                         const struct attn_packed_weights *pack,
-                                         struct attn_tape *tape,
-                                         const struct attn_token_batch *source,
-                                         struct attn_tape_variable **logits, attn_error *err);
-
-/* Hidden vectors (target->n, D). memory: the encoder's hidden vectors of source; both NULL without
- * an encoder. */
-struct attn_tape_variable *attn_transformer_decode(const struct attn_network *network,
-                                                   struct attn_tape *tape,
-                                                   const struct attn_token_batch *target,
-                                                   struct attn_tape_variable *memory,
-                                                   const struct attn_token_batch *source);
-
-/* Logits (n, V) of hidden vectors; the hidden vectors if there is no output head. */
-struct attn_tape_variable *attn_transformer_project(const struct attn_network *network,
-                                                    struct attn_tape *tape,
-                                                    struct attn_tape_variable *hidden);
+                                          const struct attn_token_batch *source, int logits,
+                                          struct attn_tape_variable **y, attn_error *err);
 
 /* Encoder, decoder and output head: logits of the target's tokens, of an encoder the source's. */
 struct attn_tape_variable *attn_transformer_forward(const struct attn_network *network,
