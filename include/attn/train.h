@@ -179,7 +179,7 @@ typedef struct attn_train_config {
   double target_exact_match;           /* validation_exact_match at which the run stops, at most 1
                                           [none] */
   const char *lr_schedule;             /* "cosine", "noam" [Vaswani17] or "constant" ["cosine"] */
-  double learning_rate;                /* the peak [the task's; 0.002] */
+  double learning_rate;                /* the peak [0.002] */
   double weight_decay;                 /* of matrices, decoupled [0.01]; negative: none */
   double max_grad_norm;                /* gradient clipping [1]; negative: none */
   double label_smoothing;              /* at least 0, below 1 [0] */

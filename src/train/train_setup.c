@@ -363,8 +363,7 @@ static attn_status make_trainer_config(const attn_train_config *c, const struct 
   int64_t steps = or_default(c->steps, task ? task->steps : 4000);
   *t = (struct attn_trainer_config){
       .adam = {0.9, 0.98, 1e-9, real_or_default(c->weight_decay, 0.01)},
-      .schedule = {ATTN_LR_COSINE,
-                   real_or_default(c->learning_rate, task ? task->learning_rate : 0.002),
+      .schedule = {ATTN_LR_COSINE, real_or_default(c->learning_rate, 0.002),
                    or_default(c->warmup_steps, steps / 20 + 1), steps},
       .max_grad_norm = real_or_default(c->max_grad_norm, 1),
       .label_smoothing = c->label_smoothing,

@@ -66,7 +66,7 @@ static void make_step(struct attn_trainer *t) {
     struct attn_aligned_pair pair;
     int32_t source[24], target[24];
     int64_t counts[2] = {0, 0};
-    attn_task_addition(1, t->examples_seen, 0, &pair);
+    attn_task_make(attn_task_find("addition"), 1, t->examples_seen, 0, &pair);
     for (const char *c = pair.source; *c; c++)
       source[counts[0]++] = ATTN_NUM_SPECIAL_TOKENS + (*c == '+' ? 10 : *c - '0');
     for (const char *c = pair.target; *c; c++)

@@ -228,7 +228,7 @@ static void test_splits_share_no_caption(void **state) {
   for (int split = 0; split < 2; split++) {
     for (uint64_t n = 0; n < MANY; n++) {
       struct attn_aligned_pair pair;
-      attn_task_photos(7, n, split, &pair);
+      attn_task_make(attn_task_find("photos"), 7, n, split, &pair);
       strcpy(texts[split][n], pair.target);
     }
     qsort(texts[split], MANY, sizeof *texts[split], compare);

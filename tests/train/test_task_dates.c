@@ -135,7 +135,7 @@ static void test_notations(void **state) {
   int of_form[FORMS] = {0};
   for (int n = 0; n < MANY; n++) {
     struct attn_aligned_pair pair;
-    attn_task_dates(4, (uint64_t)n, n % 10 == 0, &pair);
+    attn_task_make(attn_task_find("dates"), 4, (uint64_t)n, n % 10 == 0, &pair);
     int day = find_day(pair.target);
     if (day < 0) fail_msg("%s: no day is %s", pair.source, pair.target);
     int form = form_of(pair.source, &days[day]);
@@ -186,7 +186,7 @@ static void draw_many(void) {
   for (int side = 0; side < 2; side++)
     for (uint64_t n = 0, count = side ? 900000 : 8000000; n < count; n++) {
       struct attn_aligned_pair pair;
-      attn_task_dates(6, n, side, &pair);
+      attn_task_make(attn_task_find("dates"), 6, n, side, &pair);
       note(side, &pair);
     }
 }

@@ -489,7 +489,7 @@ static void test_numerals(void **state) {
   for (int n = 0; n < MANY; n++) {
     pair_t pair;
     char expected[ATTN_EXAMPLE_SIZE];
-    attn_task_numerals(1, (uint64_t)n, n % 10 == 0, &pair);
+    attn_task_make(attn_task_find("numerals"), 1, (uint64_t)n, n % 10 == 0, &pair);
     int is_to_kanji = !strncmp(pair.source, "漢:", 4);
     assert_true(is_to_kanji || !strncmp(pair.source, "数:", 4));
     const char *digits = is_to_kanji ? pair.source + 4 : pair.target;
@@ -519,7 +519,7 @@ static void test_addition(void **state) {
   for (int n = 0; n < MANY; n++) {
     pair_t pair;
     char *plus, *end, sum[32], backwards[32] = {0};
-    attn_task_addition(1, (uint64_t)n, n % 10 == 0, &pair);
+    attn_task_make(attn_task_find("addition"), 1, (uint64_t)n, n % 10 == 0, &pair);
     long long a = strtoll(pair.source, &plus, 10);
     assert_int_equal(*plus, '+');
     long long b = strtoll(plus + 1, &end, 10);

@@ -1,6 +1,7 @@
 #include "task.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "attn/lesson.h"
@@ -12,30 +13,33 @@
 
 static const struct attn_task tasks[] = {
     {"dates", "dates in Japanese and English notations, to YYYY-MM-DD", attn_task_dates,
-     ATTN_TASK_CHARACTERS, 4000, 2e-3, 0, 0, 0},
+     ATTN_TASK_CHARACTERS, .steps = 4000},
     {"numerals", "numbers below 10^12, kanji numerals to digits and back", attn_task_numerals,
-     ATTN_TASK_CHARACTERS, 14000, 2e-3, 0, 0, 0},
+     ATTN_TASK_CHARACTERS, .steps = 14000},
     {"addition", "sums of two numbers of up to 8 digits, least digit first", attn_task_addition,
-     ATTN_TASK_CHARACTERS, 8000, 2e-3, 0, 0, 0},
+     ATTN_TASK_CHARACTERS, .steps = 8000},
     {"letters", "4 to 16 letters, copied, reversed or sorted, by the mark before them",
-     attn_task_letters, ATTN_TASK_CHARACTERS, 6000, 2e-3, 0, 0, 0},
-    {"copy", "4 to 16 letters, copied", attn_task_copy, ATTN_TASK_CHARACTERS, 3000, 2e-3, 0, 0, 0},
-    {"reverse", "4 to 16 letters, reversed", attn_task_reverse, ATTN_TASK_CHARACTERS, 3000, 2e-3, 0,
-     0, 0},
-    {"sort", "4 to 16 letters, sorted", attn_task_sort, ATTN_TASK_CHARACTERS, 3000, 2e-3, 0, 0, 0},
+     attn_task_letters, ATTN_TASK_CHARACTERS, .steps = 6000, .marks = "=<^"},
+    {"copy", "4 to 16 letters, copied", attn_task_letters, ATTN_TASK_CHARACTERS, .steps = 3000,
+     .marks = "="},
+    {"reverse", "4 to 16 letters, reversed", attn_task_letters, ATTN_TASK_CHARACTERS, .steps = 3000,
+     .marks = "<"},
+    {"sort", "4 to 16 letters, sorted", attn_task_letters, ATTN_TASK_CHARACTERS, .steps = 3000,
+     .marks = "^"},
     {"translation", "short Japanese sentences, split into words, to English", attn_task_translation,
-     ATTN_TASK_WORDS, 1500, 2e-3, 0, 0, 0},
+     ATTN_TASK_WORDS, .steps = 1500},
     {"questions", "a sentence and a question about it, in English or Japanese, to the answer",
-     attn_task_questions, ATTN_TASK_WORDS, 1500, 2e-3, 0, 0, 0},
+     attn_task_questions, ATTN_TASK_WORDS, .steps = 1500},
     {"captions", "pictures of one to three objects, to an English caption", attn_task_captions,
-     ATTN_TASK_WORDS, 1500, 2e-3, ATTN_PICTURE_SIDE, 0, ATTN_LANGUAGE_ENGLISH},
-    {"captions-ja", "the same pictures, to a Japanese caption", attn_task_captions_ja,
-     ATTN_TASK_WORDS, 1500, 2e-3, ATTN_PICTURE_SIDE, 0, ATTN_LANGUAGE_JAPANESE},
+     ATTN_TASK_WORDS, .steps = 1500, .picture_side = ATTN_PICTURE_SIDE},
+    {"captions-ja", "the same pictures, to a Japanese caption", attn_task_captions, ATTN_TASK_WORDS,
+     .steps = 1500, .picture_side = ATTN_PICTURE_SIDE, .language = ATTN_LANGUAGE_JAPANESE},
     {"photos", "photos of one to three clothes, shoes or bags, to an English caption",
-     attn_task_photos, ATTN_TASK_WORDS, 1500, 2e-3, ATTN_PICTURE_SIDE_MAX, 1,
-     ATTN_LANGUAGE_ENGLISH},
-    {"photos-ja", "the same photos, to a Japanese caption", attn_task_photos_ja, ATTN_TASK_WORDS,
-     1500, 2e-3, ATTN_PICTURE_SIDE_MAX, 1, ATTN_LANGUAGE_JAPANESE},
+     attn_task_captions, ATTN_TASK_WORDS, .steps = 1500, .picture_side = ATTN_PICTURE_SIDE_MAX,
+     .has_photos = 1},
+    {"photos-ja", "the same photos, to a Japanese caption", attn_task_captions, ATTN_TASK_WORDS,
+     .steps = 1500, .picture_side = ATTN_PICTURE_SIDE_MAX, .has_photos = 1,
+     .language = ATTN_LANGUAGE_JAPANESE},
 };
 
 int32_t attn_task_describe(int32_t n, attn_task_info *info) {
@@ -49,8 +53,9 @@ int32_t attn_task_describe(int32_t n, attn_task_info *info) {
 
 void attn_task_make(const struct attn_task *task, uint64_t seed, uint64_t n, int validation,
                     struct attn_aligned_pair *pair) {
+  struct attn_random_stream random = {.seed = seed, .n = n};
   pair->prefix[0] = 0, pair->aligned_tokens = 0;
-  task->make(seed, n, validation, pair);
+  task->make(task, &random, validation, pair);
 }
 
 attn_status attn_task_example(const char *name, uint64_t seed, uint64_t n, int32_t validation,
@@ -111,4 +116,12 @@ int attn_task_is_held_out(const char *key) {
     hash ^= hash >> 32;
   }
   return hash % 10 == 0;
+}
+
+int attn_add_words(char *text, int *count, const char *words) {
+  int first = *count;
+  size_t n = strlen(text);
+  snprintf(text + n, ATTN_EXAMPLE_SIZE - n, "%s%s", n ? " " : "", words);
+  for (++*count; *words; words++) *count += *words == ' ';
+  return first;
 }

@@ -24,19 +24,32 @@ struct attn_aligned_pair {
 
 enum attn_task_tokens { ATTN_TASK_CHARACTERS, ATTN_TASK_WORDS }; /* words: separated by one space */
 
+/* The random numbers of example n of a seed. */
+struct attn_random_stream {
+  uint64_t seed, n;
+  uint32_t used, word[4];
+};
+uint32_t attn_random_below(struct attn_random_stream *random, uint32_t limit);
+
+struct attn_task;
+
+/* Makes an example. The prefix is "" and there is no alignment, unless it sets them. */
+typedef void attn_task_maker(const struct attn_task *task, struct attn_random_stream *random,
+                             int validation, struct attn_aligned_pair *pair);
+
 struct attn_task {
   const char *name, *summary;
-  void (*make)(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair);
+  attn_task_maker *make;
   enum attn_task_tokens tokens;
-  int64_t steps; /* that suffice, at batch size 64 and this learning rate */
-  double learning_rate;
+  int64_t steps;     /* that suffice, at the default batch size and learning rate */
+  const char *marks; /* of attn_task_letters: those that an example may have */
   /* Of a task whose sources are pictures of scenes (scene.h). */
   int picture_side; /* pixels; 0: the sources are texts */
   int has_photos;   /* 1: of photos (photos.h) */
   int language;     /* of the captions: attn_language */
 };
 
-/* Makes an example, with an empty prefix and no alignment where the task has none. */
+/* Makes example n of a seed. */
 void attn_task_make(const struct attn_task *task, uint64_t seed, uint64_t n, int validation,
                     struct attn_aligned_pair *pair);
 
@@ -46,30 +59,14 @@ const struct attn_task *attn_task_find(const char *name);
 /* The same; ATTN_ERR_ARGUMENT: unknown name. */
 attn_status attn_task_require(const char *name, const struct attn_task **task, attn_error *err);
 
-/* The random numbers of example n of a seed. */
-struct attn_random_stream {
-  uint64_t seed, n;
-  uint32_t used, word[4];
-};
-uint32_t attn_random_below(struct attn_random_stream *random, uint32_t limit);
-
 /* Returns 1 for one key in ten. All forms of an example have the same key. */
 int attn_task_is_held_out(const char *key);
 
-void attn_task_dates(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair);
-void attn_task_numerals(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair);
-void attn_task_addition(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair);
-void attn_task_letters(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair);
-void attn_task_copy(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair);
-void attn_task_reverse(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair);
-void attn_task_sort(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair);
-void attn_task_questions(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair);
-void attn_task_captions(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair);
-void attn_task_captions_ja(uint64_t seed, uint64_t n, int validation,
-                           struct attn_aligned_pair *pair);
-void attn_task_photos(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair);
-void attn_task_photos_ja(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair);
-void attn_task_translation(uint64_t seed, uint64_t n, int validation,
-                           struct attn_aligned_pair *pair);
+/* Appends words, separated by one space, to a text of ATTN_EXAMPLE_SIZE bytes with *count words.
+ * Returns the index of the first. */
+int attn_add_words(char *text, int *count, const char *words);
+
+attn_task_maker attn_task_dates, attn_task_numerals, attn_task_addition, attn_task_letters,
+    attn_task_translation, attn_task_questions, attn_task_captions;
 
 #endif

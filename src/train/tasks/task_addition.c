@@ -23,10 +23,11 @@ static void write_reversed(uint32_t number, char *to) {
   *to = 0;
 }
 
-void attn_task_addition(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair) {
-  struct attn_random_stream random = {.seed = seed, .n = n};
+void attn_task_addition(const struct attn_task *task, struct attn_random_stream *random,
+                        int validation, struct attn_aligned_pair *pair) {
   uint32_t a, b;
-  do a = draw_operand(&random), b = draw_operand(&random);
+  (void)task;
+  do a = draw_operand(random), b = draw_operand(random);
   while (is_held_out(a, b) != validation);
   snprintf(pair->source, sizeof pair->source, "%u+%u", (unsigned)a, (unsigned)b);
   write_reversed(a + b, pair->target);

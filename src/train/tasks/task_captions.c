@@ -5,32 +5,13 @@
 
 #include "scene.h"
 
-static void make(const char *name, uint64_t seed, uint64_t n, int validation,
-                 struct attn_aligned_pair *pair) {
-  const struct attn_task *task = attn_task_find(name);
+void attn_task_captions(const struct attn_task *task, struct attn_random_stream *random,
+                        int validation, struct attn_aligned_pair *pair) {
   struct attn_scene scene;
   struct attn_caption caption;
-  attn_task_scene(task, NULL, seed, n, validation ? ATTN_SCENE_VALIDATION : ATTN_SCENE_TRAINING,
-                  &scene);
+  attn_task_scene(task, NULL, random->seed, random->n,
+                  validation ? ATTN_SCENE_VALIDATION : ATTN_SCENE_TRAINING, &scene);
   attn_scene_caption(&scene, task->language, 1, &caption);
-  snprintf(pair->source, sizeof pair->source, "picture %llu", (unsigned long long)n);
+  snprintf(pair->source, sizeof pair->source, "picture %llu", (unsigned long long)random->n);
   strcpy(pair->target, caption.text);
-}
-
-void attn_task_captions(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair) {
-  make("captions", seed, n, validation, pair);
-}
-
-void attn_task_captions_ja(uint64_t seed, uint64_t n, int validation,
-                           struct attn_aligned_pair *pair) {
-  make("captions-ja", seed, n, validation, pair);
-}
-
-void attn_task_photos(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair) {
-  make("photos", seed, n, validation, pair);
-}
-
-void attn_task_photos_ja(uint64_t seed, uint64_t n, int validation,
-                         struct attn_aligned_pair *pair) {
-  make("photos-ja", seed, n, validation, pair);
 }

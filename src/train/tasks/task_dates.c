@@ -140,13 +140,14 @@ static int is_held_out(int64_t day) {
   return (x >> 40) % 10 == 0;
 }
 
-void attn_task_dates(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair) {
-  struct attn_random_stream random = {.seed = seed, .n = n};
+void attn_task_dates(const struct attn_task *task, struct attn_random_stream *random,
+                     int validation, struct attn_aligned_pair *pair) {
   int64_t day;
-  do day = FIRST_DAY + (int64_t)attn_random_below(&random, DAYS);
+  (void)task;
+  do day = FIRST_DAY + (int64_t)attn_random_below(random, DAYS);
   while (is_held_out(day) != validation);
   const struct date d = date_from_days(day);
-  unsigned notation = attn_random_below(&random, NOTATIONS);
+  unsigned notation = attn_random_below(random, NOTATIONS);
   if (notation < NOTATIONS / 2)
     write_english(notation, &d, pair->source);
   else

@@ -1,6 +1,7 @@
-/* 4 to 16 letters after a mark: =dca to dca (copy), <dca to acd (reverse), ^dca to acd (sort). One
- * multiset of letters in ten is held out, in every order and for all three marks, so neither side
- * of a validation example occurs in training. The alignment is known; sorting is stable. */
+/* 4 to 16 letters after one of the task's marks: =dca to dca (copy), <dca to acd (reverse), ^dca to
+ * acd (sort). One multiset of letters in ten is held out, in every order and for all three marks,
+ * so neither side of a validation example occurs in training. The alignment is known; sorting is
+ * stable. */
 #include <string.h>
 
 #include "task.h"
@@ -46,29 +47,12 @@ static void write_target(struct attn_aligned_pair *pair, int count) {
   pair->aligned_tokens = count;
 }
 
-static void make(uint64_t seed, uint64_t n, int validation, const char *marks,
-                 struct attn_aligned_pair *pair) {
-  struct attn_random_stream random = {.seed = seed, .n = n};
+void attn_task_letters(const struct attn_task *task, struct attn_random_stream *random,
+                       int validation, struct attn_aligned_pair *pair) {
   char *letters = pair->source + 1;
   int count;
-  do count = draw_letters(&random, letters);
+  do count = draw_letters(random, letters);
   while (is_held_out(letters, count) != validation);
-  pair->source[0] = marks[attn_random_below(&random, (uint32_t)strlen(marks))];
+  pair->source[0] = task->marks[attn_random_below(random, (uint32_t)strlen(task->marks))];
   write_target(pair, count);
-}
-
-void attn_task_letters(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair) {
-  make(seed, n, validation, "=<^", pair);
-}
-
-void attn_task_copy(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair) {
-  make(seed, n, validation, "=", pair);
-}
-
-void attn_task_reverse(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair) {
-  make(seed, n, validation, "<", pair);
-}
-
-void attn_task_sort(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair) {
-  make(seed, n, validation, "^", pair);
 }

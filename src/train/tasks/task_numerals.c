@@ -50,12 +50,13 @@ static void draw_digits(struct attn_random_stream *random, char *digits) {
   digits[count] = 0;
 }
 
-void attn_task_numerals(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair) {
-  struct attn_random_stream random = {.seed = seed, .n = n};
+void attn_task_numerals(const struct attn_task *task, struct attn_random_stream *random,
+                        int validation, struct attn_aligned_pair *pair) {
   char digits[MAX_DIGITS + 1];
-  do draw_digits(&random, digits);
+  (void)task;
+  do draw_digits(random, digits);
   while (attn_task_is_held_out(digits) != validation);
-  int to_kanji = attn_random_below(&random, 2) == 0;
+  int to_kanji = attn_random_below(random, 2) == 0;
   strcpy(pair->source, to_kanji ? "漢:" : "数:"), pair->target[0] = 0;
   add_kanji(to_kanji ? pair->target : pair->source, digits);
   add(to_kanji ? pair->source : pair->target, digits);

@@ -96,13 +96,8 @@ struct question_writer {
   int words;
 };
 
-/* Appends words separated by spaces; returns the index of the first. */
 static int put(struct question_writer *w, const char *words) {
-  int first = w->words;
-  size_t n = strlen(w->text);
-  snprintf(w->text + n, ATTN_EXAMPLE_SIZE - n, "%s%s", n ? " " : "", words);
-  for (w->words++; *words; words++) w->words += *words == ' ';
-  return first;
+  return attn_add_words(w->text, &w->words, words);
 }
 
 /* "the park" or 公園: puts a role's word between two fixed parts. */
@@ -155,15 +150,15 @@ static void write_english(struct question_writer *w, struct question_writer *que
   put(question, "?");
 }
 
-void attn_task_questions(uint64_t seed, uint64_t n, int validation,
-                         struct attn_aligned_pair *pair) {
-  struct attn_random_stream random = {.seed = seed, .n = n};
+void attn_task_questions(const struct attn_task *task, struct attn_random_stream *random,
+                         int validation, struct attn_aligned_pair *pair) {
   struct question_writer sentence = {.text = pair->source}, question = {.text = pair->prefix};
   struct fact f;
-  do f = draw_fact(&random);
+  (void)task;
+  do f = draw_fact(random);
   while (is_held_out(&f) != (validation != 0));
   pair->source[0] = pair->prefix[0] = 0;
-  (f.language == JAPANESE ? write_japanese : write_english)(&sentence, &question, &f, &random);
+  (f.language == JAPANESE ? write_japanese : write_english)(&sentence, &question, &f, random);
   snprintf(pair->target, sizeof pair->target, "%s", f.word[f.asked]);
   pair->alignment[0] = (int16_t)f.at[f.asked], pair->aligned_tokens = 1;
 }

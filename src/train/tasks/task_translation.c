@@ -165,43 +165,38 @@ static int has_held_out_pair(const struct noun_phrase *phrase) {
 
 /* ---- Japanese ---- */
 
-/* Appends a word and returns its index. */
-static int add(char *text, int *words, const char *word) {
-  size_t n = strlen(text);
-  snprintf(text + n, ATTN_EXAMPLE_SIZE - n, "%s%s", n ? " " : "", word);
-  return (*words)++;
-}
-
 static void add_japanese_phrase(char *text, int *words, struct noun_phrase *phrase,
                                 const char *particle) {
   if (phrase->number) {
-    phrase->at.number = add(text, words, numbers[phrase->number][0]);
-    add(text, words, phrase->noun->counter);
-    add(text, words, "の");
+    phrase->at.number = attn_add_words(text, words, numbers[phrase->number][0]);
+    attn_add_words(text, words, phrase->noun->counter);
+    attn_add_words(text, words, "の");
   }
-  if (phrase->adjective) phrase->at.adjective = add(text, words, phrase->adjective->japanese);
-  phrase->at.noun = add(text, words, phrase->noun->japanese);
-  add(text, words, particle);
+  if (phrase->adjective)
+    phrase->at.adjective = attn_add_words(text, words, phrase->adjective->japanese);
+  phrase->at.noun = attn_add_words(text, words, phrase->noun->japanese);
+  attn_add_words(text, words, particle);
 }
 
 static void write_japanese(struct sentence *s, char *text) {
   int words = 0;
   text[0] = 0;
-  if (s->time && s->time_is_first) s->at.time = add(text, &words, s->time->japanese);
+  if (s->time && s->time_is_first) s->at.time = attn_add_words(text, &words, s->time->japanese);
   add_japanese_phrase(text, &words, &s->subject, "は");
-  if (s->time && !s->time_is_first) s->at.time = add(text, &words, s->time->japanese);
+  if (s->time && !s->time_is_first) s->at.time = attn_add_words(text, &words, s->time->japanese);
   if (s->place) {
-    s->at.place = add(text, &words, s->place->japanese);
-    s->at.particle = add(text, &words, "で");
+    s->at.place = attn_add_words(text, &words, s->place->japanese);
+    s->at.particle = attn_add_words(text, &words, "で");
   }
   if (s->object.noun) add_japanese_phrase(text, &words, &s->object, "を");
-  s->at.verb = add(text, &words, s->tense == PAST ? s->verb->japanese_past : s->verb->japanese);
+  s->at.verb =
+      attn_add_words(text, &words, s->tense == PAST ? s->verb->japanese_past : s->verb->japanese);
 }
 
 /* ---- English ---- */
 
 static void align(struct attn_aligned_pair *pair, const char *word, int from) {
-  int n = add(pair->target, &pair->aligned_tokens, word);
+  int n = attn_add_words(pair->target, &pair->aligned_tokens, word);
   pair->alignment[n] = (int16_t)from;
 }
 
@@ -242,11 +237,11 @@ static void write_english(const struct sentence *s, struct attn_aligned_pair *pa
 
 /* ---- The task ---- */
 
-void attn_task_translation(uint64_t seed, uint64_t n, int validation,
-                           struct attn_aligned_pair *pair) {
-  struct attn_random_stream random = {.seed = seed, .n = n};
+void attn_task_translation(const struct attn_task *task, struct attn_random_stream *random,
+                           int validation, struct attn_aligned_pair *pair) {
   struct sentence s;
-  do s = draw_sentence(&random);
+  (void)task;
+  do s = draw_sentence(random);
   while ((has_held_out_pair(&s.subject) || has_held_out_pair(&s.object)) != validation);
   write_japanese(&s, pair->source);
   write_english(&s, pair);
