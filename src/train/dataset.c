@@ -60,7 +60,7 @@ static attn_status encode_prompt(struct attn_dataset *d, const struct attn_text_
 
 static attn_status encode_prefix(struct attn_dataset *d, const struct attn_text_pair *pair,
                                  attn_error *err) {
-  if (d->encoder_only && pair->prefix.text)
+  if (d->kind == ATTN_ENCODER && pair->prefix.text)
     return attn_text_pair_fail(pair, ATTN_ERR_ARGUMENT,
                                "the task requires a decoder, which reads the question", err);
   attn_status status = ATTN_OK;
@@ -72,7 +72,7 @@ static attn_status encode_prefix(struct attn_dataset *d, const struct attn_text_
 static attn_status check_labels(const struct attn_dataset *d, const struct attn_text_pair *pair,
                                 attn_error *err) {
   char message[128];
-  if (!d->encoder_only || d->counts[ATTN_TARGET] <= d->counts[ATTN_SOURCE]) return ATTN_OK;
+  if (d->kind != ATTN_ENCODER || d->counts[ATTN_TARGET] <= d->counts[ATTN_SOURCE]) return ATTN_OK;
   snprintf(
       message, sizeof message,
       "the target has %lld tokens, its source %lld: an encoder predicts one token per position",
@@ -85,9 +85,9 @@ attn_status attn_dataset_get(struct attn_dataset *d, uint64_t n, int validation,
   d->counts[ATTN_SOURCE] = d->counts[ATTN_TARGET] = d->prompt_count = 0;
   attn_status status = attn_text_pairs_get(d->pairs, n, validation, &pair, err);
   if (status) return status;
-  if (d->decoder_only)
+  if (d->kind == ATTN_DECODER)
     status = encode_prompt(d, &pair, err);
-  else if (!d->has_pictures)
+  else if (d->kind != ATTN_VISION_ENCODER_DECODER)
     status = encode(d, ATTN_SOURCE, pair.source, &pair, err);
   if (!status) status = encode_prefix(d, &pair, err);
   if (!status) status = encode(d, ATTN_TARGET, pair.target, &pair, err);
@@ -140,6 +140,7 @@ static attn_status read_file(struct attn_dataset *d, uint64_t n, int validation,
 attn_status attn_dataset_get_picture(struct attn_dataset *d, uint64_t n, int validation,
                                      attn_error *err) {
   const struct attn_task *task = attn_text_pairs_task(d->pairs);
+  if (d->kind != ATTN_VISION_ENCODER_DECODER) return ATTN_OK;
   if (!d->rgb) d->rgb = malloc((size_t)(d->image_size * d->image_size * 3));
   if (!d->drawn && task) d->drawn = malloc((size_t)(task->picture_side * task->picture_side * 3));
   if (!d->rgb || (task && !d->drawn))

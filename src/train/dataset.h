@@ -2,22 +2,23 @@
 #ifndef ATTN_TRAIN_DATASET_H
 #define ATTN_TRAIN_DATASET_H
 
+#include "config.h"
 #include "picture_cache.h"
 #include "text_pairs.h"
 
 enum { ATTN_SOURCE, ATTN_TARGET };
 
-/* The caller sets the first group of members. A decoder-only model has no source: a pair is one
- * sequence, the prompt "source<TAB>" and the target. For an encoder-only model a target must not be
- * longer than its source, whose positions it labels, and has no prefix. */
+/* The caller sets the first group of members. A decoder has no source: a pair is one sequence, the
+ * prompt "source<TAB>" and the target. For an encoder a target must not be longer than its source,
+ * whose positions it labels, and has no prefix. The sources of a vision encoder-decoder are
+ * pictures: a task's, or files in folder. */
 struct attn_dataset {
   struct attn_text_pairs *pairs;
   const struct attn_tokenizer *tokenizer;
-  int decoder_only, encoder_only;
-  int64_t max_positions; /* of a sequence and its end token */
-  int has_pictures;      /* the sources are pictures: a task's, or files in folder */
-  int64_t image_size;    /* of pictures: the model's */
-  const char *folder;    /* or NULL */
+  enum attn_model_kind kind; /* of the model */
+  int64_t max_positions;     /* of a sequence and its end token */
+  int64_t image_size;        /* of pictures: the model's */
+  const char *folder;        /* or NULL */
 
   int32_t *tokens[2]; /* of the example read last, by ATTN_SOURCE and ATTN_TARGET */
   int64_t counts[2];
@@ -36,8 +37,8 @@ void attn_dataset_free(struct attn_dataset *dataset);
 attn_status attn_dataset_get(struct attn_dataset *dataset, uint64_t n, int validation,
                              attn_error *err);
 
-/* Reads the picture of example n, which attn_dataset_get has read, into rgb. ATTN_ERR_FILE,
- * ATTN_ERR_FORMAT ..., with the line; ATTN_ERR_MEMORY. */
+/* Reads the picture of example n, which attn_dataset_get has read, into rgb; without pictures does
+ * nothing. ATTN_ERR_FILE, ATTN_ERR_FORMAT ..., with the line; ATTN_ERR_MEMORY. */
 attn_status attn_dataset_get_picture(struct attn_dataset *dataset, uint64_t n, int validation,
                                      attn_error *err);
 

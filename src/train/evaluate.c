@@ -6,22 +6,18 @@
 #include "attn/train.h"
 #include "descriptor.h"
 #include "error.h"
+#include "caption_occlusion.h"
 #include "evaluate_captions.h"
 #include "model.h"
-#include "photos.h"
 #include "task.h"
-#include "watch.h"
 
 enum { GROUP = 64, PROMPT_SIZE = 2 * ATTN_EXAMPLE_SIZE };
 
 /* Examples are generated, decoded and compared in groups. */
 struct evaluation_run {
-  const attn_model *model;
-  const struct attn_task *task;
-  uint64_t seed;
-  int64_t first, examples;
+  struct attn_task_evaluation *c;
+  int64_t first; /* example of the group */
   attn_generation_config config;
-  struct attn_watch watch;
   struct attn_aligned_pair pairs[GROUP];
   char prompts[GROUP][PROMPT_SIZE];
   attn_generation_result results[GROUP];
@@ -45,13 +41,6 @@ static int add_weights(void *context, const attn_attention *a) {
   return 0;
 }
 
-static int64_t argmax(const double *row, int64_t count) {
-  int64_t best = 0;
-  for (int64_t n = 1; n < count; n++)
-    if (row[n] > row[best]) best = n;
-  return best;
-}
-
 static void count_matches(const struct attention_sum *s, const struct attn_aligned_pair *pair,
                           attn_evaluation *e) {
   for (int64_t i = 0; i < pair->aligned_tokens && s->is_set; i++) {
@@ -59,7 +48,7 @@ static void count_matches(const struct attention_sum *s, const struct attn_align
     e->alignment_chance += 1 / (double)s->keys; /* a sum; divided at the end */
     e->aligned_tokens++;
     e->alignment_matches +=
-        argmax(s->weights + (s->prefix + i) * s->keys, s->keys) == pair->alignment[i];
+        attn_largest_weight(s->weights + (s->prefix + i) * s->keys, s->keys) == pair->alignment[i];
   }
 }
 
@@ -93,10 +82,10 @@ static attn_status evaluate_alignment(const attn_model *model, const struct attn
 /* A decoder-only model's prompt is the source, a tab and the prefix. */
 static void make_prompts(struct evaluation_run *r, int64_t count, const char **prompts,
                          const char **prefixes) {
-  int is_decoder = r->model->network->config.kind == ATTN_DECODER;
+  int is_decoder = r->c->model->network->config.kind == ATTN_DECODER;
   for (int64_t n = 0; n < count; n++) {
     const struct attn_aligned_pair *pair = &r->pairs[n];
-    attn_task_make(r->task, r->seed, (uint64_t)(r->first + n), 1, &r->pairs[n]);
+    attn_task_make(r->c->task, r->c->seed, (uint64_t)(r->first + n), 1, &r->pairs[n]);
     snprintf(r->prompts[n], PROMPT_SIZE, "%s%s%s", pair->source, is_decoder ? "\t" : "",
              is_decoder ? pair->prefix : "");
     prompts[n] = r->prompts[n], prefixes[n] = pair->prefix;
@@ -105,31 +94,33 @@ static void make_prompts(struct evaluation_run *r, int64_t count, const char **p
 
 static attn_status compare(struct evaluation_run *r, int64_t count, attn_evaluation *e,
                            attn_error *err) {
-  int has_cross_attention = r->model->network->config.kind == ATTN_ENCODER_DECODER;
+  int has_cross_attention = r->c->model->network->config.kind == ATTN_ENCODER_DECODER;
   attn_status status = ATTN_OK;
   for (int64_t n = 0; n < count && !status; n++) {
     int is_match = !strcmp(r->results[n].text, r->pairs[n].target);
     e->exact_matches += is_match, e->examples++;
     if (!is_match || !r->pairs[n].aligned_tokens || !has_cross_attention) continue;
-    status = attn_watch_report(&r->watch, r->first + n, r->examples, err);
-    if (!status) status = evaluate_alignment(r->model, r->task, &r->pairs[n], e, err);
+    status = attn_watch_report(&r->c->watch, r->first + n, r->c->examples, err);
+    if (!status) status = evaluate_alignment(r->c->model, r->c->task, &r->pairs[n], e, err);
   }
   return status;
 }
 
 static int report(void *run, int64_t done, int64_t total) {
-  struct evaluation_run *r = run;
+  const struct evaluation_run *r = run;
   (void)total;
-  return attn_watch_report(&r->watch, r->first + done, r->examples, NULL) != ATTN_OK;
+  return attn_watch_report(&r->c->watch, r->first + done, r->c->examples, NULL) != ATTN_OK;
 }
 
 static attn_status evaluate_group(struct evaluation_run *r, attn_evaluation *e, attn_error *err) {
   const char *prompts[GROUP] = {NULL}, *prefixes[GROUP] = {NULL};
-  int64_t left = r->examples - r->first, count = left < GROUP ? left : GROUP;
+  int64_t left = r->c->examples - r->first, count = left < GROUP ? left : GROUP;
   make_prompts(r, count, prompts, prefixes);
-  if (r->model->network->config.kind == ATTN_ENCODER_DECODER) r->config.target_prefixes = prefixes;
+  if (r->c->model->network->config.kind == ATTN_ENCODER_DECODER)
+    r->config.target_prefixes = prefixes;
   r->results[0].struct_size = sizeof *r->results;
-  attn_status status = attn_model_generate(r->model, prompts, count, &r->config, r->results, err);
+  attn_status status =
+      attn_model_generate(r->c->model, prompts, count, &r->config, r->results, err);
   if (status) return status;
   status = compare(r, count, e, err);
   attn_generation_results_free(r->results, count);
@@ -137,23 +128,17 @@ static attn_status evaluate_group(struct evaluation_run *r, attn_evaluation *e, 
   return status;
 }
 
-static attn_status evaluate_pictures(const attn_model *model, const struct attn_task *task,
-                                     int64_t examples, uint64_t seed, int32_t threads,
-                                     int (*progress)(void *context, int64_t done, int64_t total),
-                                     void *progress_context, attn_evaluation *e, attn_error *err) {
-  struct attn_watch watch = {.progress = progress, .context = progress_context, .name = "progress"};
-  struct attn_photos *photos = NULL;
-  attn_status status = task->has_photos ? attn_photos_open(1, NULL, &photos, err) : ATTN_OK;
-  const struct attn_caption_evaluation config = {.model = model,
-                                                 .task = task,
-                                                 .photos = photos,
-                                                 .examples = examples,
-                                                 .seed = seed ^ 0x65786d,
-                                                 .threads = threads,
-                                                 .watch = &watch};
-  if (!status) status = attn_evaluate_captions(&config, e, err);
-  attn_photos_free(photos);
-  if (e->aligned_tokens) e->alignment_chance /= (double)e->aligned_tokens;
+static attn_status evaluate_texts(struct attn_task_evaluation *c, attn_evaluation *e,
+                                  attn_error *err) {
+  struct evaluation_run *r = calloc(1, sizeof *r); /* too large for a small stack */
+  if (!r) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: evaluation");
+  r->c = c;
+  r->config = (attn_generation_config)ATTN_GENERATION_CONFIG_INIT;
+  r->config.threads = c->threads, r->config.batch_size = GROUP / 4;
+  r->config.progress = report, r->config.progress_context = r;
+  attn_status status = ATTN_OK;
+  while (r->first < c->examples && !status) status = evaluate_group(r, e, err);
+  free(r);
   return status;
 }
 
@@ -162,30 +147,21 @@ attn_status attn_model_evaluate(const attn_model *model, const char *name, int64
                                 int (*progress)(void *context, int64_t done, int64_t total),
                                 void *progress_context, attn_evaluation *evaluation,
                                 attn_error *err) {
-  const struct attn_task *task;
+  struct attn_task_evaluation c = {
+      .model = model,
+      .examples = examples,
+      .seed = seed ^ 0x65786d,
+      .threads = threads,
+      .watch = {.progress = progress, .context = progress_context, .name = "progress"}};
   attn_evaluation e = ATTN_EVALUATION_INIT;
-  attn_status status = attn_task_require(name, &task, err);
+  attn_status status = attn_task_require(name, &c.task, err);
   if (!status) status = attn_descriptor_expect(evaluation, sizeof e, sizeof e, "evaluation", err);
   if (status) return status;
   if (examples < 1)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "examples", "examples must be at least 1, got %lld",
                      (long long)examples);
-  if (task->picture_side) {
-    status = evaluate_pictures(model, task, examples, seed, threads, progress, progress_context, &e,
-                               err);
-    attn_descriptor_fill(evaluation, &e, sizeof e);
-    return status;
-  }
-  struct evaluation_run *r = calloc(1, sizeof *r); /* too large for a small stack */
-  if (!r) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: evaluation");
-  r->model = model, r->task = task, r->seed = seed ^ 0x65786d, r->examples = examples;
-  r->watch.progress = progress, r->watch.context = progress_context, r->watch.name = "progress";
-  r->config = (attn_generation_config)ATTN_GENERATION_CONFIG_INIT;
-  r->config.threads = threads, r->config.batch_size = GROUP / 4;
-  r->config.progress = report, r->config.progress_context = r;
-  while (r->first < examples && !status) status = evaluate_group(r, &e, err);
+  status = c.task->picture_side ? attn_evaluate_captions(&c, &e, err) : evaluate_texts(&c, &e, err);
   if (e.aligned_tokens) e.alignment_chance /= (double)e.aligned_tokens;
   attn_descriptor_fill(evaluation, &e, sizeof e);
-  free(r);
   return status;
 }

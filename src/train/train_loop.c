@@ -39,8 +39,7 @@ static attn_status load_batch(struct train_loop *l, int64_t loaded, attn_error *
     attn_status status = ATTN_OK;
     if (done % POLL_INTERVAL == 0) status = attn_watch_report(&r->watch, done, total, err);
     if (!status) status = attn_dataset_get(&r->dataset, t->examples_seen, 0, err);
-    if (!status && d->has_pictures)
-      status = attn_dataset_get_picture(&r->dataset, t->examples_seen, 0, err);
+    if (!status) status = attn_dataset_get_picture(&r->dataset, t->examples_seen, 0, err);
     if (status) return status;
     if (!attn_dataset_add_to(d, t)) break;
     t->examples_seen++;

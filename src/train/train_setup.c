@@ -253,10 +253,8 @@ static const char *default_tokenizer(const struct attn_text_pairs *pairs) {
 
 static attn_status read_config(const char *text, json_t **root, attn_error *err) {
   if (!text) text = "{}";
-  attn_status status = attn_json_read("model configuration", text, strlen(text), 0, root, err);
-  if (status) return status;
-  if (json_is_object(*root)) return attn_model_config_rename_members(*root, err);
-  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: expected an object");
+  attn_status status = attn_json_read_object("model configuration", text, strlen(text), root, err);
+  return status ? status : attn_model_config_rename_members(*root, err);
 }
 
 static int is_member(const json_t *root, const char *name, const char *value) {
@@ -264,22 +262,23 @@ static int is_member(const json_t *root, const char *name, const char *value) {
   return text && !strcmp(text, value);
 }
 
+/* The kind that is given; by default an encoder-decoder. */
+static enum attn_model_kind kind_of(const json_t *root) {
+  for (int kind = ATTN_DECODER; kind <= ATTN_VISION_ENCODER_DECODER; kind++)
+    if (is_member(root, "kind", attn_model_kind_name((enum attn_model_kind)kind)))
+      return (enum attn_model_kind)kind;
+  return ATTN_ENCODER_DECODER;
+}
+
 /* A model reads pictures if and only if the data have them. */
 static attn_status check_kind(const struct attn_train_run *r, const json_t *root, attn_error *err) {
-  static const char kind[] = "vision-encoder-decoder";
-  int is_vision = is_member(root, "kind", kind), is_given = json_object_get(root, "kind") != NULL;
+  int is_vision = kind_of(root) == ATTN_VISION_ENCODER_DECODER;
   if (is_vision && !has_pictures(r))
     return invalid(err, "config",
                    "has kind \"vision-encoder-decoder\", but the data have no pictures");
-  if (!is_given || is_vision || !has_pictures(r)) return ATTN_OK;
+  if (!json_object_get(root, "kind") || is_vision || !has_pictures(r)) return ATTN_OK;
   return invalid(err, "config",
                  "must have kind \"vision-encoder-decoder\": the sources are pictures");
-}
-
-static int set_default(json_t *root, const char *name, json_t *value) {
-  if (!json_object_get(root, name)) return json_object_set_new(root, name, value);
-  json_decref(value);
-  return 0;
 }
 
 static attn_status check_model(const struct attn_model_config *config, int64_t vocab_size,
@@ -296,38 +295,37 @@ static attn_status check_model(const struct attn_model_config *config, int64_t v
   return ATTN_OK;
 }
 
-/* Defaults of models that read pictures. */
-static int set_vision_defaults(json_t *root) {
-  return set_default(root, "kind", json_string("vision-encoder-decoder")) ||
-         set_default(root, "decoder_type", json_string("lstm")) ||
-         set_default(root, "d_model", json_integer(128)) ||
-         set_default(root, "num_heads",
-                     json_integer(is_member(root, "decoder_type", "transformer") ? 4 : 1)) ||
-         set_default(root, "head_dim",
-                     json_integer(is_member(root, "decoder_type", "transformer") ? 32 : 64)) ||
-         set_default(root, "scale_embedding", json_false());
+/* Adds the members that are missing; takes the defaults. Nonzero: out of memory. */
+static int add_missing(json_t *root, json_t *defaults) {
+  int failed = json_object_update_missing(root, defaults);
+  json_decref(defaults);
+  return failed;
+}
+
+/* Of models that read pictures. */
+static json_t *vision_defaults(const json_t *root) {
+  int is_transformer = is_member(root, "decoder_type", "transformer");
+  return json_pack("{s:s, s:s, s:i, s:i, s:i, s:b}", "kind", "vision-encoder-decoder",
+                   "decoder_type", "lstm", "d_model", 128, "num_heads", is_transformer ? 4 : 1,
+                   "head_dim", is_transformer ? 32 : 64, "scale_embedding", 0);
+}
+
+static json_t *defaults(const struct attn_train_run *r, int64_t length) {
+  return json_pack("{s:i, s:i, s:i, s:i, s:i, s:b, s:f, s:I, s:I}", "d_model", 64, "num_heads", 4,
+                   "ffn_dim", 256, "encoder_layers", 2, "decoder_layers", 2,
+                   "share_encoder_decoder_embeddings", 1, "dropout", r->record.task ? 0.0 : 0.1,
+                   "vocab_size", (json_int_t)attn_tokenizer_vocab_size(r->tokenizer),
+                   "max_positions", (json_int_t)(length > MIN_POSITIONS ? length : MIN_POSITIONS));
 }
 
 /* Adds the members that were not given. length: of the longest example. */
 static attn_status complete_config(json_t *root, const struct attn_train_run *r, int64_t length,
                                    struct attn_model_config *config, attn_error *err) {
-  int64_t words = attn_tokenizer_vocab_size(r->tokenizer);
-  int failed = (has_pictures(r) && set_vision_defaults(root)) ||
-               set_default(root, "d_model", json_integer(64)) ||
-               set_default(root, "num_heads", json_integer(4)) ||
-               set_default(root, "ffn_dim", json_integer(256)) ||
-               set_default(root, "encoder_layers", json_integer(2)) ||
-               set_default(root, "decoder_layers", json_integer(2)) ||
-               set_default(root, "share_encoder_decoder_embeddings", json_true()) ||
-               set_default(root, "dropout", json_real(r->record.task ? 0 : 0.1)) ||
-               set_default(root, "vocab_size", json_integer(words)) ||
-               set_default(root, "max_positions",
-                           json_integer(length > MIN_POSITIONS ? length : MIN_POSITIONS));
-  char *text = failed ? NULL : attn_json_text(root, JSON_COMPACT);
-  attn_status status =
-      text ? attn_model_config_parse(text, strlen(text), config, err) : out_of_memory(err);
-  free(text);
-  return status ? status : check_model(config, words, err);
+  if ((has_pictures(r) && add_missing(root, vision_defaults(root))) ||
+      add_missing(root, defaults(r, length)))
+    return out_of_memory(err);
+  attn_status status = attn_model_config_read(root, config, err);
+  return status ? status : check_model(config, attn_tokenizer_vocab_size(r->tokenizer), err);
 }
 
 /* The limit of the configuration, or none. */
@@ -400,7 +398,6 @@ static attn_status make_trainer(struct attn_train_run *r, json_t *root, attn_err
   struct attn_trainer_config config;
   struct attn_length_stats lengths = {1, 0, 0};
   r->dataset.max_positions = max_positions(root);
-  r->dataset.has_pictures = has_pictures(r), r->dataset.folder = r->record.images;
   attn_status status = measure(r, &lengths, err);
   if (!status) status = complete_config(root, r, lengths.longest + 1, &model, err);
   if (!status)
@@ -410,6 +407,13 @@ static attn_status make_trainer(struct attn_train_run *r, json_t *root, attn_err
   r->dataset.max_positions = model.max_positions;
   r->dataset.image_size = model.image_size;
   return attn_trainer_new(&model, &config, &r->trainer, err);
+}
+
+static attn_status open_dataset(struct attn_train_run *r, enum attn_model_kind kind,
+                                attn_error *err) {
+  r->dataset = (struct attn_dataset){
+      .pairs = r->pairs, .tokenizer = r->tokenizer, .kind = kind, .folder = r->record.images};
+  return attn_dataset_init(&r->dataset, err);
 }
 
 /* ---- A new run ---- */
@@ -454,17 +458,13 @@ static attn_status open_new(struct attn_train_run *r, attn_error *err) {
   json_t *root = NULL;
   attn_status status = make_record(r, err);
   if (!status) status = read_config(c->config, &root, err);
-  int decoder_only = is_member(root, "kind", "decoder");
-  if (!status) status = open_data(r, decoder_only, c->seed, err);
+  enum attn_model_kind kind = kind_of(root);
+  if (!status) status = open_data(r, kind == ATTN_DECODER, c->seed, err);
   if (!status) status = check_kind(r, root, err);
   if (!status) status = check_encoder(r, err);
   if (!status)
     status = make_tokenizer(r, c->tokenizer ? c->tokenizer : default_tokenizer(r->pairs), err);
-  r->dataset = (struct attn_dataset){.pairs = r->pairs,
-                                     .tokenizer = r->tokenizer,
-                                     .decoder_only = decoder_only,
-                                     .encoder_only = is_member(root, "kind", "encoder")};
-  if (!status) status = attn_dataset_init(&r->dataset, err);
+  if (!status) status = open_dataset(r, has_pictures(r) ? ATTN_VISION_ENCODER_DECODER : kind, err);
   if (!status) status = make_trainer(r, root, err);
   if (!status) status = pretrain(r, err);
   json_decref(root);
@@ -518,22 +518,14 @@ static attn_status open_resumed(struct attn_train_run *r, attn_error *err) {
   attn_status status =
       attn_checkpoint_resume(config->resume, config->threads, &r->trainer, &c, err);
   if (!status) status = attn_run_record_parse(c.run, &r->record, err);
-  int decoder_only = !status && c.model.kind == ATTN_DECODER;
-  if (!status) status = open_same_data(r, decoder_only, c.trainer.seed, err);
+  if (!status) status = open_same_data(r, c.model.kind == ATTN_DECODER, c.trainer.seed, err);
   if (!status && has_pictures(r) != (c.model.kind == ATTN_VISION_ENCODER_DECODER))
     status =
         attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: the model reads %s, its data have %s",
                   has_pictures(r) ? "texts" : "pictures", has_pictures(r) ? "pictures" : "texts");
   if (!status) status = open_tokenizer(r, &c, err);
-  r->dataset = (struct attn_dataset){.pairs = r->pairs,
-                                     .tokenizer = r->tokenizer,
-                                     .decoder_only = decoder_only,
-                                     .encoder_only = c.model.kind == ATTN_ENCODER,
-                                     .max_positions = c.model.max_positions,
-                                     .image_size = c.model.image_size,
-                                     .folder = r->record.images};
-  if (!status) r->dataset.has_pictures = has_pictures(r);
-  if (!status) status = attn_dataset_init(&r->dataset, err);
+  if (!status) status = open_dataset(r, c.model.kind, err);
+  r->dataset.max_positions = c.model.max_positions, r->dataset.image_size = c.model.image_size;
   if (!status) reset_best(r);
   attn_checkpoint_close(&c);
   return status;

@@ -43,9 +43,9 @@ static attn_status init_group(struct validation_group *g, int64_t max_length,
 static void add_to_group(struct validation_group *g, const struct attn_dataset *d) {
   const int32_t *target = d->tokens[ATTN_TARGET] + d->prompt_count;
   int64_t count = d->counts[ATTN_TARGET] - d->prompt_count;
-  if (d->has_pictures)
+  if (d->kind == ATTN_VISION_ENCODER_DECODER)
     attn_batch_add_image(g->prompts, d->rgb, NULL, 0);
-  else if (d->decoder_only)
+  else if (d->kind == ATTN_DECODER)
     attn_batch_add(g->prompts, NULL, 0, d->tokens[ATTN_TARGET], d->prompt_count);
   else
     attn_batch_add(g->prompts, d->tokens[ATTN_SOURCE], d->counts[ATTN_SOURCE],
@@ -78,7 +78,7 @@ static int report_group(void *group, int64_t done, int64_t total) {
 static attn_status decode_group(struct validation_group *g, const struct attn_dataset *d,
                                 const struct attn_trainer *t, int64_t *matches, attn_error *err) {
   int64_t most = max_new_tokens(g);
-  int has_prefixes = !d->decoder_only && !d->encoder_only;
+  int has_prefixes = d->kind != ATTN_DECODER && d->kind != ATTN_ENCODER;
   const struct attn_search_config config = {.max_new_tokens = most,
                                             .bos = -1,
                                             .eos = ATTN_TOKEN_END,
@@ -88,7 +88,8 @@ static attn_status decode_group(struct validation_group *g, const struct attn_da
                                             .progress = report_group,
                                             .context = g};
   const struct attn_search_results found = {.tokens = g->outputs, .token_counts = g->output_counts};
-  const struct attn_token_batch *text = d->decoder_only ? &g->prompts->target : &g->prompts->source;
+  const struct attn_token_batch *text =
+      d->kind == ATTN_DECODER ? &g->prompts->target : &g->prompts->source;
   const struct attn_network *network = t->replicas[0].network;
   attn_status status = g->count ? attn_search_run(network, text, &config, &found, err) : ATTN_OK;
   if (status == ATTN_ERR_ARGUMENT) status = diverged(err); /* the only argument that can be wrong */
@@ -103,7 +104,8 @@ static attn_status decode_group(struct validation_group *g, const struct attn_da
 
 int attn_dataset_add_to(const struct attn_dataset *d, struct attn_trainer *t) {
   const int32_t *target = d->tokens[ATTN_TARGET];
-  if (d->has_pictures) return attn_trainer_add_image(t, d->rgb, target, d->counts[ATTN_TARGET]);
+  if (d->kind == ATTN_VISION_ENCODER_DECODER)
+    return attn_trainer_add_image(t, d->rgb, target, d->counts[ATTN_TARGET]);
   return attn_trainer_add(t, d->tokens[ATTN_SOURCE], d->counts[ATTN_SOURCE], target,
                           d->counts[ATTN_TARGET]);
 }
@@ -117,7 +119,7 @@ static attn_status add_example(struct attn_dataset *d, struct attn_trainer *t,
     status = attn_trainer_evaluate(t, loss, err);
     if (!status) attn_dataset_add_to(d, t);
   }
-  if (d->decoder_only && !d->prompt_count) return status;
+  if (d->kind == ATTN_DECODER && !d->prompt_count) return status;
   add_to_group(g, d);
   return status || g->count < GROUP ? status : decode_group(g, d, t, matches, err);
 }
@@ -132,8 +134,8 @@ attn_status attn_validate(struct attn_dataset *d, struct attn_trainer *t, int64_
   for (int64_t n = 0; n < count && !status; n++) {
     status = attn_watch_report(watch, n, count, err);
     if (!status) status = attn_dataset_get(d, (uint64_t)n, 1, err);
-    if (!status && d->has_pictures) status = attn_dataset_get_picture(d, (uint64_t)n, 1, err);
-    decoded += !d->decoder_only || d->prompt_count;
+    if (!status) status = attn_dataset_get_picture(d, (uint64_t)n, 1, err);
+    decoded += d->kind != ATTN_DECODER || d->prompt_count;
     if (!status) status = add_example(d, t, &g, &loss, &matches, err);
   }
   if (!status) status = decode_group(&g, d, t, &matches, err);

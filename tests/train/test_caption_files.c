@@ -198,8 +198,10 @@ static void test_a_picture_is_decoded_once(void **state) {
   (void)state;
   char path[160];
   write_captions(captions, 0, 10);
-  struct attn_dataset d = {
-      .pairs = open_captions(NULL), .has_pictures = 1, .image_size = 2, .folder = pictures};
+  struct attn_dataset d = {.pairs = open_captions(NULL),
+                           .kind = ATTN_VISION_ENCODER_DECODER,
+                           .image_size = 2,
+                           .folder = pictures};
   struct attn_text_pair pair;
   unsigned char first[12];
   for (int round = 0; round < 2; round++) {

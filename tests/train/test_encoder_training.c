@@ -129,7 +129,7 @@ static void test_frozen_convolutions_keep_every_bit(void **state) {
 
 static attn_status pretrain(struct attn_trainer *t, int64_t steps, struct attn_watch *watch,
                             double *loss, attn_error *err) {
-  struct attn_dataset d = {.has_pictures = 1, .image_size = SIDE};
+  struct attn_dataset d = {.kind = ATTN_VISION_ENCODER_DECODER, .image_size = SIDE};
   assert_int_equal(attn_text_pairs_from_task("captions", 3, NULL, &d.pairs, NULL), ATTN_OK);
   attn_status status = attn_pretrain_encoder(t, &d, steps, watch, loss, err);
   attn_dataset_free(&d), attn_text_pairs_free(d.pairs);

@@ -25,7 +25,7 @@ struct attn_occluded_word {
 int attn_occlusion_applies(const struct attn_model *model);
 
 /* The index of the largest weight. */
-int64_t attn_occlusion_largest(const double *weights, int64_t count);
+int64_t attn_largest_weight(const double *weights, int64_t count);
 
 /* The pixels that a grid position covers, of a picture of `side` pixels: the convolutions are
  * centred on the first. */

@@ -10,7 +10,8 @@ enum { GROUP = 64, BYTES = ATTN_SCENE_SIDE_MAX * ATTN_SCENE_SIDE_MAX * 3 };
 enum { HIDDEN_WORDS = 1000 }; /* enough: each takes two passes */
 
 struct caption_evaluation_run {
-  const struct attn_caption_evaluation *c;
+  struct attn_task_evaluation *c;
+  struct attn_photos *photos; /* NULL: the task has none */
   attn_evaluation *result;
   attn_generation_config generation;
   struct attn_scene scenes[GROUP];
@@ -47,7 +48,7 @@ static void count_pointing(const struct caption_evaluation_run *r, const struct 
   for (int64_t n = 0; n < positions; n++) inside += is_in(&box, n, grid, scene->side);
   r->result->aligned_tokens++;
   r->result->alignment_matches +=
-      is_in(&box, attn_occlusion_largest(seen, positions), grid, scene->side);
+      is_in(&box, attn_largest_weight(seen, positions), grid, scene->side);
   r->result->alignment_chance += (double)inside / (double)positions; /* a sum; divided at the end */
 }
 
@@ -118,13 +119,13 @@ static int64_t total_of(const struct caption_evaluation_run *r) {
 static int report(void *run, int64_t done, int64_t total) {
   const struct caption_evaluation_run *r = run;
   (void)total;
-  return attn_watch_report(r->c->watch, r->done + done, total_of(r), NULL) != ATTN_OK;
+  return attn_watch_report(&r->c->watch, r->done + done, total_of(r), NULL) != ATTN_OK;
 }
 
 static attn_status run_group(struct caption_evaluation_run *r, enum attn_scene_split split,
                              int64_t first, int count, attn_error *err) {
   for (int n = 0; n < count; n++) {
-    attn_task_scene(r->c->task, r->c->photos, r->c->seed, (uint64_t)(first + n), (int)split,
+    attn_task_scene(r->c->task, r->photos, r->c->seed, (uint64_t)(first + n), (int)split,
                     &r->scenes[n]);
     attn_scene_caption(&r->scenes[n], r->c->task->language, 1, &r->captions[n]);
     attn_scene_render(&r->scenes[n], r->rgb[n]);
@@ -135,7 +136,7 @@ static attn_status run_group(struct caption_evaluation_run *r, enum attn_scene_s
       attn_model_caption(r->c->model, r->images, count, &r->generation, r->results, err);
   if (status) return status;
   for (int n = 0; n < count && !status; n++) {
-    status = attn_watch_report(r->c->watch, r->done + n, total_of(r), err);
+    status = attn_watch_report(&r->c->watch, r->done + n, total_of(r), err);
     if (status) break;
     if (split == ATTN_SCENE_VALIDATION)
       status = count_scene(r, n, err);
@@ -147,7 +148,7 @@ static attn_status run_group(struct caption_evaluation_run *r, enum attn_scene_s
   return status;
 }
 
-attn_status attn_evaluate_captions(const struct attn_caption_evaluation *c, attn_evaluation *result,
+attn_status attn_evaluate_captions(struct attn_task_evaluation *c, attn_evaluation *result,
                                    attn_error *err) {
   static const enum attn_scene_split splits[] = {ATTN_SCENE_VALIDATION, ATTN_SCENE_UNSEEN_PAIRS};
   struct caption_evaluation_run *r = calloc(1, sizeof *r); /* too large for a small stack */
@@ -156,12 +157,12 @@ attn_status attn_evaluate_captions(const struct attn_caption_evaluation *c, attn
   r->generation = (attn_generation_config)ATTN_GENERATION_CONFIG_INIT;
   r->generation.threads = c->threads, r->generation.batch_size = GROUP / 4;
   r->generation.progress = report, r->generation.progress_context = r;
-  attn_status status = ATTN_OK;
+  attn_status status = c->task->has_photos ? attn_photos_open(1, NULL, &r->photos, err) : ATTN_OK;
   for (int k = 0; k < splits_of(r); k++)
     for (int64_t n = 0; n < c->examples && !status; n += GROUP) {
       int64_t left = c->examples - n;
       status = run_group(r, splits[k], n, (int)(left < GROUP ? left : GROUP), err);
     }
-  free(r);
+  attn_photos_free(r->photos), free(r);
   return status;
 }

@@ -6,18 +6,19 @@
 #include "scene.h"
 #include "watch.h"
 
-struct attn_caption_evaluation {
+/* The arguments of attn_model_evaluate. */
+struct attn_task_evaluation {
   const attn_model *model;
   const struct attn_task *task;
-  const struct attn_photos *photos; /* those of validation, if the task has any */
-  int64_t examples; /* scenes of the validation split; as many of unseen pairs, of shapes */
+  int64_t examples; /* of the validation split; of drawn shapes also as many of unseen pairs */
   uint64_t seed;
   int32_t threads;
-  struct attn_watch *watch; /* counts all of them */
+  struct attn_watch watch; /* counts all of them */
 };
 
-/* Fills the counts of result up to a stop or failure. Errors: those of attn_model_caption. */
-attn_status attn_evaluate_captions(const struct attn_caption_evaluation *config,
-                                   attn_evaluation *result, attn_error *err);
+/* Evaluates a task with pictures: fills the counts of result up to a stop or failure. Errors: those
+ * of attn_model_caption and attn_photos_open. */
+attn_status attn_evaluate_captions(struct attn_task_evaluation *evaluation, attn_evaluation *result,
+                                   attn_error *err);
 
 #endif
