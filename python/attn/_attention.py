@@ -2,7 +2,7 @@
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ._core import check, dtype_name, empty_like, ffi, integer, mark_written, model, new_error, view
+from ._core import call, dtype_name, empty_like, integer, mark_written, model, new_struct, view
 from ._score import _score, _score_gradients
 from ._sdpa import _Descriptor, _allocate_wanted
 
@@ -15,10 +15,8 @@ class _Layer:
     def __init__(self, x, q, matrices, kind, learned, heads, features):
         self.call = _Descriptor(**features)
         self.score = _score(self.call, kind, *learned)
-        self.inputs = [self.call.view(x, "x"), self.call.view(q, "q")]
-        self.c = ffi.new("attn_attention_layer *")
-        self.c.struct_size, self.c.heads = ffi.sizeof("attn_attention_layer"), integer(heads, "heads", 1)
-        self.c.sdpa, self.c.score = self.call.desc, self.score
+        self.inputs = self.call.view_all(x=x, q=q)
+        self.c = new_struct("attn_attention_layer", heads=integer(heads, "heads", 1), sdpa=self.call.desc, score=self.score)
         for name, w in zip(_MATRICES, matrices):
             if w is not None:
                 setattr(self.c, name, self.call.view(w, name))
@@ -65,21 +63,13 @@ def attention(x, q, *, w_q: Any = None, w_k: Any = None, w_v: Any = None, w_o: A
         (heads, M, N) or (B, heads, M, N)
     """
     layer = _Layer(x, q, (w_q, w_k, w_v, w_o), kind, (w, u, a), heads, features)
-    desc, precise = layer.call.desc, "float64" if layer.wide else "float32"
+    precise, by_head = "float64" if layer.wide else "float32", (*q.shape[:-2], int(heads), *q.shape[-2:-1])
     width = _last(next(w for w in (w_o, w_v, x) if w is not None))
     y = out if out is not None else empty_like(q, (*q.shape[:-1], width))
-    results, by_head = [y], (*q.shape[:-2], int(heads), *q.shape[-2:-1])
-    if return_lse:
-        results.append(empty_like(q, by_head, precise))
-        desc.lse = layer.call.view(results[-1], "lse")
-    if return_weights:
-        results.append(empty_like(q, (*by_head, *x.shape[-2:-1]), precise))
-        desc.weights = layer.call.view(results[-1], "weights")
-    error = new_error()
-    check(model().attn_attention_layer_forward(layer.c, *layer.inputs, view(y, "out", out is not None), error), error,
-          {"y": "out"})
-    if out is not None:
-        mark_written(out)
+    results = layer.call.results(y, q, return_lse and (by_head, precise),
+                                 return_weights and ((*by_head, *x.shape[-2:-1]), precise))
+    call(model().attn_attention_layer_forward, layer.c, *layer.inputs, view(y, "out", out is not None), renamed={"y": "out"})
+    mark_written(out)
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -110,12 +100,8 @@ def attention_backward(d_y, x, q, *, w_q: Any = None, w_k: Any = None, w_v: Any 
     gradients = AttentionGradients(*(None if t is None else empty_like(t, tuple(t.shape)) for t in (x, q, *matrices)))
     learned = {"w": w, "u": u, "a": a}
     _allocate_wanted(gradients, {name: t is not None for name, t in learned.items()}, learned)
-    g, score = ffi.new("attn_attention_layer_gradients *"), _score_gradients(layer.call, gradients)
-    g.struct_size, g.score = ffi.sizeof("attn_attention_layer_gradients"), score
-    for name in ("x", "q", *_MATRICES):
-        array = getattr(gradients, "d_" + name)
-        if array is not None:
-            setattr(g, "d_" + name, layer.call.view(array, "d_" + name))
-    error = new_error()
-    check(model().attn_attention_layer_backward(layer.c, *layer.inputs, layer.call.view(d_y, "d_y"), g, error), error)
+    score = _score_gradients(layer.call, gradients)
+    names = ["d_" + name for name in ("x", "q", *_MATRICES)]
+    g = layer.call.gradients("attn_attention_layer_gradients", gradients, names, score=score)
+    call(model().attn_attention_layer_backward, layer.c, *layer.inputs, layer.call.view(d_y, "d_y"), g)
     return gradients

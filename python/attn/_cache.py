@@ -3,7 +3,7 @@ from collections.abc import Iterable, Mapping, Set
 
 import numpy as np
 
-from ._core import (BF16, F16, F32, AttnError, check, choose, core, empty_like, ffi, integer, mark_written, new_error,
+from ._core import (BF16, F16, F32, AttnError, call, choose, core, empty_like, ffi, integer, mark_written, new_struct,
                     view)
 from ._sdpa import _Descriptor, _lse_type
 
@@ -35,16 +35,14 @@ class KVCache:
 
     def __init__(self, *, num_kv_heads: int, head_dim: int, capacity: int, value_head_dim: int = None,
                  sequences: int = 1, page_size: int = 0, pages: int = 0, dtype: str = "float32"):
-        config, handle, error = ffi.new("attn_cache_config *"), ffi.new("attn_cache **"), new_error()
-        config.struct_size, config.dtype = ffi.sizeof("attn_cache_config"), choose(_TYPES, dtype, "dtype")
         sizes = {"num_kv_heads": num_kv_heads, "head_dim": head_dim,
                  "value_head_dim": head_dim if value_head_dim is None else value_head_dim,
                  "sequences": sequences, "capacity": capacity, "page_size": page_size, "pages": pages}
-        for name, size in sizes.items():
-            setattr(config, name, integer(size, name))
-        size = ffi.new("size_t *")
-        check(core.attn_cache_measure(config, size, error), error)
-        check(core.attn_cache_new(config, handle, error), error)
+        config = new_struct("attn_cache_config", dtype=choose(_TYPES, dtype, "dtype"),
+                            **{name: integer(value, name) for name, value in sizes.items()})
+        size, handle = ffi.new("size_t *"), ffi.new("attn_cache **")
+        call(core.attn_cache_measure, config, size)
+        call(core.attn_cache_new, config, handle)
         self._cache = ffi.gc(handle[0], core.attn_cache_free, size[0])
         self.num_kv_heads, self.head_dim = config.num_kv_heads, config.head_dim
         self.value_head_dim = config.value_head_dim
@@ -76,9 +74,9 @@ class KVCache:
         sequences : sequence of int, optional
             Defaults to 0 .. count - 1.
         """
-        tk, tv, error = view(k, "k"), view(v, "v"), new_error()
+        tk, tv = view(k, "k"), view(v, "v")
         numbers, count = self._sequences(sequences, k)
-        check(core.attn_cache_append(self._cache, numbers, count, tk, tv, error), error)
+        call(core.attn_cache_append, self._cache, numbers, count, tk, tv)
 
     def attend(self, q, *, sequences=None, causal: bool = True, return_lse: bool = False, return_weights: bool = False,
                out=None, align=None, offset=None, **features):
@@ -107,18 +105,13 @@ class KVCache:
         """
         if offset is None and align is None:
             align = "bottom-right"
-        call, error = _Descriptor(causal=causal, align=align, offset=offset, **features), new_error()
-        tq = view(q, "q")
+        descriptor, tq = _Descriptor(causal=causal, align=align, offset=offset, **features), view(q, "q")
         numbers, count = self._sequences(sequences, q)
-        results = [out if out is not None else empty_like(q, (*q.shape[:-1], self.value_head_dim))]
-        if return_lse:
-            results.append(empty_like(q, tuple(q.shape[:-1]), _lse_type(tq)))
-            call.desc.lse = call.view(results[-1], "lse")
-        if return_weights:
-            results.append(empty_like(q, (*q.shape[:-1], self._longest(numbers, count))))
-            call.desc.weights = call.view(results[-1], "weights")
-        to = view(results[0], "out", out is not None)
-        check(core.attn_sdpa_forward_cached(call.desc, tq, self._cache, numbers, count, to, error), error, {"o": "out"})
+        o = out if out is not None else empty_like(q, (*q.shape[:-1], self.value_head_dim))
+        results = descriptor.results(o, q, return_lse and (tuple(q.shape[:-1]), _lse_type(tq)),
+                                     return_weights and ((*q.shape[:-1], self._longest(numbers, count)),))
+        call(core.attn_sdpa_forward_cached, descriptor.desc, tq, self._cache, numbers, count, view(o, "out", out is not None),
+             renamed={"o": "out"})
         if out is not None:
             mark_written(out)
         return results[0] if len(results) == 1 else tuple(results)
@@ -148,18 +141,15 @@ class KVCache:
 
     def truncate(self, sequence: int, length: int) -> None:
         """Truncates a sequence to length tokens; 0 empties it."""
-        sequence, length, error = integer(sequence, "sequence"), integer(length, "length"), new_error()
-        check(core.attn_cache_truncate(self._cache, sequence, length, error), error)
+        call(core.attn_cache_truncate, self._cache, integer(sequence, "sequence"), integer(length, "length"))
 
     def fork(self, source: int, target: int) -> None:
         """Replaces target by a copy of source, for beam search. Pages are shared until one of them grows."""
-        source, target, error = integer(source, "source"), integer(target, "target"), new_error()
-        check(core.attn_cache_fork(self._cache, source, target, error), error)
+        call(core.attn_cache_fork, self._cache, integer(source, "source"), integer(target, "target"))
 
     def read(self, sequence: int):
         """Returns k (H, length, E) and v (H, length, Ev) of a sequence as NumPy float32 arrays."""
-        tokens, call, error = self.length(sequence), _Descriptor(), new_error()
-        k = np.empty((self.num_kv_heads, tokens, self.head_dim), np.float32)
-        v = np.empty((self.num_kv_heads, tokens, self.value_head_dim), np.float32)
-        check(core.attn_cache_read(self._cache, sequence, call.view(k, "k"), call.view(v, "v"), error), error)
+        tokens = self.length(sequence)
+        k, v = (np.empty((self.num_kv_heads, tokens, width), np.float32) for width in (self.head_dim, self.value_head_dim))
+        call(core.attn_cache_read, self._cache, sequence, view(k, "k"), view(v, "v"))
         return k, v

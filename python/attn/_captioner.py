@@ -1,11 +1,11 @@
 """Trained captioners: the caption of an image, and where the model looks."""
 from dataclasses import dataclass, field
-from os import fsencode
 from typing import Optional
 
 import numpy as np
 
-from ._core import BF16, F32, U8, AttnError, AttnTypeError, c_string, check, core, ffi, integer, make_view, model, new_error
+from ._core import (BF16, F32, U8, AttnError, AttnTypeError, call, core, ffi, integer, make_view, model, new_struct, open_model,
+                    strings)
 from ._pages import Page, draw_panels
 
 
@@ -58,7 +58,7 @@ def _add_head(context, attention):
     if attention.kind == core.ATTN_ATTENTION_CROSS:
         values = np.frombuffer(ffi.buffer(attention.weights, 4 * rows * columns), np.float32)
         visits.heads.append(values.reshape(rows, columns).astype(np.float64))
-        visits.tokens = [ffi.string(attention.query_tokens[n]).decode("utf-8", "replace") for n in range(rows)]
+        visits.tokens = strings(attention.query_tokens, rows)
     return 0
 
 
@@ -99,12 +99,7 @@ class Captioner:
     """
 
     def __init__(self, path):
-        handle, error = ffi.new("attn_model **"), new_error()
-        check(model().attn_model_open(c_string(path, "path", fsencode), handle, error), error)
-        self._model = ffi.gc(handle[0], model().attn_model_free)
-        info = ffi.new("attn_model_info *")
-        info.struct_size = ffi.sizeof("attn_model_info")
-        check(model().attn_model_describe(self._model, info, error), error)
+        self._model, info = open_model(path)
         self.image_size, self.grid_size, self._positions = info.image_size, info.grid_size, info.max_positions
         if not self.image_size:
             raise AttnError(f"{path}: the model reads texts, not images", "ATTN_ERR_ARGUMENT", "path")
@@ -134,17 +129,15 @@ class Captioner:
         AttnError
             Names the argument.
         """
-        tensor, config = _image_view(image), ffi.new("attn_generation_config *")
-        config.struct_size = ffi.sizeof("attn_generation_config")
-        config.num_beams = integer(num_beams, "num_beams", 1, 4096)
-        config.max_new_tokens = integer(max_new_tokens, "max_new_tokens", 0)
+        tensor = _image_view(image)
+        config = new_struct("attn_generation_config", num_beams=integer(num_beams, "num_beams", 1, 4096),
+                            max_new_tokens=integer(max_new_tokens, "max_new_tokens", 0))
         if precision not in ("float32", "bf16"):
             raise AttnError(f'precision must be "float32" or "bf16", got {precision!r}', "ATTN_ERR_ARGUMENT", "precision")
         config.precision = BF16 if precision == "bf16" else F32
         config.threads = integer(threads, "threads", 0, 1024)
-        result, error = ffi.new("attn_generation_result *"), new_error()
-        result.struct_size = ffi.sizeof("attn_generation_result")
-        check(model().attn_model_caption(self._model, tensor, 1, config, result, error), error, {"images": "image"})
+        result = new_struct("attn_generation_result")
+        call(model().attn_model_caption, self._model, tensor, 1, config, result, renamed={"images": "image"})
         try:
             text, finished = ffi.string(result.text), result.finished
             fits = result.token_count < self._positions
@@ -157,9 +150,9 @@ class Captioner:
         return caption
 
     def _look(self, tensor, text, finished, threads, caption):
-        visits, error = _Visits(), new_error()
+        visits = _Visits()
         handle = ffi.new_handle(visits)
-        check(model().attn_model_visit_caption(self._model, tensor, text, threads, _add_head, handle, error), error)
+        call(model().attn_model_visit_caption, self._model, tensor, text, threads, _add_head, handle)
         if visits.heads:
             count = len(visits.tokens) - (not finished)  # the end token was not generated
             weights = sum(visits.heads) / len(visits.heads)

@@ -382,6 +382,37 @@ def new_error():
     return quick.new(_ERROR)
 
 
+def call(function, *arguments, renamed=None):
+    """Calls function(*arguments, error) and raises its failure, as check does."""
+    error = quick.new(_ERROR)
+    check(function(*arguments, error), error, renamed)
+
+
+def new_struct(kind, /, **members):
+    """Returns a structure of the C library."""
+    return ffi.new(f"{kind} *", {"struct_size": ffi.sizeof(kind), **members})
+
+
+def new_handle(kind, free, function, *arguments):
+    """Returns the object that function(*arguments, handle, error) creates."""
+    handle = ffi.new(f"{kind} **")
+    call(function, *arguments, handle)
+    return ffi.gc(handle[0], free)
+
+
+def open_model(path):
+    """Returns an open attn_model and its attn_model_info."""
+    opened = new_handle("attn_model", model().attn_model_free, model().attn_model_open, c_string(path, "path", os.fsencode))
+    info = new_struct("attn_model_info")
+    call(model().attn_model_describe, opened, info)
+    return opened, info
+
+
+def strings(texts, count):
+    """Returns an array of C strings as a list."""
+    return [ffi.string(texts[n]).decode("utf-8", "replace") for n in range(count)]
+
+
 def check_rank_2(**views):
     for name, view in views.items():
         if view.rank < 2:

@@ -5,7 +5,7 @@ from functools import partial
 from os import PathLike, fsencode
 from pathlib import Path
 
-from ._core import AttnTypeError, c_string, check as check_status, core, encoded, ffi, model, new_error
+from ._core import AttnTypeError, c_string, call, core, encoded, ffi, model, new_handle
 from ._pages import Page, new_style, text_of
 
 
@@ -22,13 +22,23 @@ def _bytes_of(document):
 
 def _read(data, name):
     """Returns the parsed document."""
-    handle, error = ffi.new("attn_lesson **"), new_error()
-    check_status(model().attn_lesson_read(data, len(data), name, handle, error), error)
-    return ffi.gc(handle[0], model().attn_lesson_free)
+    return new_handle("attn_lesson", model().attn_lesson_free, model().attn_lesson_read, data, len(data), name)
 
 
 @dataclass
-class Explanation(Page):
+class _Report(Page):
+    text: str
+    _draw = None  # makes the page; not annotated: not a field
+
+    def __str__(self):
+        return self.text
+
+    def html(self):
+        return self._draw() if self._draw else None
+
+
+@dataclass
+class Explanation(_Report):
     """The steps of a worked example. A notebook shows the page of attn explain --html; of cell and gradients, the text.
 
     Attributes
@@ -38,19 +48,11 @@ class Explanation(Page):
     examples : list
         The steps as data; see docs/explain.schema.json.
     """
-    text: str
     examples: list
-    _draw = None  # a partial of _lesson_page; not annotated: not a field
-
-    def __str__(self):
-        return self.text
-
-    def html(self):
-        return self._draw() if self._draw and self.examples else None
 
 
 @dataclass
-class Judgement(Page):
+class Judgement(_Report):
     """The result of a check. True if the verdict is 'correct'. A notebook shows the page of attn check --html.
 
     Attributes
@@ -65,18 +67,10 @@ class Judgement(Page):
     reading : list
         How each printed matrix was read.
     """
-    text: str
     verdict: str
     examples: list
     unread: list
     reading: list
-    _draw = None  # a partial of _check_page; not annotated: not a field
-
-    def __str__(self):
-        return self.text
-
-    def html(self):
-        return self._draw() if self._draw else None
 
     def __bool__(self):
         return self.verdict == "correct"
@@ -84,17 +78,14 @@ class Judgement(Page):
 
 def _gradients_of(lesson, loss):
     """The lesson with the gradients of a loss, a cell or the sum of the output. The given lesson must be kept alive."""
-    address, handle, error = ffi.new("attn_cell_address *"), ffi.new("attn_lesson **"), new_error()
-    if loss is not None:
-        check_status(model().attn_lesson_find_cell(lesson, loss, address, error), error)
-    check_status(model().attn_lesson_gradients(lesson, ffi.NULL if loss is None else address, handle, error), error)
-    return ffi.gc(handle[0], model().attn_lesson_free)
+    address = ffi.NULL if loss is None else ffi.new("attn_cell_address *")
+    if address:
+        call(model().attn_lesson_find_cell, lesson, loss, address)
+    return new_handle("attn_lesson", model().attn_lesson_free, model().attn_lesson_gradients, lesson, address)
 
 
 def _check_of(lesson):
-    handle, error = ffi.new("attn_check **"), new_error()
-    check_status(model().attn_lesson_check(lesson, handle, error), error)
-    return ffi.gc(handle[0], model().attn_check_free)
+    return new_handle("attn_check", model().attn_check_free, model().attn_lesson_check, lesson)
 
 
 # A result keeps no handle, so that it can be copied and pickled: its page reads the document again.
@@ -146,7 +137,7 @@ def explain(document, *, cell=None, gradients=False, loss=None, lang="en", preci
     else:
         text = text_of(library.attn_lesson_explain_cell, lesson, cell, style)
     result = Explanation(text, json.loads(text_of(library.attn_lesson_explain_json, lesson))["examples"])
-    if lesson == forward and cell is None:
+    if lesson == forward and cell is None and result.examples:
         result._draw = partial(_lesson_page, data, source, (lang, precision, width))
     return result
 

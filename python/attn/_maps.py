@@ -4,18 +4,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ._core import AttnError, AttnTypeError, c_string, check, choose, core, ffi, integer, is_torch, model, new_error
+from ._core import (AttnError, AttnTypeError, c_string, call, check, choose, core, ffi, integer, is_torch, model, new_error,
+                    new_struct, open_model, strings)
 from ._pages import Memory, Page, draw_panels, new_style, text_of
 
 _KINDS = {"encoder": core.ATTN_ATTENTION_ENCODER, "decoder": core.ATTN_ATTENTION_DECODER,
           "cross": core.ATTN_ATTENTION_CROSS}
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 _PRINTED_CELLS = 400  # of a map in str(): those with numbers
-
-
-def _new(kind, /, **members):
-    """A structure of the C library."""
-    return ffi.new(f"{kind} *", {"struct_size": ffi.sizeof(kind), **members})
 
 
 class _Heads:
@@ -33,11 +29,7 @@ class _Run:
         self.result_count = 0
         if path is None:
             return
-        opened, error = ffi.new("attn_model **"), new_error()
-        check(model().attn_model_open(c_string(path, "path", fsencode), opened, error), error)
-        self.model = ffi.gc(opened[0], model().attn_model_free)
-        self.info = _new("attn_model_info")
-        check(model().attn_model_describe(self.model, self.info, error), error)
+        self.model, self.info = open_model(path)
         self.source, self.target = (ffi.NULL if one is None else ffi.new("char[]", one) for one in (text, target))
 
     def generate(self, threads):
@@ -45,11 +37,11 @@ class _Run:
         info, error = self.info, new_error()
         if not self.source or self.target or not info.encoder_layers:
             return
-        config = _new("attn_generation_config", threads=threads)
+        config = new_struct("attn_generation_config", threads=threads)
         if info.decoder_layers:
             config.num_beams = config.num_return_sequences = 1
             config.max_new_tokens = max(info.max_positions - 1, 0)
-        results = ffi.gc(_new("attn_generation_result"), lambda one: model().attn_generation_results_free(one, 1))
+        results = ffi.gc(new_struct("attn_generation_result"), lambda one: model().attn_generation_results_free(one, 1))
         status = model().attn_model_generate(self.model, ffi.new("const char *[]", [self.source]), 1, config, results, error)
         if status and info.decoder_layers:
             check(status, error)
@@ -57,10 +49,10 @@ class _Run:
 
     def visit(self, threads):
         """Returns the heads by kind."""
-        groups, error = {}, new_error()
+        groups = {}
         handle = ffi.new_handle(groups)
-        check(model().attn_model_visit_attention(self.model, self.source, self.target, threads, _add_head, handle, error),
-              error, {"source": "text"})
+        call(model().attn_model_visit_attention, self.model, self.source, self.target, threads, _add_head, handle,
+             renamed={"source": "text"})
         return list(groups.values())
 
 
@@ -93,9 +85,9 @@ class AttentionMap(Page):
                              "query_tokens": queries, "key_tokens": keys}
                 at += 1
         run = self._run or _Run()
-        inputs = _new("attn_model_page_input", source=run.source, target=run.target, heads=heads, head_count=count,
-                      results=run.results, result_count=run.result_count)
-        page = _new("attn_model_page", name=memory.text(self.name, "name"), info=run.info, inputs=inputs, input_count=1)
+        inputs = new_struct("attn_model_page_input", source=run.source, target=run.target, heads=heads, head_count=count,
+                            results=run.results, result_count=run.result_count)
+        page = new_struct("attn_model_page", name=memory.text(self.name, "name"), info=run.info, inputs=inputs, input_count=1)
         return text_of(model().attn_model_page_write, page, new_style(self._lang))
 
 
@@ -184,8 +176,7 @@ def attention_map(weights, tokens=None, key_tokens=None, *, kind=None, name="att
 def _add_head(context, a):
     groups, kind = ffi.from_handle(context), _NAMES[a.kind]
     if kind not in groups:
-        groups[kind] = _Heads(kind, *([ffi.string(tokens[n]).decode("utf-8", "replace") for n in range(count)]
-                                      for tokens, count in ((a.query_tokens, a.queries), (a.key_tokens, a.keys))))
+        groups[kind] = _Heads(kind, strings(a.query_tokens, a.queries), strings(a.key_tokens, a.keys))
     weights = np.frombuffer(ffi.buffer(a.weights, 4 * a.queries * a.keys), np.float32).reshape(a.queries, a.keys)
     groups[kind].weights[a.layer, a.head] = weights.copy()
     return 0

@@ -3,7 +3,7 @@ from html import escape
 
 import numpy as np
 
-from ._core import c_string, check, choose, core, ffi, integer, model, new_error
+from ._core import c_string, call, choose, core, ffi, integer, model, new_struct
 
 _LANGUAGES = {"en": core.ATTN_LANGUAGE_ENGLISH, "ja": core.ATTN_LANGUAGE_JAPANESE}
 _KINDS = {"matrix": core.ATTN_PANEL_MATRIX, "heat": core.ATTN_PANEL_HEAT, "image": core.ATTN_PANEL_IMAGE}
@@ -40,18 +40,16 @@ def _append(context, text, count):
 
 def text_of(function, *arguments):
     """Calls function(*arguments, sink, error) and returns the text written to the sink."""
-    parts, error = [], new_error()
+    parts = []
     handle = ffi.new_handle(parts)
-    check(function(*arguments, ffi.new("attn_sink *", {"context": handle, "write": _append}), error), error)
+    call(function, *arguments, ffi.new("attn_sink *", {"context": handle, "write": _append}))
     return b"".join(parts).decode("utf-8", "replace")
 
 
 def new_style(lang="en", precision=4, width=80):
-    style = ffi.new("attn_style *")
-    style.struct_size, style.language = ffi.sizeof("attn_style"), choose(_LANGUAGES, lang, "lang")
-    style.precision = integer(precision, "precision", -2**31, 2**31 - 1)
-    style.width = integer(width, "width", -2**31, 2**31 - 1)
-    return style
+    return new_struct("attn_style", language=choose(_LANGUAGES, lang, "lang"),
+                      precision=integer(precision, "precision", -2**31, 2**31 - 1),
+                      width=integer(width, "width", -2**31, 2**31 - 1))
 
 
 class Memory(list):

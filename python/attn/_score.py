@@ -2,22 +2,21 @@
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ._core import AttnError, check, choose, core, empty_like, ffi, new_error
-from ._sdpa import Gradients, _Descriptor, _allocate_wanted, _forward, _gradients_struct
+from ._core import AttnError, call, choose, core, new_struct
+from ._sdpa import Gradients, _Descriptor, _allocate_wanted, _forward, _gradients_of, _gradients_struct
 
 _KINDS = {"dot": core.ATTN_SCORE_DOT, "general": core.ATTN_SCORE_GENERAL, "additive": core.ATTN_SCORE_ADDITIVE}
 _PARAMETERS = {"dot": "", "general": "w", "additive": "wua"}
 
 
-def _score(call, kind, w, u, a):
-    s = ffi.new("attn_score *")
-    s.struct_size, s.kind = ffi.sizeof("attn_score"), choose(_KINDS, kind, "kind")
+def _score(descriptor, kind, w, u, a):
+    s = new_struct("attn_score", kind=choose(_KINDS, kind, "kind"))
     for name, array in (("w", w), ("u", u), ("a", a)):
         if (array is not None) != (name in _PARAMETERS[kind]):
             problem = "is required with" if array is None else "is not a parameter of"
             raise AttnError(f"{name} {problem} kind={kind!r}", "ATTN_ERR_ARGUMENT", name)
         if array is not None:
-            setattr(s, name, call.view(array, name))
+            setattr(s, name, descriptor.view(array, name))
     return s
 
 
@@ -47,9 +46,9 @@ def score(q, k, v, *, kind: str = "dot", w: Any = None, u: Any = None, a: Any = 
     -------
     Those of sdpa.
     """
-    call = _Descriptor(**features)
-    return _forward(core.attn_score_forward, (_score(call, kind, w, u, a),), call, q, k, v, return_lse, return_weights,
-                    out)
+    descriptor = _Descriptor(**features)
+    return _forward(core.attn_score_forward, (_score(descriptor, kind, w, u, a),), descriptor, q, k, v, return_lse,
+                    return_weights, out)
 
 
 @dataclass
@@ -60,14 +59,9 @@ class ScoreGradients(Gradients):
     d_a: Optional[Any] = None
 
 
-def _score_gradients(call, gradients):
+def _score_gradients(descriptor, gradients):
     """Returns an attn_score_gradients that points to d_w, d_u and d_a where they are allocated."""
-    s = ffi.new("attn_score_gradients *")
-    s.struct_size = ffi.sizeof("attn_score_gradients")
-    for name in ("d_w", "d_u", "d_a"):
-        if getattr(gradients, name) is not None:
-            setattr(s, name, call.view(getattr(gradients, name), name))
-    return s
+    return descriptor.gradients("attn_score_gradients", gradients, ("d_w", "d_u", "d_a"))
 
 
 def score_backward(d_o, q, k, v, o, lse, *, kind: str = "dot", w: Any = None, u: Any = None, a: Any = None,
@@ -80,14 +74,11 @@ def score_backward(d_o, q, k, v, o, lse, *, kind: str = "dot", w: Any = None, u:
     -------
     ScoreGradients
     """
-    call = _Descriptor(**features)
-    inputs = [call.view(x, n) for x, n in ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (d_o, "d_o"))]
-    described = _score(call, kind, w, u, a)
-    gradients = ScoreGradients(*(empty_like(x, tuple(x.shape)) for x in (q, k, v)))
-    parameters = {"w": w, "u": u, "a": a}
+    descriptor, parameters = _Descriptor(**features), {"w": w, "u": u, "a": a}
+    inputs = descriptor.view_all(q=q, k=k, v=v, o=o, d_o=d_o)
+    described, gradients = _score(descriptor, kind, w, u, a), _gradients_of(ScoreGradients, q, k, v)
     _allocate_wanted(gradients, {"mask": want_mask, "sinks": want_sinks}, features)
     _allocate_wanted(gradients, {name: x is not None for name, x in parameters.items()}, parameters)
-    g, s = _gradients_struct(call, gradients, lse, d_lse), _score_gradients(call, gradients)
-    error = new_error()
-    check(core.attn_score_backward(call.desc, described, *inputs, g, s, error), error)
+    g, s = _gradients_struct(descriptor, gradients, lse, d_lse), _score_gradients(descriptor, gradients)
+    call(core.attn_score_backward, descriptor.desc, described, *inputs, g, s)
     return gradients

@@ -2,8 +2,8 @@
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ._core import (F64, AttnError, check, choose, core, dtype_name, empty_like, ffi, new_error, quick, check_rank_2, real,
-                    integer, integers, mark_written, view)
+from ._core import (F64, AttnError, call, check, choose, core, dtype_name, empty_like, ffi, new_error, new_struct, quick,
+                    check_rank_2, real, integer, integers, mark_written, view)
 
 SCALE, CAUSAL, WINDOW, OFFSET, SOFTCAP, DROPOUT = 1, 2, 4, 8, 16, 32
 ALIGNS = {"top-left": 0, "bottom-right": 1}
@@ -67,6 +67,27 @@ class _Descriptor:
         result = view(array, name, output)
         self.views.append(result)
         return result
+
+    def view_all(self, **arrays):
+        return [self.view(array, name) for name, array in arrays.items()]
+
+    def results(self, o, q, lse, weights):
+        """Returns o and what the call computes with it; lse, weights: shape, and type if not q's, or False."""
+        results = [o]
+        for name, form in ("lse", lse), ("weights", weights):
+            if form:
+                results.append(empty_like(q, *form))
+                setattr(self.desc, name, self.view(results[-1], name))
+        return results
+
+    def gradients(self, kind, gradients, names, **members):
+        """Returns a structure that points to the allocated gradients of these names."""
+        g = new_struct(kind, **members)
+        for name in names:
+            array = getattr(gradients, name)
+            if array is not None:
+                setattr(g, name, self.view(array, name))
+        return g
 
 
 _DEFAULT = _Descriptor()  # shared by calls without features, never written to
@@ -140,24 +161,19 @@ def sdpa(q, k, v, *, return_lse: bool = False, return_weights: bool = False, out
     AttnError
         A ValueError that names the argument; a TypeError too for types and devices.
     """
-    call = _Descriptor(**features) if features or return_lse or return_weights else _DEFAULT
-    return _forward(core.attn_sdpa_forward, (), call, q, k, v, return_lse, return_weights, out)
+    descriptor = _Descriptor(**features) if features or return_lse or return_weights else _DEFAULT
+    return _forward(core.attn_sdpa_forward, (), descriptor, q, k, v, return_lse, return_weights, out)
 
 
-def _forward(function, first, call, q, k, v, return_lse, return_weights, out):
+def _forward(function, first, descriptor, q, k, v, return_lse, return_weights, out):
     """Calls function(desc, *first, q, k, v, o), which is sdpa or attention with another score."""
     tq, tk, tv = view(q, "q"), view(k, "k"), view(v, "v")
     check_rank_2(q=tq, k=tk, v=tv)
     o = out if out is not None else empty_like(q, (*q.shape[:-1], v.shape[-1]))
-    results = [o]
-    if return_lse:
-        results.append(empty_like(q, tuple(q.shape[:-1]), _lse_type(tq)))
-        call.desc.lse = call.view(results[-1], "lse")
-    if return_weights:
-        results.append(empty_like(q, (*q.shape[:-1], k.shape[-2])))
-        call.desc.weights = call.view(results[-1], "weights")
+    results = descriptor.results(o, q, return_lse and (tuple(q.shape[:-1]), _lse_type(tq)),
+                                 return_weights and ((*q.shape[:-1], k.shape[-2]),))
     error = new_error()
-    check(function(call.desc, *first, tq, tk, tv, view(o, "out", out is not None), error), error, {"o": "out"})
+    check(function(descriptor.desc, *first, tq, tk, tv, view(o, "out", out is not None), error), error, {"o": "out"})
     if out is not None:
         mark_written(out)
     return results[0] if len(results) == 1 else tuple(results)
@@ -195,13 +211,17 @@ def sdpa_backward(d_o, q, k, v, o, lse, *, d_lse: Any = None, want_mask: bool = 
     -------
     Gradients
     """
-    call = _Descriptor(**features)
-    inputs = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (d_o, "d_o"))]
-    gradients = Gradients(*(empty_like(a, tuple(a.shape)) for a in (q, k, v)))
-    _allocate_wanted(gradients, {"mask": want_mask, "sinks": want_sinks, "additive": want_additive}, features)
-    g = _gradients_struct(call, gradients, lse, d_lse)
-    error = new_error()
-    check(core.attn_sdpa_backward(call.desc, *inputs, g, error), error)
+    wants = {"mask": want_mask, "sinks": want_sinks, "additive": want_additive}
+    return _backward(core.attn_sdpa_backward, features, wants, lse, d_lse, q=q, k=k, v=v, o=o, d_o=d_o)
+
+
+def _backward(function, features, wants, lse, d_lse, **arrays):
+    """Calls function(desc, *arrays, gradients)."""
+    descriptor = _Descriptor(**features)
+    inputs = descriptor.view_all(**arrays)
+    gradients = _gradients_of(Gradients, arrays["q"], arrays["k"], arrays["v"])
+    _allocate_wanted(gradients, wants, features)
+    call(function, descriptor.desc, *inputs, _gradients_struct(descriptor, gradients, lse, d_lse))
     return gradients
 
 
@@ -229,17 +249,14 @@ def sdpa_packed(q, k, v, cu_seqlens_q, cu_seqlens_k, *, return_lse: bool = False
     lse : array, with return_lse
         (Hq, T)
     """
-    call = _Descriptor(**features)
-    inputs = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"))]
-    starts = [call.view(a, n) for a, n in ((cu_seqlens_q, "cu_seqlens_q"), (cu_seqlens_k, "cu_seqlens_k"))]
+    descriptor = _Descriptor(**features)
+    inputs = descriptor.view_all(q=q, k=k, v=v)
+    starts = descriptor.view_all(cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k)
     check_rank_2(q=inputs[0], v=inputs[2])
     o = empty_like(q, (*q.shape[:-1], v.shape[-1]))
-    lse = empty_like(q, tuple(q.shape[:-1]), _lse_type(inputs[0])) if return_lse else None
-    if return_lse:
-        call.desc.lse = call.view(lse, "lse")
-    error = new_error()
-    check(core.attn_sdpa_forward_packed(call.desc, *inputs, call.view(o, "o"), *starts, error), error)
-    return (o, lse) if return_lse else o
+    results = descriptor.results(o, q, return_lse and (tuple(q.shape[:-1]), _lse_type(inputs[0])), False)
+    call(core.attn_sdpa_forward_packed, descriptor.desc, *inputs, descriptor.view(o, "o"), *starts)
+    return tuple(results) if return_lse else o
 
 
 def sdpa_packed_backward(d_o, q, k, v, o, lse, cu_seqlens_q, cu_seqlens_k, *, d_lse: Any = None,
@@ -254,15 +271,13 @@ def sdpa_packed_backward(d_o, q, k, v, o, lse, cu_seqlens_q, cu_seqlens_k, *, d_
     -------
     Gradients
     """
-    call = _Descriptor(**features)
-    arrays = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (d_o, "d_o"),
-                                           (cu_seqlens_q, "cu_seqlens_q"), (cu_seqlens_k, "cu_seqlens_k"))]
-    gradients = Gradients(*(empty_like(a, tuple(a.shape)) for a in (q, k, v)))
-    _allocate_wanted(gradients, {"mask": want_mask, "sinks": want_sinks, "additive": want_additive}, features)
-    g = _gradients_struct(call, gradients, lse, d_lse)
-    error = new_error()
-    check(core.attn_sdpa_backward_packed(call.desc, *arrays, g, error), error)
-    return gradients
+    wants = {"mask": want_mask, "sinks": want_sinks, "additive": want_additive}
+    return _backward(core.attn_sdpa_backward_packed, features, wants, lse, d_lse, q=q, k=k, v=v, o=o, d_o=d_o,
+                     cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k)
+
+
+def _gradients_of(kind, q, k, v):
+    return kind(*(empty_like(a, tuple(a.shape)) for a in (q, k, v)))
 
 
 def _allocate_wanted(gradients, wants, arrays):
@@ -275,17 +290,12 @@ def _allocate_wanted(gradients, wants, arrays):
         setattr(gradients, "d_" + name, empty_like(array, tuple(array.shape), kind))
 
 
-def _gradients_struct(call, gradients, lse, d_lse):
+def _gradients_struct(descriptor, gradients, lse, d_lse):
     """Returns an attn_sdpa_gradients that points to the allocated gradients."""
-    g = ffi.new("attn_sdpa_gradients *")
-    g.struct_size = ffi.sizeof("attn_sdpa_gradients")
-    call.desc.lse = call.view(lse, "lse")
+    descriptor.desc.lse = descriptor.view(lse, "lse")
+    g = descriptor.gradients("attn_sdpa_gradients", gradients, ("d_q", "d_k", "d_v", "d_mask", "d_sinks", "d_additive"))
     if d_lse is not None:
-        g.d_lse = call.view(d_lse, "d_lse")
-    for name in ("d_q", "d_k", "d_v", "d_mask", "d_sinks", "d_additive"):
-        array = getattr(gradients, name)
-        if array is not None:
-            setattr(g, name, call.view(array, name))
+        g.d_lse = descriptor.view(d_lse, "d_lse")
     return g
 
 
@@ -308,11 +318,7 @@ class Plan:
 
 def plan(q, k, v, **features) -> Plan:
     """Returns the Plan of sdpa(q, k, v, **features), after the same checks and without computing anything."""
-    call = _Descriptor(**features)
-    p = ffi.new("attn_plan *")
-    p.struct_size = ffi.sizeof("attn_plan")
-    error = new_error()
-    check(core.attn_sdpa_plan(call.desc, call.view(q, "q"), call.view(k, "k"), call.view(v, "v"), ffi.NULL, p, error),
-          error)
+    descriptor, p = _Descriptor(**features), new_struct("attn_plan")
+    call(core.attn_sdpa_plan, descriptor.desc, *descriptor.view_all(q=q, k=k, v=v), ffi.NULL, p)
     text = lambda field: ffi.string(field).decode()
     return Plan(text(p.kernel), text(p.reason), p.workspace_bytes, p.row_block, p.key_block, p.tasks, p.workers, p.flops)

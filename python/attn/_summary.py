@@ -4,7 +4,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from ._core import check, core, dtype_name, empty_like, ffi, integer, new_error
+from ._core import call, core, dtype_name, empty_like, integer, new_struct
 from ._pages import Page, draw_panels
 from ._sdpa import _Descriptor
 
@@ -119,18 +119,16 @@ def summary(q, k, *, column_sums: bool = True, top: int = _SHOWN, entropy: bool 
     Summary
         Statistics in float32 (float64 for float64), keys in int64; tensors if q is one, otherwise NumPy arrays.
     """
-    call, count = _Descriptor(**features), integer(top, "top", 0)
-    s = ffi.new("attn_sdpa_summary *")
-    s.struct_size = ffi.sizeof("attn_sdpa_summary")
-    tq, tk, error = call.view(q, "q"), call.view(k, "k"), new_error()
+    descriptor, count, s = _Descriptor(**features), integer(top, "top", 0), new_struct("attn_sdpa_summary")
+    inputs = descriptor.view_all(q=q, k=k)
     if min(len(q.shape), len(k.shape)) < 2:  # the library rejects it
-        check(core.attn_sdpa_summarize(call.desc, tq, tk, s, error), error)
+        call(core.attn_sdpa_summarize, descriptor.desc, *inputs, s)
     rows, real = tuple(q.shape[:-1]), "float64" if dtype_name(q) == "float64" else "float32"
     wanted = {"column_sums": column_sums and ((*rows[:-1], k.shape[-2]), real),
               "top_keys": count and ((*rows, count), "int64"), "top_weights": count and ((*rows, count), real),
               "entropy": entropy and (rows, real), "max_logit": max_logit and (rows, real)}
     results = {name: empty_like(q, *form) for name, form in wanted.items() if form}
     for name, array in results.items():
-        setattr(s, name, call.view(array, name))
-    check(core.attn_sdpa_summarize(call.desc, tq, tk, s, error), error)
+        setattr(s, name, descriptor.view(array, name))
+    call(core.attn_sdpa_summarize, descriptor.desc, *inputs, s)
     return Summary(queries=q.shape[-2], keys=k.shape[-2], **results)

@@ -16,7 +16,7 @@ from typing import Any, Optional, Tuple
 import numpy as np
 
 from ._attention import AttentionGradients, attention, attention_backward
-from ._core import (AttnError, check, dtype_name, empty_like, ffi, integer, mark_written, model, new_error, numpy_type,
+from ._core import (AttnError, call, dtype_name, empty_like, ffi, integer, mark_written, model, new_struct, numpy_type,
                     real, view)
 
 __all__ = ["AttentionGradients", "NormGradients", "attention", "attention_backward", "layer_norm", "layer_norm_backward",
@@ -24,11 +24,6 @@ __all__ = ["AttentionGradients", "NormGradients", "attention", "attention_backwa
 
 _INTERLEAVED, _EPSILON, _AXIS = 1, 1, 2
 _INT32 = -2**31, 2**31 - 1
-
-
-def _call(function, *arguments, renamed=None):
-    error = new_error()
-    check(function(*arguments, error), error, renamed)
 
 
 def _optional(array, name):
@@ -57,17 +52,14 @@ def rotary_tables(length: int, rotary_dim: int, *, base: float = 10000.0, first:
         raise AttnError(f"rotary_dim must be even, got {rotary_dim}", "ATTN_ERR_ARGUMENT", "rotary_dim")
     kind = numpy_type(dtype, "dtype")
     cos, sin = (np.empty((length, rotary_dim // 2), kind) for _ in range(2))
-    _call(model().attn_rotary_tables, real(base, "base"), integer(first, "first"), view(cos, "cos"), view(sin, "sin"))
+    call(model().attn_rotary_tables, real(base, "base"), integer(first, "first"), view(cos, "cos"), view(sin, "sin"))
     return cos, sin
 
 
 def _rotary_descriptor(positions, interleaved, rotary_dim, heads, threads):
-    d = ffi.new("attn_rotary *")
-    d.struct_size, d.flags = ffi.sizeof("attn_rotary"), _INTERLEAVED if interleaved else 0
-    d.rotary_dim, d.heads = integer(rotary_dim, "rotary_dim"), integer(heads, "heads")
-    d.threads = integer(threads, "threads", *_INT32)
-    positions_view = _optional(positions, "positions")
-    d.positions = positions_view
+    d = new_struct("attn_rotary", flags=_INTERLEAVED if interleaved else 0, rotary_dim=integer(rotary_dim, "rotary_dim"),
+                   heads=integer(heads, "heads"), threads=integer(threads, "threads", *_INT32))
+    d.positions = positions_view = _optional(positions, "positions")
     return d, positions_view  # which d does not keep alive
 
 
@@ -101,8 +93,8 @@ def rotary(x: Any, cos: Any, sin: Any, positions: Any = None, *, interleaved: bo
     """
     d, _positions = _rotary_descriptor(positions, interleaved, rotary_dim, heads, threads)
     tx, y = _input_and_result(x, "x", out)
-    _call(model().attn_rotary_forward, d, tx, view(cos, "cos"), view(sin, "sin"), view(y, "out", True),
-          renamed={"y": "out"})
+    call(model().attn_rotary_forward, d, tx, view(cos, "cos"), view(sin, "sin"), view(y, "out", True),
+         renamed={"y": "out"})
     mark_written(out)
     return y
 
@@ -112,8 +104,8 @@ def rotary_backward(d_y: Any, cos: Any, sin: Any, positions: Any = None, *, inte
     """Computes the gradient of x in rotary(x, cos, sin, ...) from d_y, the inverse rotation. out may be d_y."""
     d, _positions = _rotary_descriptor(positions, interleaved, rotary_dim, heads, threads)
     td_y, d_x = _input_and_result(d_y, "d_y", out)
-    _call(model().attn_rotary_backward, d, view(cos, "cos"), view(sin, "sin"), td_y, view(d_x, "out", True),
-          renamed={"d_x": "out"})
+    call(model().attn_rotary_backward, d, view(cos, "cos"), view(sin, "sin"), td_y, view(d_x, "out", True),
+         renamed={"d_x": "out"})
     mark_written(out)
     return d_x
 
@@ -122,11 +114,8 @@ def rotary_backward(d_y: Any, cos: Any, sin: Any, positions: Any = None, *, inte
 
 
 def _norm_descriptor(axis, epsilon, threads):
-    d = ffi.new("attn_norm *")
-    d.struct_size, d.flags = ffi.sizeof("attn_norm"), _EPSILON | _AXIS
-    d.axis, d.epsilon = integer(axis, "axis", *_INT32), real(epsilon, "epsilon")
-    d.threads = integer(threads, "threads", *_INT32)
-    return d
+    return new_struct("attn_norm", flags=_EPSILON | _AXIS, axis=integer(axis, "axis", *_INT32),
+                      epsilon=real(epsilon, "epsilon"), threads=integer(threads, "threads", *_INT32))
 
 
 def layer_norm(x: Any, scale: Any = None, bias: Any = None, *, axis: int = -1, epsilon: float = 1e-5,
@@ -165,8 +154,8 @@ def layer_norm(x: Any, scale: Any = None, bias: Any = None, *, axis: int = -1, e
         rank, kind = len(x.shape), stats_dtype or ("float64" if dtype_name(x) == "float64" else "float32")
         kept = axis if axis >= 0 else max(axis + rank, 0)
         stats = [empty_like(x, (*x.shape[:kept], *[1] * (rank - kept)), kind) for _ in range(2)]
-    _call(model().attn_layer_norm_forward, d, tx, _optional(scale, "scale"), _optional(bias, "bias"),
-          view(y, "out", True), *(_optional(s, "stats") for s in stats), renamed={"y": "out"})
+    call(model().attn_layer_norm_forward, d, tx, _optional(scale, "scale"), _optional(bias, "bias"),
+         view(y, "out", True), *(_optional(s, "stats") for s in stats), renamed={"y": "out"})
     mark_written(out)
     return (y, *stats) if return_stats else y
 
@@ -176,7 +165,7 @@ def rms_norm(x: Any, scale: Any = None, *, axis: int = -1, epsilon: float = 1e-5
     """Computes x / sqrt(mean(x^2) + epsilon) * scale over dimensions axis .. of x. Parameters as in layer_norm."""
     d = _norm_descriptor(axis, epsilon, threads)
     tx, y = _input_and_result(x, "x", out)
-    _call(model().attn_rms_norm_forward, d, tx, _optional(scale, "scale"), view(y, "out", True), renamed={"y": "out"})
+    call(model().attn_rms_norm_forward, d, tx, _optional(scale, "scale"), view(y, "out", True), renamed={"y": "out"})
     mark_written(out)
     return y
 
@@ -190,15 +179,12 @@ class NormGradients:
 
 
 def _norm_backward(function, d_y, x, scale, bias, axis, epsilon, threads):
-    d, g = _norm_descriptor(axis, epsilon, threads), ffi.new("attn_norm_gradients *")
-    g.struct_size = ffi.sizeof("attn_norm_gradients")
+    d = _norm_descriptor(axis, epsilon, threads)
     tx, tscale, td_y = view(x, "x"), _optional(scale, "scale"), view(d_y, "d_y")
     _optional(bias, "bias")
     gradients = NormGradients(*(None if a is None else empty_like(a, tuple(a.shape)) for a in (x, scale, bias)))
     views = {n: view(getattr(gradients, n), n) for n in ("d_x", "d_scale", "d_bias") if getattr(gradients, n) is not None}
-    for name, gradient_view in views.items():
-        setattr(g, name, gradient_view)
-    _call(getattr(model(), function), d, tx, tscale, td_y, g)
+    call(getattr(model(), function), d, tx, tscale, td_y, new_struct("attn_norm_gradients", **views))
     return gradients
 
 
