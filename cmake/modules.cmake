@@ -3,6 +3,13 @@
 
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH ATTN_ROOT)
 
+# For tests: gold links a program in half the time, and the sanitizers' runtimes in a third.
+add_library(attn_quick_links INTERFACE)
+find_program(ATTN_GOLD ld.gold)
+if(ATTN_GOLD)
+  target_link_options(attn_quick_links INTERFACE -fuse-ld=gold)
+endif()
+
 # Flags of every translation unit.
 add_library(attn_flags INTERFACE)
 target_compile_definitions(attn_flags INTERFACE _POSIX_C_SOURCE=200809L _DEFAULT_SOURCE)
@@ -16,10 +23,7 @@ if(ATTN_SANITIZE)
   target_compile_options(attn_flags INTERFACE -fsanitize=${ATTN_SANITIZE}
                          -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(attn_flags INTERFACE -fsanitize=${ATTN_SANITIZE})
-  find_program(ATTN_GOLD ld.gold)
-  if(ATTN_GOLD) # links the sanitizers' runtimes in a third of the time
-    target_link_options(attn_flags INTERFACE -fuse-ld=gold)
-  endif()
+  target_link_libraries(attn_flags INTERFACE attn_quick_links)
   # For micro-kernels: unrolled, these checks of each access take clang up to half a minute a file.
   # AddressSanitizer checks the same accesses. An option of source files, which comes after the -fsanitize of the target.
   set(ATTN_UNROLLED -fno-sanitize=null,object-size,pointer-overflow)
