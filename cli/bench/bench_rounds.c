@@ -155,22 +155,30 @@ static int has_dots(const struct bench_run *run, const struct bench_case *c) {
                   : run->machine.isa == ATTN_ISA_AVX512_BF16;
 }
 
-static enum bench_limit limit_of(const struct bench_round *r) {
-  if (r->c.unit == BENCH_GBYTES) return BENCH_READ;
-  return has_dots(r->run, &r->c) ? BENCH_BF16 : BENCH_PEAK;
+static enum bench_limit limit_of(const struct bench_run *run, const struct bench_case *c) {
+  if (c->unit == BENCH_GBYTES) return BENCH_READ;
+  return has_dots(run, c) ? BENCH_BF16 : BENCH_PEAK;
+}
+
+/* The limit of a case, if it has been measured; otherwise 0. */
+static double known_limit(const struct bench_run *run, const struct bench_case *c) {
+  for (int n = 0; n < run->results; n++) {
+    const struct bench_result *r = &run->result[n];
+    if (r->limit.count && r->c.threads == c->threads && limit_of(run, &r->c) == limit_of(run, c))
+      return r->limit.each[0];
+  }
+  return 0;
 }
 
 static attn_status run_limit(struct bench_round *r, attn_error *err) {
-  enum bench_limit limit = limit_of(r);
-  double *best = &r->run->best[limit], rate = *best;
-  int is_usual = r->c.threads == r->run->threads;
+  enum bench_limit limit = limit_of(r->run, &r->c);
+  double *best = &r->run->best[limit], rate = r->run->quick ? known_limit(r->run, &r->c) : 0;
   if (r->c.unit == BENCH_GTANH) return ATTN_OK;
   attn_status status = ATTN_OK;
-  if (!r->run->quick || !is_usual || !(rate > 0))
-    status = attn_cli_bench_limit(limit, r->c.threads, &rate, err);
+  if (!(rate > 0)) status = attn_cli_bench_limit(limit, r->c.threads, &rate, err);
   if (status || !(rate > 0)) return status;
   add(&r->result->limit, rate);
-  if (is_usual && rate > *best) *best = rate;
+  if (r->c.threads == r->run->threads && rate > *best) *best = rate;
   return ATTN_OK;
 }
 
