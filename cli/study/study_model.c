@@ -98,6 +98,7 @@ static attn_status train(struct study_training *t, double *seconds, attn_error *
                                .config = config,
                                .steps = m->steps,
                                .validate_every = m->validate_every ? m->validate_every : m->steps,
+                               .max_validation_examples = m->validated ? 0 : 1, /* unused */
                                .seed = m->seed,
                                .threads = t->run->threads,
                                .progress = report,

@@ -99,7 +99,7 @@ def test_a_folder_for_temporary_files_that_does_not_exist(tmp_path):
 
 def test_captioners_are_compared():
     """Untrained models: shares of all alignments, and no pointing without weights that differ."""
-    quick = ["--seeds", "1", "--steps", "1", "--test-examples", "40"]
+    quick = ["--seeds", "1", "--steps", "1", "--test-examples", "10"]
     tables = study("alignment", *quick)["tables"]
     rows = dict(zip(tables[0]["rows"], tables[0]["values"]))
     assert list(rows) == ["additive", "dot", "scaled", "general", "uniform"] and rows["uniform"][2]["mean"] is None
