@@ -69,7 +69,6 @@ static void draw_gridline(const struct arrow_plane *a, int axis, double value) {
                                .size = SMALL,
                                .paint = ATTN_PAINT_FAINT,
                                .language = ATTN_LANGUAGE_ANY};
-  char text[ATTN_NUMBER_BYTES];
   int origin = fabs(value) < 0.25 * a->step;
   double from[2], to[2];
   place(a, value, value, from);
@@ -77,7 +76,7 @@ static void draw_gridline(const struct arrow_plane *a, int axis, double value) {
   to[axis] = from[axis];
   to[!axis] = axis ? a->x + PLOT : a->y;
   c->line(c, from, to, origin ? 1.5 : 1, origin ? ATTN_PAINT_FAINT : ATTN_PAINT_GRID, 0);
-  attn_number_text(origin ? 0 : value, 6, text);
+  const char *text = ATTN_NUMBER_TEXT(origin ? 0 : value, 6);
   if (axis)
     c->text(c, a->x - 6, from[1] + 4, text, &as);
   else
@@ -187,12 +186,9 @@ static void draw_key(const struct arrow_plane *a) {
 /* ---- One panel ---- */
 
 static double widest_tick(const struct arrow_plane *a) {
-  char text[ATTN_NUMBER_BYTES];
   double widest = 0;
-  for (int n = 0; n < gridlines(a); n++) {
-    double width = attn_text_units(attn_number_text(gridline(a, 1, n), 6, text), SMALL);
-    widest = fmax(widest, width);
-  }
+  for (int n = 0; n < gridlines(a); n++)
+    widest = fmax(widest, attn_text_units(ATTN_NUMBER_TEXT(gridline(a, 1, n), 6), SMALL));
   return widest;
 }
 

@@ -3,7 +3,6 @@
  * The page has both languages; two radio buttons and a CSS rule select one without a script. The
  * script only updates the page's lang attribute. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "html.h"
@@ -15,12 +14,6 @@ enum {
 }; /* wider pictures can be focused, for scrolling by keyboard, without a script too */
 
 static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
-
-static void put_integer(struct attn_out *out, int64_t value) {
-  char text[24];
-  snprintf(text, sizeof text, "%lld", (long long)value);
-  put(out, text);
-}
 
 void attn_html_words(struct attn_out *out, const attn_bilingual_text *words) {
   static const char *const open[] = {"<span lang=\"en\">", "<span lang=\"ja\">"};
@@ -151,7 +144,6 @@ static void put_table_head(struct attn_out *out, const attn_panel *p) {
 
 static void put_table(struct attn_out *out, const attn_panel *p) {
   const attn_bilingual_text summary = attn_message_bilingual(MESSAGE_PICTURE_TABLE);
-  char text[ATTN_NUMBER_BYTES];
   put(out, "<details><summary>");
   attn_html_words(out, &summary);
   put(out, "</summary><div class=\"wide\"><table>\n");
@@ -163,7 +155,7 @@ static void put_table(struct attn_out *out, const attn_panel *p) {
     for (int32_t j = 0; j < p->cols; j++) {
       double value = attn_panel_at(p, i, j);
       put(out, "<td>");
-      if (!isnan(value)) put(out, attn_number_text(value, out->style.precision, text));
+      if (!isnan(value)) put(out, ATTN_NUMBER_TEXT(value, out->style.precision));
       put(out, "</td>");
     }
     put(out, "</tr>\n");
@@ -194,9 +186,9 @@ static int put_drawing(struct attn_out *out, const attn_panel *p, int32_t n) {
   put(out, "<div class=\"wide\"");
   if (f.width > SCROLLS) put(out, " tabindex=\"0\"");
   put(out, " role=\"group\" aria-labelledby=\"panel-");
-  put_integer(out, n + 1);
+  put(out, ATTN_INTEGER_TEXT(n + 1));
   put(out, "\"><svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-labelledby=\"panel-");
-  put_integer(out, n + 1);
+  put(out, ATTN_INTEGER_TEXT(n + 1));
   put(out, "\"");
   put_size(out, &f);
   attn_panel_draw(p, &f, &svg.canvas, 0, 0, out->style.precision);
@@ -206,7 +198,7 @@ static int put_drawing(struct attn_out *out, const attn_panel *p, int32_t n) {
 
 int attn_html_panel(struct attn_out *out, const attn_panel *p, int32_t n) {
   put(out, "<figure>\n<figcaption id=\"panel-");
-  put_integer(out, n + 1);
+  put(out, ATTN_INTEGER_TEXT(n + 1));
   put(out, "\"><b>");
   attn_html_words(out, &p->title);
   put(out, "</b><span class=\"note\">");

@@ -136,11 +136,10 @@ struct attn_rgb attn_panel_image_color(const attn_panel *p, double x, double y, 
 const char *attn_image_panel_scale(const attn_panel *p, int language, int precision,
                                    char text[ATTN_NAME_BYTES]) {
   static const char *const words[] = {"max", "最大"};
-  char number[ATTN_NUMBER_BYTES];
   *text = 0;
   if (p->at)
     snprintf(text, ATTN_NAME_BYTES, "%s %s", words[language],
-             attn_number_text(p->full_heat, precision, number));
+             ATTN_NUMBER_TEXT(p->full_heat, precision));
   return text;
 }
 

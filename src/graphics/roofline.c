@@ -61,14 +61,13 @@ static void draw_gridline(const struct roofline *r, int axis, double decade) {
                                .size = SMALL,
                                .paint = ATTN_PAINT_FAINT,
                                .language = ATTN_LANGUAGE_ANY};
-  char text[ATTN_NUMBER_BYTES];
   double value = pow(10, decade), from[2], to[2];
   place(r, value, value, from);
   from[!axis] = axis ? r->x : r->y + PLOT_H;
   to[axis] = from[axis];
   to[!axis] = axis ? r->x + PLOT_W : r->y;
   c->line(c, from, to, 1, ATTN_PAINT_GRID, 0);
-  attn_number_text(value, 6, text);
+  const char *text = ATTN_NUMBER_TEXT(value, 6);
   if (axis)
     c->text(c, r->x - 6, from[1] + 4, text, &as);
   else
@@ -114,9 +113,8 @@ static void draw_point(struct roofline *r, int32_t row) {
 
 /* The number of a point, right of it and moved down as needed; its name is in the list. */
 static void draw_number(struct roofline *r, int32_t row) {
-  char text[ATTN_NUMBER_BYTES];
+  const char *text = ATTN_INTEGER_TEXT(row + 1);
   double at[2];
-  snprintf(text, sizeof text, "%d", (int)row + 1);
   place(r, attn_panel_at(r->panel, row, 0), attn_panel_at(r->panel, row, 1), at);
   struct attn_text_style as = {.anchor = ATTN_ANCHOR_START,
                                .size = SMALL,

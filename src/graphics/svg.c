@@ -46,10 +46,7 @@ void attn_xml_text(struct attn_out *out, const char *text) {
   while (attn_text_next(&text, &c)) attn_xml_bytes(out, c.bytes, c.size);
 }
 
-void attn_xml_number(struct attn_out *out, double value) {
-  char text[ATTN_NUMBER_BYTES];
-  put(out, attn_number_text(value, 2, text));
-}
+void attn_xml_number(struct attn_out *out, double value) { put(out, ATTN_NUMBER_TEXT(value, 2)); }
 
 /* ---- Colours ---- */
 

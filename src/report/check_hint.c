@@ -1,6 +1,4 @@
 /* check_hint.c -- attn_check_hint: the rule of a step, the operands of a value, its computation. */
-#include <math.h>
-#include <stdio.h>
 
 #include "error.h"
 #include "number_text.h"
@@ -57,10 +55,8 @@ static int rule_of(const attn_example *e, const attn_step *s) {
 }
 
 static void put_scaling(const struct hint *h) {
-  char width[16], root[ATTN_NUMBER_BYTES];
-  snprintf(width, sizeof width, "%d", (int)h->step->scaled_by);
-  attn_number_text(h->step->scalar, h->out->style.precision, root);
-  attn_out_message(h->out, MESSAGE_NEW_SCALED, width, root, NULL);
+  attn_out_message(h->out, MESSAGE_NEW_SCALED, ATTN_INTEGER_TEXT(h->step->scaled_by),
+                   ATTN_NUMBER_TEXT(h->step->scalar, h->out->style.precision), NULL);
 }
 
 static void put_rule(const struct hint *h) {

@@ -3,6 +3,7 @@
 
 #include "check_text.h"
 #include "explain.h"
+#include "number_text.h"
 #include "step_labels.h"
 
 struct seen_numbers {
@@ -34,15 +35,13 @@ void attn_out_nothing(struct attn_out *out, const attn_lesson *lesson, const att
   const struct seen_numbers seen = count_numbers(lesson, check);
   int32_t count = seen.blocks ? seen.blocks : seen.numbers;
   int message = MESSAGE_NOTHING_HERE;
-  char number[16];
   if (seen.computed)
     message = MESSAGE_NOTHING_COMPUTED;
   else if (seen.blocks)
     message = seen.blocks == 1 ? MESSAGE_NOTHING_ONE_BLOCK : MESSAGE_NOTHING_BLOCKS;
   else if (seen.numbers)
     message = seen.numbers == 1 ? MESSAGE_NOTHING_ONE_NUMBER : MESSAGE_NOTHING_NUMBERS;
-  snprintf(number, sizeof number, "%d", (int)count);
-  attn_out_message(out, message, number, NULL);
+  attn_out_message(out, message, ATTN_INTEGER_TEXT(count), NULL);
   attn_out_line(out, 0);
 }
 
@@ -58,11 +57,10 @@ static const char *task_text(const attn_example *e, const attn_step *s, int prec
 
 void attn_out_nothing_in(struct attn_out *out, const attn_example *e,
                          const attn_example_verdict *v) {
-  char steps[16], first[ATTN_LABEL_BYTES + ATTN_FORMULA_BYTES];
+  char first[ATTN_LABEL_BYTES + ATTN_FORMULA_BYTES];
   if (!v->verdicts) return;
-  snprintf(steps, sizeof steps, "%d", (int)v->verdicts);
   task_text(e, &e->step[v->verdict[0].step], out->style.precision, first);
-  attn_out_message(out, e->from_python ? MESSAGE_NONE_PRINTED : MESSAGE_NONE_FILLED_IN, steps,
-                   first, NULL);
+  attn_out_message(out, e->from_python ? MESSAGE_NONE_PRINTED : MESSAGE_NONE_FILLED_IN,
+                   ATTN_INTEGER_TEXT(v->verdicts), first, NULL);
   attn_out_line(out, 0);
 }

@@ -27,12 +27,11 @@ static const char *color_of(int32_t judgement) {
 /* ---- One line per step ---- */
 
 static void put_name(struct attn_out *out, const attn_example *e, const attn_step *s) {
-  char symbol[ATTN_LABEL_BYTES], head[16];
-  snprintf(head, sizeof head, "%d", (int)s->head + 1);
+  char symbol[ATTN_LABEL_BYTES];
   attn_out_text(out, attn_step_text(e, s, symbol));
   if (s->head >= 0) {
     attn_out_text(out, " (");
-    attn_out_message(out, MESSAGE_HEAD, head, NULL);
+    attn_out_message(out, MESSAGE_HEAD, ATTN_INTEGER_TEXT(s->head + 1), NULL);
     attn_out_text(out, ")");
   }
   do attn_out_text(out, " ");
@@ -67,7 +66,6 @@ static void put_step(const struct check_printer *p, int32_t index) {
   static const char *const marks[] = {"·", "✓", "~", "↳", "✗"};
   const attn_step_verdict *v = &p->verdict->verdict[index];
   struct attn_out *out = p->out;
-  char found[16], cells[16];
   attn_out_text(out, "  ");
   attn_out_color(out, color_of(v->judgement));
   attn_out_text(out, marks[v->judgement]);
@@ -76,9 +74,9 @@ static void put_step(const struct check_printer *p, int32_t index) {
   put_name(out, p->example, &p->example->step[v->step]);
   out->indent = NAME_COLUMNS;
   attn_out_message(out, status_message(p, v), NULL);
-  snprintf(found, sizeof found, "%d", count_of(v, v->judgement));
-  snprintf(cells, sizeof cells, "%d", (int)v->cells);
-  if (v->findings) attn_out_message(out, MESSAGE_COUNT_OF, found, cells, NULL);
+  if (v->findings)
+    attn_out_message(out, MESSAGE_COUNT_OF, ATTN_INTEGER_TEXT(count_of(v, v->judgement)),
+                     ATTN_INTEGER_TEXT(v->cells), NULL);
   if (p->example->step[v->step].uncertain) attn_out_message(out, MESSAGE_ROLE_GUESSED, NULL);
   if (index == p->verdict->first_wrong)
     attn_out_message(out, MESSAGE_FIRST_HERE, NULL);
@@ -118,16 +116,16 @@ static void put_place(const struct check_printer *p, const attn_finding *f) {
 static void put_finding(const struct check_printer *p, const attn_step *s, const attn_finding *f,
                         int message) {
   double other = message == MESSAGE_FOLLOWED ? f->follows : f->expected;
-  char printed[ATTN_NUMBER_BYTES], right[ATTN_NUMBER_BYTES], row[16], col[16];
+  char printed[ATTN_NUMBER_BYTES], right[ATTN_NUMBER_BYTES];
   char address[ATTN_ADDRESS_BYTES + 200];
   int from = p->example->one_based != 0; /* the address counts from 0, the document from 1 */
   attn_address(p->example, s, f->row, f->col, address);
   distinct_numbers(f->printed, other, p->out->style.precision, printed, right);
-  snprintf(row, sizeof row, "%d", (int)f->row + from);
-  snprintf(col, sizeof col, "%d", (int)f->col + from);
   put_place(p, f);
   attn_out_whole(p->out, address);
-  if (from) attn_out_message(p->out, MESSAGE_PLACE_ONE_BASED, row, col, NULL);
+  if (from)
+    attn_out_message(p->out, MESSAGE_PLACE_ONE_BASED, ATTN_INTEGER_TEXT(f->row + from),
+                     ATTN_INTEGER_TEXT(f->col + from), NULL);
   attn_out_message(p->out, message, printed, right, NULL);
   attn_out_line(p->out, 2);
 }
@@ -142,8 +140,6 @@ static int explains_the_step(int32_t cause) {
 
 static void put_cause(const struct check_printer *p, const attn_step_verdict *v) {
   const char *cause = attn_message_text(MESSAGE_CAUSE + v->cause, p->out->style.language);
-  char count[16];
-  snprintf(count, sizeof count, "%d", (int)v->findings);
   if (v->cause == ATTN_CAUSE_UNKNOWN || v->cause == ATTN_CAUSE_NONE)
     cause = attn_message_text(MESSAGE_CAUSE + ATTN_CAUSE_UNKNOWN, p->out->style.language);
   attn_out_message(
@@ -151,7 +147,8 @@ static void put_cause(const struct check_printer *p, const attn_step_verdict *v)
       NULL);
   attn_out_flow(p->out, cause);
   attn_out_message(p->out, MESSAGE_STOP, NULL);
-  if (explains_the_step(v->cause)) attn_out_message(p->out, MESSAGE_CAUSE_EXPLAINS, count, NULL);
+  if (explains_the_step(v->cause))
+    attn_out_message(p->out, MESSAGE_CAUSE_EXPLAINS, ATTN_INTEGER_TEXT(v->findings), NULL);
   attn_out_line(p->out, 2);
 }
 
@@ -193,17 +190,16 @@ static void put_others(const struct check_printer *p) {
 /* ---- Examples ---- */
 
 static void put_title(const struct check_printer *p, int32_t index) {
-  char number[16], line[16], title[TITLE_COLUMNS * 4];
+  char title[TITLE_COLUMNS * 4];
   struct attn_out *out = p->out;
-  snprintf(number, sizeof number, "%d", (int)index + 1);
-  snprintf(line, sizeof line, "%d", (int)p->example->line);
   attn_text_shorten(title, sizeof title, attn_example_title(p->example, index), TITLE_COLUMNS);
   attn_out_line(out, 0);
   attn_out_color(out, "1");
-  attn_out_message(out, *title ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE, number, NULL);
+  attn_out_message(out, *title ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE,
+                   ATTN_INTEGER_TEXT(index + 1), NULL);
   attn_out_flow(out, title);
   attn_out_message(out, p->example->orientation ? MESSAGE_ORIENTED_COLUMNS : MESSAGE_ORIENTED_ROWS,
-                   line, NULL);
+                   ATTN_INTEGER_TEXT(p->example->line), NULL);
   attn_out_message(out, attn_example_verdict_message(p->example, p->verdict), NULL);
   attn_out_color(out, "0");
   attn_out_line(out, 0);

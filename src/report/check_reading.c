@@ -5,6 +5,7 @@
 #include "check_text.h"
 #include "error.h"
 #include "explain.h"
+#include "number_text.h"
 #include "step_labels.h"
 
 /* ---- The blocks ---- */
@@ -95,25 +96,21 @@ static void put_size(struct attn_out *out, const struct attn_read_block *b) {
 }
 
 static void put_result(struct attn_out *out, const struct attn_read_block *b) {
-  char explained[16], cells[16];
-  snprintf(explained, sizeof explained, "%d", (int)b->explained);
-  snprintf(cells, sizeof cells, "%d", (int)b->cells);
   attn_out_message(out, MESSAGE_COLON, NULL);
   if (!b->cells)
     attn_out_message(out, MESSAGE_LEFT_BLANK, NULL);
   else if (b->step->op == ATTN_OP_GIVEN)
     attn_out_message(out, MESSAGE_READ_GIVEN, NULL);
   else
-    attn_out_message(out, MESSAGE_READ_EXPLAINED, explained, cells, NULL);
+    attn_out_message(out, MESSAGE_READ_EXPLAINED, ATTN_INTEGER_TEXT(b->explained),
+                     ATTN_INTEGER_TEXT(b->cells), NULL);
 }
 
 static void put_block(struct attn_out *out, const attn_lesson *lesson,
                       const struct attn_read_block *b) {
-  char number[16];
-  snprintf(number, sizeof number, "%d", (int)b->printing->line);
-  attn_out_message(out, MESSAGE_READ_LINE, number, NULL);
-  snprintf(number, sizeof number, "%d", (int)b->index + 1);
-  if (lesson->examples > 1) attn_out_message(out, MESSAGE_EXAMPLE_TITLED, number, NULL);
+  attn_out_message(out, MESSAGE_READ_LINE, ATTN_INTEGER_TEXT(b->printing->line), NULL);
+  if (lesson->examples > 1)
+    attn_out_message(out, MESSAGE_EXAMPLE_TITLED, ATTN_INTEGER_TEXT(b->index + 1), NULL);
   attn_out_step(out, b->example, b->step);
   put_size(out, b);
   put_result(out, b);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check_text.h"
+#include "number_text.h"
 #include "text_layout.h"
 
 enum { LINES_MAX = 10, WORD_BYTES = 12, NAME_COLUMNS = 32, NAME_BYTES = 4 * NAME_COLUMNS + 8 };
@@ -57,9 +58,9 @@ static const char *name_text(const char *name, char text[NAME_BYTES]) {
 }
 
 static void put_block(struct attn_out *out, const attn_unread *u) {
-  char line[16], size[48], name[NAME_BYTES];
+  char size[48], name[NAME_BYTES];
+  const char *line = ATTN_INTEGER_TEXT(u->line);
   int one = u->rows == 1 && u->cols == 1;
-  snprintf(line, sizeof line, "%d", (int)u->line);
   snprintf(size, sizeof size, "%d×%d", (int)u->rows, (int)u->cols);
   name_text(u->name ? u->name : "", name);
   if (one)
@@ -70,7 +71,6 @@ static void put_block(struct attn_out *out, const attn_unread *u) {
 }
 
 static void put_list(struct attn_out *out, const attn_lesson *lesson) {
-  char number[16];
   attn_out_line(out, 0);
   attn_out_color(out, "33");
   attn_out_message(out, MESSAGE_UNREAD, NULL);
@@ -79,10 +79,10 @@ static void put_list(struct attn_out *out, const attn_lesson *lesson) {
     attn_out_line(out, 2);
     put_block(out, &lesson->unread[n]);
   }
-  snprintf(number, sizeof number, "%d", (int)(lesson->unreads - LINES_MAX));
   if (lesson->unreads > LINES_MAX) {
     attn_out_line(out, 2);
-    attn_out_message(out, MESSAGE_UNREAD_MORE, number, NULL);
+    attn_out_message(out, MESSAGE_UNREAD_MORE, ATTN_INTEGER_TEXT(lesson->unreads - LINES_MAX),
+                     NULL);
   }
   attn_out_line(out, 0);
 }

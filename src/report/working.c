@@ -26,8 +26,7 @@ static const attn_matrix *matrix(const struct attn_worked_cell *w, int n) {
  */
 
 void attn_out_number(struct attn_out *out, double value) {
-  char text[ATTN_NUMBER_BYTES];
-  attn_out_whole(out, attn_number_text(value, out->style.precision, text));
+  attn_out_whole(out, ATTN_NUMBER_TEXT(value, out->style.precision));
 }
 
 void attn_out_factor(struct attn_out *out, double value) {
@@ -50,17 +49,11 @@ void attn_out_vector(struct attn_out *out, const double *value, int32_t count, i
   attn_out_flow(out, "]");
 }
 
-static void more_terms(const struct attn_worked_cell *w, int32_t count) {
-  char number[16];
-  snprintf(number, sizeof number, "%d", (int)count);
-  attn_out_flow(w->out, " + ");
-  attn_out_message(w->out, MESSAGE_MORE_TERMS, number, NULL);
-}
-
 /* Whether the sum is cut here; if so, writes the number of its terms. */
 static int cut(const struct attn_worked_cell *w, int32_t k, int32_t count) {
   if (!w->terms || k < w->terms || count <= w->terms + 1) return 0;
-  more_terms(w, count);
+  attn_out_flow(w->out, " + ");
+  attn_out_message(w->out, MESSAGE_MORE_TERMS, ATTN_INTEGER_TEXT(count), NULL);
   return 1;
 }
 
@@ -297,11 +290,11 @@ static int appended(const attn_example *e, const attn_step *s, int32_t *col) {
 void attn_write_append(const struct attn_worked_cell *w) {
   int32_t col = w->col;
   int n = appended(w->example, w->step, &col);
-  char number[16];
   if (n < 0) return;
-  snprintf(number, sizeof number, "%d", (int)operand(w, n)->head + 1);
-  if (operand(w, n)->head >= 0)
-    attn_out_message(w->out, MESSAGE_HEAD, number, NULL), attn_out_flow(w->out, ": ");
+  const int32_t head = operand(w, n)->head;
+  if (head >= 0)
+    attn_out_message(w->out, MESSAGE_HEAD, ATTN_INTEGER_TEXT(head + 1), NULL),
+        attn_out_flow(w->out, ": ");
   put_address(w, n, w->row, col);
 }
 

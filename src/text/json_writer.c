@@ -1,6 +1,5 @@
 #include "json_writer.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "number_text.h"
@@ -44,9 +43,7 @@ void attn_json_string(struct attn_json *json, const char *key, const char *text)
 }
 
 void attn_json_integer(struct attn_json *json, const char *key, int64_t value) {
-  char text[32];
-  snprintf(text, sizeof text, "%lld", (long long)value);
-  attn_json_literal(json, key, text);
+  attn_json_literal(json, key, ATTN_INTEGER_TEXT(value));
 }
 
 void attn_json_number(struct attn_json *json, const char *key, double value) {

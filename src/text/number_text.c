@@ -78,3 +78,8 @@ const char *attn_number_json(double value, char text[ATTN_NUMBER_BYTES]) {
   put_point(text);
   return text;
 }
+
+const char *attn_integer_text(int64_t value, char text[ATTN_NUMBER_BYTES]) {
+  snprintf(text, ATTN_NUMBER_BYTES, "%lld", (long long)value);
+  return text;
+}

@@ -9,12 +9,7 @@
 #include "text_layout.h"
 #include "text_writer.h"
 
-enum {
-  TOKEN_BYTES = 64,
-  TITLE_BYTES = 2 * ATTN_EXERCISE_TOKENS * TOKEN_BYTES,
-  NAME_BYTES = 16,
-  ONE_LINE = 100000
-};
+enum { TOKEN_BYTES = 64, TITLE_BYTES = 2 * ATTN_EXERCISE_TOKENS * TOKEN_BYTES, ONE_LINE = 100000 };
 
 #define FROM_X "Q = X W_Q, K = X W_K, V = X W_V"
 #define FROM_Y "Q = Y W_Q, K = X W_K, V = X W_V"
@@ -256,11 +251,9 @@ static void put_scores(const struct writer *w, const struct attn_exercise_head *
 }
 
 static void put_scaled(const struct writer *w, const struct attn_exercise_head *h) {
-  char width[NAME_BYTES], root[ATTN_NUMBER_BYTES];
   if (is_left_out(w, ATTN_STEP_SCALED)) return;
-  snprintf(width, sizeof width, "%d", (int)w->sheet->key);
-  attn_number_text(sqrt(w->sheet->key), ATTN_EXERCISE_DECIMALS, root);
-  put_sentence(w, MESSAGE_NEW_SCALED, width, root);
+  put_sentence(w, MESSAGE_NEW_SCALED, ATTN_INTEGER_TEXT(w->sheet->key),
+               ATTN_NUMBER_TEXT(sqrt(w->sheet->key), ATTN_EXERCISE_DECIMALS));
   put_square(w, "scaled", h->scaled, ATTN_EXERCISE_DECIMALS, ATTN_STEP_SCALED);
 }
 
@@ -308,12 +301,10 @@ static void put_projected(const struct writer *w, const struct attn_exercise_hea
 static void put_heads(struct writer *w) {
   const struct attn_exercise *s = w->sheet;
   int32_t tokens = s->keys.count, width = s->heads * s->key;
-  char number[NAME_BYTES];
   put_table(
       w, &(struct markdown_table){"W_O", s->w_o, width, s->model, NULL, NULL, s->w_decimals, 0, 0});
   for (w->head = 0; w->head < s->heads; w->head++) {
-    snprintf(number, sizeof number, "%d", (int)w->head + 1);
-    put_heading(w, "## ", MESSAGE_NEW_HEADING_HEAD, number);
+    put_heading(w, "## ", MESSAGE_NEW_HEADING_HEAD, ATTN_INTEGER_TEXT(w->head + 1));
     put_weight_matrices(w, &s->head[w->head]);
     put_projected(w, &s->head[w->head], MESSAGE_NEW_PROJECT, FROM_X);
   }

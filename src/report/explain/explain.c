@@ -122,19 +122,15 @@ static const attn_step *first_named(const attn_example *e, int name) {
 
 static void put_cross(struct attn_out *out, const attn_example *e) {
   const attn_step *q = first_named(e, ATTN_STEP_Q), *k = first_named(e, ATTN_STEP_K);
-  char queries[16], inputs[16];
   if (!q) q = first_named(e, ATTN_STEP_Y);
   if (!k) k = first_named(e, ATTN_STEP_X);
   if (!q || !k || !is_cross(e)) return;
-  snprintf(queries, sizeof queries, "%d", (int)q->exact.rows);
-  snprintf(inputs, sizeof inputs, "%d", (int)k->exact.rows);
-  attn_out_message(out, q->exact.rows == 1 ? MESSAGE_CROSS_ONE : MESSAGE_CROSS, queries, inputs,
-                   NULL);
+  attn_out_message(out, q->exact.rows == 1 ? MESSAGE_CROSS_ONE : MESSAGE_CROSS,
+                   ATTN_INTEGER_TEXT(q->exact.rows), ATTN_INTEGER_TEXT(k->exact.rows), NULL);
   attn_out_line(out, 0);
 }
 
 static void put_names(struct attn_out *out, const attn_example *e) {
-  char count[16];
   int cross = is_cross(e);
   if (!e->key_tokens && !e->query_tokens) return;
   if (cross && e->query_tokens) {
@@ -147,29 +143,29 @@ static void put_names(struct attn_out *out, const attn_example *e) {
     put_tokens(out, e->key_token, e->key_tokens);
     attn_out_line(out, 0);
   } else if (!cross) {
-    snprintf(count, sizeof count, "%d", (int)e->key_tokens);
-    attn_out_message(out, MESSAGE_TOKENS, count, NULL);
+    attn_out_message(out, MESSAGE_TOKENS, ATTN_INTEGER_TEXT(e->key_tokens), NULL);
     put_tokens(out, e->key_token, e->key_tokens);
     attn_out_line(out, 0);
   }
 }
 
 void attn_explain_title(struct attn_out *out, const attn_lesson *lesson, int32_t index) {
-  char number[16], title[TITLE_COLUMNS * 4];
-  snprintf(number, sizeof number, "%d", (int)index + 1);
+  char title[TITLE_COLUMNS * 4];
   attn_text_shorten(title, sizeof title, attn_example_title(&lesson->example[index], index),
                     TITLE_COLUMNS);
-  attn_out_message(out, *title ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE, number, NULL);
+  attn_out_message(out, *title ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE,
+                   ATTN_INTEGER_TEXT(index + 1), NULL);
   attn_out_flow(out, title);
   attn_out_line(out, 0);
 }
 
 void attn_explain_context(struct attn_out *out, const attn_example *e) {
-  char number[16];
   put_cross(out, e);
   put_names(out, e);
-  snprintf(number, sizeof number, "%d", (int)e->heads);
-  if (e->heads > 1) attn_out_message(out, MESSAGE_HEADS, number, NULL), attn_out_line(out, 0);
+  if (e->heads > 1) {
+    attn_out_message(out, MESSAGE_HEADS, ATTN_INTEGER_TEXT(e->heads), NULL);
+    attn_out_line(out, 0);
+  }
   if (first_named(e, ATTN_STEP_SCORES) || first_named(e, ATTN_STEP_WEIGHTS)) {
     attn_out_message(out, e->orientation ? MESSAGE_IN_COLUMNS : MESSAGE_IN_ROWS, NULL);
     attn_out_line(out, 0);
@@ -221,14 +217,12 @@ void attn_explain_kind(struct attn_out *out, const attn_step *s) {
 }
 
 void attn_explain_name(struct attn_out *out, const attn_step *s, int number) {
-  char text[24];
-  snprintf(text, sizeof text, "%d. ", number);
-  attn_out_text(out, text);
+  attn_out_text(out, ATTN_INTEGER_TEXT(number));
+  attn_out_text(out, ". ");
   attn_explain_kind(out, s);
-  snprintf(text, sizeof text, "%d", (int)s->head + 1);
   if (s->head >= 0) {
     attn_out_message(out, MESSAGE_COMMA, NULL);
-    attn_out_message(out, MESSAGE_HEAD, text, NULL);
+    attn_out_message(out, MESSAGE_HEAD, ATTN_INTEGER_TEXT(s->head + 1), NULL);
   }
 }
 
@@ -284,23 +278,22 @@ unsigned char *attn_explain_marks(const attn_step *s, const attn_step_verdict *v
 
 void attn_explain_differences(struct attn_out *out, const attn_example *e, const attn_step *s,
                               const attn_step_verdict *v) {
-  char printed[ATTN_NUMBER_BYTES], right[ATTN_NUMBER_BYTES], address[ATTN_ADDRESS_BYTES];
+  char address[ATTN_ADDRESS_BYTES];
+  const int precision = out->style.precision;
   int32_t count = 0;
   attn_out_message(out, MESSAGE_DIFFERS, NULL);
   for (int32_t n = 0; n < v->findings; n++) {
     const attn_finding *f = &v->finding[n];
     if (!differs(f) || count++ >= DIFFERENCES_MAX) continue;
     attn_out_line(out, ATTN_INDENT + 2);
-    attn_number_text(f->printed, out->style.precision, printed);
-    attn_number_text(s->exact.at[(size_t)f->row * (size_t)s->exact.cols + (size_t)f->col],
-                     out->style.precision, right);
-    attn_out_message(out, MESSAGE_DIFFERS_ONE, attn_address(e, s, f->row, f->col, address), printed,
-                     right, NULL);
+    const double right = s->exact.at[(size_t)f->row * (size_t)s->exact.cols + (size_t)f->col];
+    attn_out_message(out, MESSAGE_DIFFERS_ONE, attn_address(e, s, f->row, f->col, address),
+                     ATTN_NUMBER_TEXT(f->printed, precision), ATTN_NUMBER_TEXT(right, precision),
+                     NULL);
   }
-  snprintf(printed, sizeof printed, "%d", (int)(count - DIFFERENCES_MAX));
   if (count > DIFFERENCES_MAX) {
     attn_out_line(out, ATTN_INDENT + 2);
-    attn_out_message(out, MESSAGE_DIFFERS_MORE, printed, NULL);
+    attn_out_message(out, MESSAGE_DIFFERS_MORE, ATTN_INTEGER_TEXT(count - DIFFERENCES_MAX), NULL);
   }
   attn_out_line(out, ATTN_INDENT);
 }

@@ -76,7 +76,7 @@ static void tell_query(struct attn_explanation *t, const attn_step *s, int32_t q
   struct attn_out *out = t->out;
   struct attention_group g, next;
   int32_t keys = attn_key_count(t, s);
-  char name[ATTN_LABEL_BYTES], number[ATTN_NUMBER_BYTES], count[16];
+  char name[ATTN_LABEL_BYTES];
   attn_query_in_text(t, query, name);
   if (!next_group(t, s, query, INFINITY, &g)) {
     attn_out_message(out, MESSAGE_ATTENDS_NONE, name, NULL);
@@ -85,16 +85,15 @@ static void tell_query(struct attn_explanation *t, const attn_step *s, int32_t q
   }
   int more = next_group(t, s, query, g.weight, &next), ranked = more;
   int message = first_message(&g, keys, more ? next.weight : 0);
-  attn_number_text(g.weight, out->style.precision, number);
-  snprintf(count, sizeof count, "%d", (int)keys);
-  attn_out_message(out, message, name, message == MESSAGE_ATTENDS_UNIFORMLY ? count : g.list,
-                   number, NULL);
+  attn_out_message(out, message, name,
+                   message == MESSAGE_ATTENDS_UNIFORMLY ? ATTN_INTEGER_TEXT(keys) : g.list,
+                   ATTN_NUMBER_TEXT(g.weight, out->style.precision), NULL);
   for (int n = 1; more && n < GROUPS_MAX; n++) {
     int several = next.keys > 1;
     int then = several ? MESSAGE_THEN_EQUALLY : MESSAGE_THEN_ONE;
     if (n > 1) then = several ? MESSAGE_NEXT_EQUALLY : MESSAGE_NEXT_ONE;
-    attn_number_text(next.weight, out->style.precision, number);
-    attn_out_message(out, then, next.list, number, NULL);
+    attn_out_message(out, then, next.list, ATTN_NUMBER_TEXT(next.weight, out->style.precision),
+                     NULL);
     double below = next.weight;
     more = next_group(t, s, query, below, &next);
   }
@@ -102,7 +101,6 @@ static void tell_query(struct attn_explanation *t, const attn_step *s, int32_t q
 }
 
 void attn_explain_attention(struct attn_explanation *t, const attn_step *s) {
-  char number[16];
   if (!attn_is_scorelike(t->example, s)) return;
   int32_t queries =
       attn_step_axis(t->example, s, 0) == ATTN_AXIS_QUERIES ? s->exact.rows : s->exact.cols;
@@ -111,7 +109,6 @@ void attn_explain_attention(struct attn_explanation *t, const attn_step *s) {
     attn_out_line(t->out, ATTN_INDENT);
   }
   if (queries <= ATTN_LINES) return;
-  snprintf(number, sizeof number, "%d", (int)(queries - ATTN_LINES));
-  attn_out_message(t->out, MESSAGE_MORE_ROWS, number, NULL);
+  attn_out_message(t->out, MESSAGE_MORE_ROWS, ATTN_INTEGER_TEXT(queries - ATTN_LINES), NULL);
   attn_out_line(t->out, ATTN_INDENT);
 }

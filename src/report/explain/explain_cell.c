@@ -6,6 +6,7 @@
 
 #include "error.h"
 #include "explain.h"
+#include "number_text.h"
 #include "step_labels.h"
 #include "text_layout.h"
 #include "working.h"
@@ -240,12 +241,11 @@ static void need_operands(struct needed_cells *needs, int32_t target) {
 }
 
 void attn_out_step(struct attn_out *out, const attn_example *e, const attn_step *s) {
-  char symbol[ATTN_LABEL_BYTES], formula[ATTN_FORMULA_BYTES], head[16];
+  char symbol[ATTN_LABEL_BYTES], formula[ATTN_FORMULA_BYTES];
   attn_explain_kind(out, s);
-  snprintf(head, sizeof head, "%d", (int)s->head + 1);
   if (s->head >= 0) {
     attn_out_message(out, MESSAGE_OPEN_BRACKET, NULL);
-    attn_out_message(out, MESSAGE_HEAD, head, NULL);
+    attn_out_message(out, MESSAGE_HEAD, ATTN_INTEGER_TEXT(s->head + 1), NULL);
     attn_out_message(out, MESSAGE_CLOSE_BRACKET, NULL);
   }
   attn_out_message(out, MESSAGE_COLON, NULL);
@@ -257,7 +257,6 @@ void attn_out_step(struct attn_out *out, const attn_example *e, const attn_step 
 static void put_cells(struct attn_out *out, const attn_example *e, const attn_step *s,
                       const unsigned char *needed) {
   int32_t count = 0;
-  char number[16];
   attn_out_step(out, e, s);
   for (int32_t i = 0; i < s->exact.rows; i++)
     for (int32_t j = 0; j < s->exact.cols; j++) {
@@ -265,9 +264,10 @@ static void put_cells(struct attn_out *out, const attn_example *e, const attn_st
       attn_out_line(out, LINE);
       attn_out_working(out, e, s, i, j, 0);
     }
-  snprintf(number, sizeof number, "%d", (int)(count - CELLS_MAX));
-  if (count > CELLS_MAX)
-    attn_out_line(out, LINE), attn_out_message(out, MESSAGE_MORE_CELLS, number, NULL);
+  if (count > CELLS_MAX) {
+    attn_out_line(out, LINE);
+    attn_out_message(out, MESSAGE_MORE_CELLS, ATTN_INTEGER_TEXT(count - CELLS_MAX), NULL);
+  }
   attn_out_line(out, 0);
 }
 

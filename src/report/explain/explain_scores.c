@@ -11,7 +11,7 @@
 /* The row of the followed query in full: one line per key. */
 void attn_explain_query(struct attn_explanation *t, const attn_step *s) {
   struct attn_out *out = t->out;
-  char name[ATTN_LABEL_BYTES], number[16];
+  char name[ATTN_LABEL_BYTES];
   int32_t keys = attn_key_count(t, s), row, col;
   int down = attn_step_axis(t->example, s, 1) == ATTN_AXIS_QUERIES;
   attn_out_message(out, down ? MESSAGE_ONE_COLUMN : MESSAGE_ONE_ROW,
@@ -21,10 +21,9 @@ void attn_explain_query(struct attn_explanation *t, const attn_step *s) {
     attn_cell_of_key(t, s, t->query, k, &row, &col);
     attn_out_working(out, t->example, s, row, col, ATTN_TERMS);
   }
-  snprintf(number, sizeof number, "%d", (int)(keys - ATTN_LINES));
   if (keys > ATTN_LINES) {
     attn_out_line(out, ATTN_INDENT + 2);
-    attn_out_message(out, MESSAGE_MORE_CELLS, number, NULL);
+    attn_out_message(out, MESSAGE_MORE_CELLS, ATTN_INTEGER_TEXT(keys - ATTN_LINES), NULL);
   }
   attn_out_line(out, ATTN_INDENT);
 }
@@ -40,15 +39,13 @@ void attn_explain_scores(struct attn_explanation *t, const attn_step *s) {
 }
 
 void attn_explain_scaled(struct attn_explanation *t, const attn_step *s) {
-  char width[16], root[ATTN_NUMBER_BYTES];
-  snprintf(width, sizeof width, "%d", (int)s->scaled_by);
-  attn_number_text(s->scalar, t->out->style.precision, root);
+  const char *root = ATTN_NUMBER_TEXT(s->scalar, t->out->style.precision);
   if (!s->scaled_by) {
     attn_out_message(t->out, MESSAGE_DIVIDED_BY, root, NULL);
     attn_out_line(t->out, ATTN_INDENT);
   } else if (!t->explained[MESSAGE_WHY_SCALED]) {
     t->explained[MESSAGE_WHY_SCALED] = 1;
-    attn_out_message(t->out, MESSAGE_WHY_SCALED, width, root, NULL);
+    attn_out_message(t->out, MESSAGE_WHY_SCALED, ATTN_INTEGER_TEXT(s->scaled_by), root, NULL);
     attn_out_line(t->out, ATTN_INDENT);
   }
   attn_explain_cell(t, s);
@@ -90,12 +87,10 @@ static void explain_hidden(struct attn_explanation *t, const attn_step *s, const
 }
 
 void attn_explain_masked(struct attn_explanation *t, const attn_step *s) {
-  char fill[ATTN_NUMBER_BYTES];
-  attn_number_text(s->scalar, t->out->style.precision, fill);
   if (!t->explained[MESSAGE_WHAT_MASK]) {
     t->explained[MESSAGE_WHAT_MASK] = 1;
-    attn_out_message(t->out, isinf(s->scalar) ? MESSAGE_WHAT_MASK : MESSAGE_WHAT_MASK_FINITE, fill,
-                     NULL);
+    attn_out_message(t->out, isinf(s->scalar) ? MESSAGE_WHAT_MASK : MESSAGE_WHAT_MASK_FINITE,
+                     ATTN_NUMBER_TEXT(s->scalar, t->out->style.precision), NULL);
     attn_out_line(t->out, ATTN_INDENT);
   }
   if (s->operands < 2 || !attn_is_scorelike(t->example, s)) return;

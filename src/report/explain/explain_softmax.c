@@ -1,6 +1,5 @@
 /* explain_softmax.c -- exponentials, their sum and the quotients of one query. */
 #include <math.h>
-#include <stdio.h>
 
 #include "explain.h"
 #include "step_labels.h"
@@ -57,11 +56,10 @@ static void put_line(const struct softmax_line *r, int message,
 
 static void put_row(const struct softmax_line *r) {
   struct attn_out *out = r->t->out;
-  char number[ATTN_NUMBER_BYTES];
   if (r->shift != 0) {
     attn_out_line(out, ATTN_INDENT + 2);
-    attn_out_message(out, MESSAGE_MINUS_MAXIMUM,
-                     attn_number_text(r->shift, out->style.precision, number), NULL);
+    attn_out_message(out, MESSAGE_MINUS_MAXIMUM, ATTN_NUMBER_TEXT(r->shift, out->style.precision),
+                     NULL);
   }
   put_line(r, MESSAGE_EXPONENTIALS_ARE, put_exponential, ", ");
   put_line(r, MESSAGE_SUM_IS, put_summand, " + ");

@@ -56,19 +56,17 @@ static struct wrong_number first_wrong(const attn_check_entry *d) {
 
 static void write_line(struct attn_out *out, int language, const void *data) {
   const attn_finding *f = data;
-  char line[16];
   (void)language;
-  snprintf(line, sizeof line, "%d", (int)f->line);
-  attn_out_message(out, MESSAGE_READ_LINE, line, NULL);
+  attn_out_message(out, MESSAGE_READ_LINE, ATTN_INTEGER_TEXT(f->line), NULL);
 }
 
 static void put_wrong(struct attn_out *out, const struct wrong_number *w) {
-  char address[ATTN_ADDRESS_BYTES], number[ATTN_NUMBER_BYTES];
+  char address[ATTN_ADDRESS_BYTES];
   const attn_finding *f = w->finding;
   attn_page_both(out, "span", write_line, f);
   attn_xml_text(out, attn_address(w->example, w->step, f->row, f->col, address));
-  put(out, " <s>"), put(out, attn_number_text(f->printed, out->style.precision, number));
-  put(out, "</s> "), put(out, attn_number_text(f->expected, out->style.precision, number));
+  put(out, " <s>"), put(out, ATTN_NUMBER_TEXT(f->printed, out->style.precision));
+  put(out, "</s> "), put(out, ATTN_NUMBER_TEXT(f->expected, out->style.precision));
 }
 
 /* ---- A row ---- */
