@@ -1,7 +1,6 @@
 /* bench_library.c -- another build of libattn.so, opened at run time: its calls are measured like a
  * peer's. */
 #include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "bench.h"

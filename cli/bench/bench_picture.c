@@ -1,5 +1,4 @@
 /* bench_picture.c -- results as rooflines, a panel for each group of cases. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* bench_problem.c -- the tensors of a case, and its call. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>

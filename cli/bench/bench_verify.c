@@ -4,7 +4,6 @@
  * general scores are compared with the library's float64 path, which computes the reference
  * equations, relative to the largest element. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "bench.h"

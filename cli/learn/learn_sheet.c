@@ -1,7 +1,6 @@
 /* learn_sheet.c -- puts a learner's values into the solution of an exercise, by the rows of its
  * tables: notes and other changes of the text do not matter. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "console.h"

@@ -1,6 +1,5 @@
 #include "show_page.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* font.c -- letters of 5 by 7 dots and one for tails, for pictures of pixels. */
-#include <string.h>
 
 #include "canvas.h"
 #include "text_layout.h"

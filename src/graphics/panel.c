@@ -1,10 +1,8 @@
 #include "panels.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "number_text.h"
-#include "text_layout.h"
 
 enum {
   LABEL = ATTN_LABEL_SIZE,

@@ -6,7 +6,6 @@
 #include "error.h"
 #include "explain.h"
 #include "number_text.h"
-#include "step_labels.h"
 
 /* ---- The blocks ---- */
 

@@ -1,5 +1,4 @@
 /* lesson_template.c -- attn_lesson_template: checks what is requested, and writes the lesson. */
-#include <stdio.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #include "explain.h"
 #include "step_labels.h"
 #include "number_text.h"
-#include "text_layout.h"
 
 enum { NAMES_MAX = 5, GROUPS_MAX = 4, LIST_BYTES = 900 };
 

@@ -1,7 +1,6 @@
 /* check_page.c -- attn_check_draw: the author's document as a page, each judged number marked in
  * place. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

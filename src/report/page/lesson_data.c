@@ -1,6 +1,5 @@
 /* lesson_data.c -- the graph of steps as JSON in the page: what its script computes with. */
 #include <math.h>
-#include <string.h>
 
 #include "json_writer.h"
 #include "lesson_page.h"

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
 #include "explain.h"
 #include "canvas.h"
 #include "html.h"
