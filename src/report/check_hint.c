@@ -1,6 +1,7 @@
 /* check_hint.c -- attn_check_hint: the rule of a step, the operands of a value, its computation. */
 
 #include "error.h"
+#include "matrix_cells.h"
 #include "number_text.h"
 #include "operation_text.h"
 #include "step_labels.h"
@@ -103,7 +104,7 @@ static void put_operand(void *context, int32_t operand, int32_t row, int32_t col
   }
   attn_out_whole(h->out, attn_address(h->example, s, row, col, text));
   attn_out_flow(h->out, " = ");
-  attn_out_number(h->out, s->exact.at[(size_t)row * (size_t)s->exact.cols + (size_t)col]);
+  attn_out_number(h->out, attn_cell_at(&s->exact, row, col));
 }
 
 static void put_operands(struct hint *h) {

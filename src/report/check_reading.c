@@ -5,6 +5,7 @@
 #include "check_text.h"
 #include "error.h"
 #include "explain.h"
+#include "matrix_cells.h"
 #include "number_text.h"
 
 /* ---- The blocks ---- */
@@ -27,11 +28,10 @@ static int by_place(const void *a, const void *b) {
 
 /* One byte per cell of a step, 1 where the printed number is wrong or doubtful; NULL: no memory. */
 static unsigned char *misfits(const attn_step *s, const attn_step_verdict *v) {
-  unsigned char *misfit = calloc((size_t)s->exact.rows * (size_t)s->exact.cols, 1);
+  unsigned char *misfit = calloc(attn_cell_count(&s->exact), 1);
   for (int32_t n = 0; misfit && n < v->findings; n++) {
     const attn_finding *f = &v->finding[n];
-    if (f->judgement != ATTN_JUDGED_CARRIED)
-      misfit[(size_t)f->row * (size_t)s->exact.cols + (size_t)f->col] = 1;
+    if (f->judgement != ATTN_JUDGED_CARRIED) misfit[attn_cell_index(&s->exact, f->row, f->col)] = 1;
   }
   return misfit;
 }
@@ -43,7 +43,7 @@ static void count_cells(struct attn_read_block *b, const unsigned char *misfit) 
     int32_t row = p->row0 + n / p->cols, col = p->col0 + n % p->cols;
     if (p->cells[n].kind == ATTN_CELL_BLANK || row >= m->rows || col >= m->cols) continue;
     b->cells++;
-    if (misfit) b->explained += !misfit[(size_t)row * (size_t)m->cols + (size_t)col];
+    if (misfit) b->explained += !misfit[attn_cell_index(m, row, col)];
   }
 }
 

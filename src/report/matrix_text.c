@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "matrix_cells.h"
 #include "step_labels.h"
 #include "number_text.h"
 #include "text_layout.h"
@@ -20,10 +21,6 @@ struct matrix_printer {
   int hidden;          /* a cell that the mask hides was written */
 };
 
-static double at(const attn_step *s, int32_t i, int32_t j) {
-  return s->exact.at[(size_t)i * (size_t)s->exact.cols + (size_t)j];
-}
-
 /* ---- Cells that the mask hides ---- */
 
 static int is_of_softmax(const attn_step *s) {
@@ -32,14 +29,13 @@ static int is_of_softmax(const attn_step *s) {
 }
 
 int attn_cell_is_hidden(const attn_example *e, const attn_step *s, int32_t i, int32_t j) {
-  if (!is_of_softmax(s) || at(s, i, j) != 0) return 0;
+  if (!is_of_softmax(s) || attn_cell_at(&s->exact, i, j) != 0) return 0;
   while (is_of_softmax(s)) s = &e->step[s->operand[0]];
   if (i >= s->exact.rows || j >= s->exact.cols) return 0;
-  if (at(s, i, j) < 0 && isinf(at(s, i, j))) return 1;
+  if (attn_cell_at(&s->exact, i, j) == -(double)INFINITY) return 1;
   while (s->op == ATTN_OP_DIVIDE && s->operands) s = &e->step[s->operand[0]];
   if (s->op != ATTN_OP_MASK || s->operands < 2) return 0;
-  const attn_step *mask = &e->step[s->operand[1]];
-  return at(mask, mask->exact.rows == 1 ? 0 : i, mask->exact.cols == 1 ? 0 : j) == 0;
+  return attn_broadcast_at(&e->step[s->operand[1]].exact, i, j) == 0;
 }
 
 static void pad(struct attn_out *out, int count) {
@@ -93,7 +89,7 @@ static int widest_number(const struct matrix_printer *g) {
   const attn_matrix *m = &g->step->exact;
   char text[ATTN_NUMBER_BYTES];
   int widest = 1;
-  for (size_t n = 0; n < (size_t)m->rows * (size_t)m->cols; n++) {
+  for (size_t n = 0; n < attn_cell_count(m); n++) {
     int width = attn_text_width(attn_number_text(m->at[n], g->out->style.precision, text));
     if (width > widest) widest = width;
   }
@@ -130,8 +126,8 @@ static void shade(struct attn_out *out, double share) {
 
 static void print_cell(struct matrix_printer *g, int32_t i, int32_t j, int32_t to) {
   char text[ATTN_NUMBER_BYTES];
-  size_t n = (size_t)i * (size_t)g->step->exact.cols + (size_t)j;
-  double value = at(g->step, i, j);
+  const size_t n = attn_cell_index(&g->step->exact, i, j);
+  const double value = g->step->exact.at[n];
   int hidden = attn_cell_is_hidden(g->example, g->step, i, j);
   g->hidden |= hidden;
   if (hidden)
@@ -173,7 +169,7 @@ static void print_row(struct matrix_printer *g, int32_t i, int32_t from, int32_t
 /* Many equal values; a score's or a weight's place has a meaning. */
 static int is_uniform(const struct matrix_printer *g) {
   const attn_matrix *m = &g->step->exact;
-  size_t cells = (size_t)m->rows * (size_t)m->cols, n = 1;
+  size_t cells = attn_cell_count(m), n = 1;
   if (cells <= MANY || g->look->marked || attn_is_scorelike(g->example, g->step)) return 0;
   while (n < cells && m->at[n] == m->at[0]) n++;
   return n == cells;

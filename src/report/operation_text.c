@@ -42,7 +42,7 @@ static const struct attn_operation_text operations[] = {
     [ATTN_OP_SHIFT] = {"shift", "0 - max(0)", attn_explain_cell, attn_write_shift,
                        attn_visit_line, ATTN_STEP_SCORES, SAME, ATTN_WITH_AXIS},
     [ATTN_OP_SOFTMAX_GRADIENT] = {"softmax_gradient", "0 × (1 - sum(0 × 1))", attn_explain_cell,
-                                  attn_write_softmax_gradient, attn_visit_lines, ATTN_STEP_SCORES,
+                                  attn_write_softmax_gradient, attn_visit_line, ATTN_STEP_SCORES,
                                   SAME, ATTN_WITH_AXIS},
     [ATTN_OP_COLUMNS] = {"columns", "0:", attn_explain_cell, attn_write_columns, attn_visit_columns,
                          ATTN_STEP_SCORES, {{0, 0}, {-1, 0}}, ATTN_WITH_SCALAR},

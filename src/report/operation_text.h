@@ -42,6 +42,6 @@ attn_write_working attn_write_product, attn_write_transpose, attn_write_divide, 
     attn_write_append, attn_write_general, attn_write_additive, attn_write_positions,
     attn_write_tanh, attn_write_shift, attn_write_softmax_gradient, attn_write_columns;
 attn_visit_operands attn_visit_product, attn_visit_transpose, attn_visit_line, attn_visit_broadcast,
-    attn_visit_append, attn_visit_alignment, attn_visit_lines, attn_visit_columns;
+    attn_visit_append, attn_visit_alignment, attn_visit_columns;
 
 #endif

@@ -3,16 +3,12 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "step_labels.h"
+#include "matrix_cells.h"
 #include "number_text.h"
 #include "operation_text.h"
 
 /* Larger exponents have too many digits to show. */
 static const double EXPONENT_MAX = 30;
-
-static double at(const attn_matrix *m, int32_t i, int32_t j) {
-  return m->at[(size_t)i * (size_t)m->cols + (size_t)j];
-}
 
 static const attn_step *operand(const struct attn_worked_cell *w, int n) {
   return &w->example->step[w->step->operand[n]];
@@ -22,8 +18,7 @@ static const attn_matrix *matrix(const struct attn_worked_cell *w, int n) {
   return &operand(w, n)->exact;
 }
 
-/* ---- Pieces -----------------------------------------------------------------------------------
- */
+/* ---- Pieces ---- */
 
 void attn_out_number(struct attn_out *out, double value) {
   attn_out_whole(out, ATTN_NUMBER_TEXT(value, out->style.precision));
@@ -64,22 +59,21 @@ static void put_address(const struct attn_worked_cell *w, int n, int32_t row, in
 
 static void put_equals(const struct attn_worked_cell *w) { attn_out_flow(w->out, " = "); }
 
-/* ---- Products -----------------------------------------------------------------------------------
- */
+/* ---- Products ---- */
 
 void attn_write_product(const struct attn_worked_cell *w) {
   int ta = w->step->op == ATTN_OP_MATMUL_TN, tb = w->step->op == ATTN_OP_MATMUL_NT;
   const attn_matrix *a = matrix(w, 0), *b = matrix(w, 1);
-  int32_t inner = ta ? a->rows : a->cols;
+  int32_t inner = attn_line_length(a, !ta);
   put_address(w, 0, ta ? -1 : w->row, ta ? w->row : -1);
   attn_out_flow(w->out, "·");
   put_address(w, 1, tb ? w->col : -1, tb ? -1 : w->col);
   put_equals(w);
   for (int32_t k = 0; k < inner && !cut(w, k, inner); k++) {
     if (k) attn_out_flow(w->out, " + ");
-    attn_out_factor(w->out, ta ? at(a, k, w->row) : at(a, w->row, k));
+    attn_out_factor(w->out, attn_line_at(a, !ta, w->row, k));
     attn_out_flow(w->out, "×");
-    attn_out_factor(w->out, tb ? at(b, w->col, k) : at(b, k, w->col));
+    attn_out_factor(w->out, attn_line_at(b, tb, w->col, k));
   }
 }
 
@@ -88,7 +82,7 @@ static double part(const attn_matrix *m, int transposed, const attn_matrix *a, i
                    int32_t k) {
   double sum = 0;
   for (int32_t l = 0; l < a->cols; l++)
-    sum += at(a, row, l) * (transposed ? at(m, k, l) : at(m, l, k));
+    sum += attn_cell_at(a, row, l) * attn_line_at(m, transposed, k, l);
   return sum;
 }
 
@@ -104,7 +98,7 @@ void attn_write_general(const struct attn_worked_cell *w) {
     if (n) attn_out_flow(w->out, " + ");
     attn_out_factor(w->out, part(m, 0, q, w->row, n));
     attn_out_flow(w->out, "×");
-    attn_out_factor(w->out, at(k, w->col, n));
+    attn_out_factor(w->out, attn_cell_at(k, w->col, n));
   }
 }
 
@@ -122,15 +116,22 @@ void attn_write_additive(const struct attn_worked_cell *w) {
   }
 }
 
-/* ---- Softmax and its parts ---------------------------------------------------------------------
- */
+/* ---- Softmax and its parts ---- */
+
+static double largest_of(const attn_matrix *m, int32_t axis, int32_t line) {
+  double top = -(double)INFINITY;
+  for (int32_t k = 0; k < attn_line_length(m, axis); k++)
+    top = fmax(top, attn_line_at(m, axis, line, k));
+  return top;
+}
 
 double attn_softmax_shift(const attn_matrix *m, int32_t axis, int32_t line) {
-  double top = -(double)INFINITY;
-  for (int32_t k = 0; k < (axis ? m->cols : m->rows); k++)
-    top = fmax(top, axis ? at(m, line, k) : at(m, k, line));
+  double top = largest_of(m, axis, line);
   return top > EXPONENT_MAX ? top : 0;
 }
+
+/* The row of a softmax along rows, or the column. */
+static int32_t line_of(const struct attn_worked_cell *w) { return w->step->axis ? w->row : w->col; }
 
 static void put_exponential(struct attn_out *out, double x) {
   attn_out_flow(out, "e^");
@@ -139,13 +140,14 @@ static void put_exponential(struct attn_out *out, double x) {
 
 void attn_write_softmax(const struct attn_worked_cell *w) {
   const attn_matrix *a = matrix(w, 0);
-  int32_t axis = w->step->axis, count = axis ? a->cols : a->rows, line = axis ? w->row : w->col;
-  double shift = attn_softmax_shift(a, axis, line), own = at(a, w->row, w->col) - shift, sum = 0;
+  int32_t axis = w->step->axis, count = attn_line_length(a, axis), line = line_of(w);
+  double shift = attn_softmax_shift(a, axis, line), sum = 0;
+  double own = attn_cell_at(a, w->row, w->col) - shift;
   int whole = 1;
   put_exponential(w->out, own);
   attn_out_flow(w->out, " / (");
   for (int32_t k = 0; k < count; k++) {
-    double x = (axis ? at(a, line, k) : at(a, k, line)) - shift;
+    double x = attn_line_at(a, axis, line, k) - shift;
     sum += exp(x);
     if (whole && cut(w, k, count)) whole = 0;
     if (!whole) continue;
@@ -160,10 +162,10 @@ void attn_write_softmax(const struct attn_worked_cell *w) {
 
 void attn_write_sum(const struct attn_worked_cell *w) {
   const attn_matrix *a = matrix(w, 0);
-  int32_t axis = w->step->axis, count = axis ? a->cols : a->rows;
+  int32_t axis = w->step->axis, count = attn_line_length(a, axis);
   for (int32_t k = 0; k < count && !cut(w, k, count); k++) {
     if (k) attn_out_flow(w->out, " + ");
-    attn_out_factor(w->out, axis ? at(a, w->row, k) : at(a, k, w->col));
+    attn_out_factor(w->out, attn_line_at(a, axis, line_of(w), k));
   }
 }
 
@@ -182,9 +184,7 @@ static void put_broadcast(const struct attn_worked_cell *w, int n) {
 }
 
 static double value_of(const struct attn_worked_cell *w, int n) {
-  int32_t row, col;
-  broadcast(w, n, &row, &col);
-  return at(matrix(w, n), row, col);
+  return attn_broadcast_at(matrix(w, n), w->row, w->col);
 }
 
 static void pairwise(const struct attn_worked_cell *w, const char *sign) {
@@ -211,10 +211,7 @@ void attn_write_tanh(const struct attn_worked_cell *w) {
 
 /* The value less the largest of its line. */
 void attn_write_shift(const struct attn_worked_cell *w) {
-  const attn_matrix *a = matrix(w, 0);
-  int32_t axis = w->step->axis, count = axis ? a->cols : a->rows;
-  double top = -(double)INFINITY;
-  for (int32_t k = 0; k < count; k++) top = fmax(top, axis ? at(a, w->row, k) : at(a, k, w->col));
+  double top = largest_of(matrix(w, 0), w->step->axis, line_of(w));
   attn_out_factor(w->out, value_of(w, 0));
   attn_out_flow(w->out, " - ");
   attn_out_factor(w->out, isfinite(top) ? top : 0);
@@ -238,11 +235,11 @@ void attn_write_divide(const struct attn_worked_cell *w) {
 /* "weights[a,b] × (d_weights[a,b] - weights[a,:]·d_weights[a,:]) = 0.3 × (2 - (0.3×2 + 0.7×1))" */
 void attn_write_softmax_gradient(const struct attn_worked_cell *w) {
   const attn_matrix *p = matrix(w, 0), *g = matrix(w, 1);
-  const int axis = w->step->axis, count = axis ? p->cols : p->rows;
+  const int32_t axis = w->step->axis, count = attn_line_length(p, axis), line = line_of(w);
   const int32_t row = axis ? w->row : -1, col = axis ? -1 : w->col;
   double sum = 0;
   for (int32_t k = 0; k < count; k++)
-    sum += axis ? at(p, w->row, k) * at(g, w->row, k) : at(p, k, w->col) * at(g, k, w->col);
+    sum += attn_line_at(p, axis, line, k) * attn_line_at(g, axis, line, k);
   put_address(w, 0, w->row, w->col), attn_out_flow(w->out, "×(");
   put_address(w, 1, w->row, w->col), attn_out_flow(w->out, " - ");
   put_address(w, 0, row, col), attn_out_flow(w->out, "·"), put_address(w, 1, row, col);
@@ -251,9 +248,9 @@ void attn_write_softmax_gradient(const struct attn_worked_cell *w) {
   attn_out_factor(w->out, value_of(w, 1)), attn_out_flow(w->out, " - (");
   for (int32_t k = 0; k < count && !cut(w, k, count); k++) {
     if (k) attn_out_flow(w->out, " + ");
-    attn_out_factor(w->out, axis ? at(p, w->row, k) : at(p, k, w->col));
+    attn_out_factor(w->out, attn_line_at(p, axis, line, k));
     attn_out_flow(w->out, "×");
-    attn_out_factor(w->out, axis ? at(g, w->row, k) : at(g, k, w->col));
+    attn_out_factor(w->out, attn_line_at(g, axis, line, k));
   }
   attn_out_flow(w->out, ")) = ");
   attn_out_factor(w->out, value_of(w, 0)), attn_out_flow(w->out, "×(");
@@ -324,7 +321,7 @@ void attn_out_working(struct attn_out *out, const attn_example *e, const attn_st
   if (operation->working) operation->working(&w);
   if (s->op == ATTN_OP_MASK) return; /* it ends with why */
   if (operation->working) put_equals(&w);
-  attn_out_number(out, at(&s->exact, row, col));
+  attn_out_number(out, attn_cell_at(&s->exact, row, col));
 }
 
 /* ---- The operands' cells that a cell is computed from ---- */
@@ -348,13 +345,11 @@ void attn_visit_transpose(const struct attn_worked_cell *w, attn_cell_visit visi
   visit(context, w->step->operand[0], w->col, w->row);
 }
 
+/* The line of each operand. */
 void attn_visit_line(const struct attn_worked_cell *w, attn_cell_visit visit, void *context) {
-  visit_cells(w, 0, w->step->axis ? w->row : -1, w->step->axis ? -1 : w->col, visit, context);
-}
-
-void attn_visit_lines(const struct attn_worked_cell *w, attn_cell_visit visit, void *context) {
-  for (int n = 0; n < 2; n++)
-    visit_cells(w, n, w->step->axis ? w->row : -1, w->step->axis ? -1 : w->col, visit, context);
+  const int axis = w->step->axis;
+  for (int n = 0; n < w->step->operands; n++)
+    visit_cells(w, n, axis ? w->row : -1, axis ? -1 : w->col, visit, context);
 }
 
 void attn_visit_columns(const struct attn_worked_cell *w, attn_cell_visit visit, void *context) {

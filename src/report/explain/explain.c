@@ -7,6 +7,7 @@
 
 #include "error.h"
 #include "step_labels.h"
+#include "matrix_cells.h"
 #include "matrix_text.h"
 #include "number_text.h"
 #include "operation_text.h"
@@ -73,11 +74,8 @@ void attn_explain_cell(struct attn_explanation *t, const attn_step *s) {
 
 static int32_t visible(const attn_matrix *m, int axis, int32_t line) {
   int32_t count = 0;
-  for (int32_t k = 0; k < (axis ? m->cols : m->rows); k++) {
-    size_t n = axis ? (size_t)line * (size_t)m->cols + (size_t)k
-                    : (size_t)k * (size_t)m->cols + (size_t)line;
-    count += !isinf(m->at[n]);
-  }
+  for (int32_t k = 0; k < attn_line_length(m, axis); k++)
+    count += !isinf(attn_line_at(m, axis, line, k));
   return count;
 }
 
@@ -269,9 +267,9 @@ unsigned char *attn_explain_marks(const attn_step *s, const attn_step_verdict *v
   for (int32_t n = 0; v && n < v->findings; n++) {
     const attn_finding *f = &v->finding[n];
     if (!differs(f)) continue;
-    if (!marked) marked = calloc((size_t)s->exact.rows * (size_t)s->exact.cols, 1);
+    if (!marked) marked = calloc(attn_cell_count(&s->exact), 1);
     if (!marked) return *status = ATTN_ERR_MEMORY, NULL;
-    marked[(size_t)f->row * (size_t)s->exact.cols + (size_t)f->col] = 1;
+    marked[attn_cell_index(&s->exact, f->row, f->col)] = 1;
   }
   return marked;
 }
@@ -286,7 +284,7 @@ void attn_explain_differences(struct attn_out *out, const attn_example *e, const
     const attn_finding *f = &v->finding[n];
     if (!differs(f) || count++ >= DIFFERENCES_MAX) continue;
     attn_out_line(out, ATTN_INDENT + 2);
-    const double right = s->exact.at[(size_t)f->row * (size_t)s->exact.cols + (size_t)f->col];
+    const double right = attn_cell_at(&s->exact, f->row, f->col);
     attn_out_message(out, MESSAGE_DIFFERS_ONE, attn_address(e, s, f->row, f->col, address),
                      ATTN_NUMBER_TEXT(f->printed, precision), ATTN_NUMBER_TEXT(right, precision),
                      NULL);

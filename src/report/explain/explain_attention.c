@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "explain.h"
-#include "step_labels.h"
+#include "matrix_cells.h"
 #include "number_text.h"
 
 enum { NAMES_MAX = 5, GROUPS_MAX = 4, LIST_BYTES = 900 };
@@ -20,7 +20,7 @@ static double weight(const struct attn_explanation *t, const attn_step *s, int32
                      int32_t key) {
   int32_t row, col;
   attn_cell_of_key(t, s, query, key, &row, &col);
-  return s->exact.at[(size_t)row * (size_t)s->exact.cols + (size_t)col];
+  return attn_cell_at(&s->exact, row, col);
 }
 
 /* Weights that differ only by rounding are equal. */

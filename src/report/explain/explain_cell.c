@@ -6,9 +6,8 @@
 
 #include "error.h"
 #include "explain.h"
+#include "matrix_cells.h"
 #include "number_text.h"
-#include "step_labels.h"
-#include "text_layout.h"
 #include "working.h"
 
 enum { NAME_BYTES = 128, CELLS_MAX = 400, LINE = 2, SUGGESTIONS_MAX = 64 };
@@ -227,7 +226,7 @@ static void need(void *context, int32_t step, int32_t row, int32_t col) {
   if (!needs->cell[step])
     needs->failed = 1;
   else
-    needs->cell[step][(size_t)row * (size_t)m->cols + (size_t)col] = 1;
+    needs->cell[step][attn_cell_index(m, row, col)] = 1;
 }
 
 static void need_operands(struct needed_cells *needs, int32_t target) {
@@ -235,7 +234,7 @@ static void need_operands(struct needed_cells *needs, int32_t target) {
     const attn_step *s = &needs->example->step[n];
     for (int32_t i = 0; needs->cell[n] && i < s->exact.rows; i++)
       for (int32_t j = 0; j < s->exact.cols; j++)
-        if (needs->cell[n][(size_t)i * (size_t)s->exact.cols + (size_t)j])
+        if (needs->cell[n][attn_cell_index(&s->exact, i, j)])
           attn_operand_cells(needs->example, s, i, j, need, needs);
   }
 }
@@ -260,7 +259,7 @@ static void put_cells(struct attn_out *out, const attn_example *e, const attn_st
   attn_out_step(out, e, s);
   for (int32_t i = 0; i < s->exact.rows; i++)
     for (int32_t j = 0; j < s->exact.cols; j++) {
-      if (!needed[(size_t)i * (size_t)s->exact.cols + (size_t)j] || count++ >= CELLS_MAX) continue;
+      if (!needed[attn_cell_index(&s->exact, i, j)] || count++ >= CELLS_MAX) continue;
       attn_out_line(out, LINE);
       attn_out_working(out, e, s, i, j, 0);
     }

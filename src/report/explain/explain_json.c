@@ -1,5 +1,6 @@
 /* explain_json.c -- attn_lesson_explain_json: docs/explain.schema.json. */
 #include "json_writer.h"
+#include "matrix_cells.h"
 #include "operation_text.h"
 
 /* -inf and blanks are null, as JSON has neither. */
@@ -7,8 +8,7 @@ static void put_rows(struct attn_json *json, const char *key, const attn_matrix 
   attn_json_open(json, key, '[');
   for (int32_t i = 0; i < m->rows; i++) {
     attn_json_open(json, NULL, '[');
-    for (int32_t j = 0; j < m->cols; j++)
-      attn_json_number(json, NULL, m->at[(size_t)i * (size_t)m->cols + (size_t)j]);
+    for (int32_t j = 0; j < m->cols; j++) attn_json_number(json, NULL, attn_cell_at(m, i, j));
     attn_json_close(json, ']');
   }
   attn_json_close(json, ']');

@@ -1,6 +1,6 @@
 /* explain_output.c -- the weighted sum of the values; concatenated and projected heads. */
 #include "explain.h"
-#include "step_labels.h"
+#include "matrix_cells.h"
 #include "working.h"
 
 enum { VECTOR_MAX = 8 };
@@ -14,15 +14,13 @@ static void put_weighted_sum(struct attn_explanation *t, const attn_step *s, int
   attn_out_whole(t->out, attn_address(t->example, s, row, -1, address));
   attn_out_flow(t->out, " = ");
   for (int32_t k = 0; k < v->rows; k++) {
-    size_t n = down ? (size_t)k * (size_t)a->cols + (size_t)row
-                    : (size_t)row * (size_t)a->cols + (size_t)k;
     if (k) attn_out_flow(t->out, " + ");
-    attn_out_factor(t->out, a->at[n]);
+    attn_out_factor(t->out, attn_line_at(a, !down, row, k));
     attn_out_flow(t->out, "×");
-    attn_out_vector(t->out, v->at + (size_t)k * (size_t)v->cols, v->cols, 0);
+    attn_out_vector(t->out, v->at + attn_cell_index(v, k, 0), v->cols, 0);
   }
   attn_out_flow(t->out, " = ");
-  attn_out_vector(t->out, s->exact.at + (size_t)row * (size_t)s->exact.cols, s->exact.cols, 0);
+  attn_out_vector(t->out, s->exact.at + attn_cell_index(&s->exact, row, 0), s->exact.cols, 0);
 }
 
 void attn_explain_output(struct attn_explanation *t, const attn_step *s) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "explain.h"
-#include "step_labels.h"
+#include "matrix_cells.h"
 #include "number_text.h"
 #include "working.h"
 
@@ -51,13 +51,7 @@ void attn_explain_scaled(struct attn_explanation *t, const attn_step *s) {
   attn_explain_cell(t, s);
 }
 
-/* ---- The mask -----------------------------------------------------------------------------------
- */
-
-static double mask_at(const attn_matrix *m, int32_t row, int32_t col) {
-  return m
-      ->at[(size_t)(m->rows == 1 ? 0 : row) * (size_t)m->cols + (size_t)(m->cols == 1 ? 0 : col)];
-}
+/* ---- The mask ---- */
 
 /* Lists the keys that the mask hides from a query. */
 static void explain_hidden(struct attn_explanation *t, const attn_step *s, const attn_matrix *mask,
@@ -67,7 +61,7 @@ static void explain_hidden(struct attn_explanation *t, const attn_step *s, const
   const char *comma = attn_message_text(MESSAGE_COMMA, t->out->style.language);
   for (int32_t k = 0; k < keys; k++) {
     attn_cell_of_key(t, s, query, k, &row, &col);
-    if (mask_at(mask, row, col) != 0) continue;
+    if (attn_broadcast_at(mask, row, col) != 0) continue;
     attn_key_in_text(t, k, key);
     size_t used = strlen(list);
     if (hidden < 8)

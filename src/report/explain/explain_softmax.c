@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "explain.h"
-#include "step_labels.h"
+#include "matrix_cells.h"
 #include "number_text.h"
 #include "working.h"
 
@@ -14,8 +14,7 @@ struct softmax_line {
 };
 
 static double exponent(const struct softmax_line *r, int32_t k) {
-  size_t i = (size_t)(r->axis ? r->line : k), j = (size_t)(r->axis ? k : r->line);
-  return r->from->at[i * (size_t)r->from->cols + j] - r->shift;
+  return attn_line_at(r->from, r->axis, r->line, k) - r->shift;
 }
 
 /* "e^0.5 = 1.6487" */
@@ -72,8 +71,8 @@ void attn_explain_softmax(struct attn_explanation *t, const attn_step *s) {
   char name[ATTN_LABEL_BYTES];
   struct softmax_line r = {t, &t->example->step[s->operand[0]].exact, s->axis, t->query, 0, 0, 0};
   attn_explain_once(t, s->axis ? MESSAGE_WHAT_SOFTMAX_ROWS : MESSAGE_WHAT_SOFTMAX_COLUMNS);
-  r.count = s->axis ? r.from->cols : r.from->rows;
-  if (r.line >= (s->axis ? r.from->rows : r.from->cols)) r.line = 0;
+  r.count = attn_line_length(r.from, r.axis);
+  if (r.line >= attn_line_length(r.from, !r.axis)) r.line = 0;
   r.shift = attn_softmax_shift(r.from, r.axis, r.line);
   for (int32_t k = 0; k < r.count; k++) r.sum += exp(exponent(&r, k));
   attn_query_in_text(t, r.line, name);

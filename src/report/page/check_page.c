@@ -9,6 +9,7 @@
 #include "explain.h"
 #include "html.h"
 #include "lesson_page_files.h"
+#include "matrix_cells.h"
 #include "number_text.h"
 #include "page_text.h"
 
@@ -234,8 +235,7 @@ static int is_corrected(const struct marked_number *n) {
 
 static void put_corrected_number(struct check_page *p, const struct marked_number *n) {
   char text[ATTN_NUMBER_BYTES];
-  const double value =
-      n->step->exact.at[(size_t)n->row * (size_t)n->step->exact.cols + (size_t)n->col];
+  const double value = attn_cell_at(&n->step->exact, n->row, n->col);
   if (isfinite(value))
     put(p->out, attn_number_fixed(value, n->decimals, text));
   else

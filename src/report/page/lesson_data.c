@@ -3,6 +3,7 @@
 
 #include "json_writer.h"
 #include "lesson_page.h"
+#include "matrix_cells.h"
 #include "operation_text.h"
 #include "text_layout.h"
 #include "working.h"
@@ -101,7 +102,7 @@ static void put_value(struct attn_json *json, double value) {
 
 static void put_values(struct attn_json *json, const attn_matrix *m) {
   attn_json_open(json, "values", '[');
-  for (size_t n = 0; m->at && n < (size_t)m->rows * (size_t)m->cols; n++) put_value(json, m->at[n]);
+  for (size_t n = 0; m->at && n < attn_cell_count(m); n++) put_value(json, m->at[n]);
   attn_json_close(json, ']');
 }
 

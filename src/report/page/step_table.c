@@ -4,6 +4,7 @@
 
 #include "canvas.h"
 #include "lesson_page.h"
+#include "matrix_cells.h"
 #include "matrix_text.h"
 #include "number_text.h"
 
@@ -25,7 +26,7 @@ struct step_table {
 
 static void put_cell(const struct step_table *t, const char *id, int32_t i, int32_t j) {
   const attn_step *s = t->step;
-  const size_t n = (size_t)i * (size_t)s->exact.cols + (size_t)j;
+  const size_t n = attn_cell_index(&s->exact, i, j);
   const int hidden = attn_cell_is_hidden(t->example, s, i, j);
   char text[ATTN_STEP_ID_BYTES + ATTN_NUMBER_BYTES];
   snprintf(text, sizeof text, "<td id=\"%s-%d-%d\"", id, (int)i, (int)j);
