@@ -61,12 +61,10 @@ static void put_scaling(const struct hint *h) {
 }
 
 static void put_rule(const struct hint *h) {
-  char symbol[ATTN_LABEL_BYTES], formula[ATTN_FORMULA_BYTES];
+  char relation[ATTN_RELATION_BYTES];
   const attn_step *s = h->step;
   const int rule = rule_of(h->example, s);
-  attn_formula_text(h->example, s, h->out->style.precision, formula);
-  attn_out_flow(h->out, attn_symbol_text(s, symbol));
-  if (*formula) attn_out_flow(h->out, " = "), attn_out_flow(h->out, formula);
+  attn_out_flow(h->out, attn_relation_text(h->example, s, h->out->style.precision, relation));
   attn_out_message(h->out, MESSAGE_STOP, NULL);
   attn_out_line(h->out, 2);
   if (s->op == ATTN_OP_DIVIDE && s->scaled_by) put_scaling(h);

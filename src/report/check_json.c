@@ -1,5 +1,4 @@
 /* check_json.c -- attn_check_print_json: one line per file, docs/check.schema.json. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "check_text.h"
@@ -120,18 +119,14 @@ static void put_unread(struct attn_json *json, const attn_lesson *lesson) {
 /* ---- How numbers were read ---- */
 
 static void put_relation(struct attn_json *json, const attn_example *e, const attn_step *s) {
-  char symbol[ATTN_LABEL_BYTES], formula[ATTN_FORMULA_BYTES];
-  char whole[ATTN_LABEL_BYTES + ATTN_FORMULA_BYTES];
+  char symbol[ATTN_LABEL_BYTES], relation[ATTN_RELATION_BYTES];
   attn_json_string(json, "op", attn_operation_text(s->op)->json);
   attn_json_open(json, "operands", '[');
   for (int32_t n = 0; n < s->operands; n++)
     attn_json_string(json, NULL, attn_symbol_text(&e->step[s->operand[n]], symbol));
   attn_json_close(json, ']');
   if (s->op == ATTN_OP_GIVEN) return;
-  attn_formula_text(e, s, 4, formula);
-  snprintf(whole, sizeof whole, "%s%s%s", attn_symbol_text(s, symbol), *formula ? " = " : "",
-           formula);
-  attn_json_string(json, "relation", whole);
+  attn_json_string(json, "relation", attn_relation_text(e, s, 4, relation));
 }
 
 static void put_block(struct attn_json *json, const struct attn_read_block *b) {

@@ -1,6 +1,4 @@
 /* check_nothing.c -- what a document has in which there is nothing to check. */
-#include <stdio.h>
-
 #include "check_text.h"
 #include "explain.h"
 #include "number_text.h"
@@ -45,21 +43,11 @@ void attn_out_nothing(struct attn_out *out, const attn_lesson *lesson, const att
   attn_out_line(out, 0);
 }
 
-/* "Q = X W_Q" */
-static const char *task_text(const attn_example *e, const attn_step *s, int precision,
-                             char text[ATTN_LABEL_BYTES + ATTN_FORMULA_BYTES]) {
-  char symbol[ATTN_LABEL_BYTES], formula[ATTN_FORMULA_BYTES];
-  attn_formula_text(e, s, precision, formula);
-  snprintf(text, ATTN_LABEL_BYTES + ATTN_FORMULA_BYTES, "%s%s%s", attn_symbol_text(s, symbol),
-           *formula ? " = " : "", formula);
-  return text;
-}
-
 void attn_out_nothing_in(struct attn_out *out, const attn_example *e,
                          const attn_example_verdict *v) {
-  char first[ATTN_LABEL_BYTES + ATTN_FORMULA_BYTES];
+  char first[ATTN_RELATION_BYTES];
   if (!v->verdicts) return;
-  task_text(e, &e->step[v->verdict[0].step], out->style.precision, first);
+  attn_relation_text(e, &e->step[v->verdict[0].step], out->style.precision, first);
   attn_out_message(out, e->from_python ? MESSAGE_NONE_PRINTED : MESSAGE_NONE_FILLED_IN,
                    ATTN_INTEGER_TEXT(v->verdicts), first, NULL);
   attn_out_line(out, 0);

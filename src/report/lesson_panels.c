@@ -84,10 +84,9 @@ static attn_bilingual_text title_of(struct attn_lesson_panels *a, int message, i
 /* "E = Q K^T (4×4)" */
 static const char *note_of(struct attn_lesson_panels *a, const attn_example *e,
                            const attn_step *s) {
-  char formula[ATTN_FORMULA_BYTES], symbol[ATTN_LABEL_BYTES], whole[NOTE_BYTES];
-  attn_formula_text(e, s, a->precision, formula);
-  snprintf(whole, sizeof whole, "%s%s%s (%d×%d)", attn_symbol_text(s, symbol),
-           *formula ? " = " : "", formula, (int)s->exact.rows, (int)s->exact.cols);
+  char relation[ATTN_RELATION_BYTES], whole[NOTE_BYTES];
+  snprintf(whole, sizeof whole, "%s (%d×%d)", attn_relation_text(e, s, a->precision, relation),
+           (int)s->exact.rows, (int)s->exact.cols);
   return copied(a, whole);
 }
 

@@ -68,3 +68,12 @@ const char *attn_formula_text(const attn_example *e, const attn_step *s, int pre
   if (!strcmp(text, attn_symbol_text(s, symbol))) text[0] = 0;
   return text;
 }
+
+const char *attn_relation_text(const attn_example *e, const attn_step *s, int precision,
+                               char text[ATTN_RELATION_BYTES]) {
+  char symbol[ATTN_LABEL_BYTES], formula[ATTN_FORMULA_BYTES];
+  attn_formula_text(e, s, precision, formula);
+  snprintf(text, ATTN_RELATION_BYTES, "%s%s%s", attn_symbol_text(s, symbol), *formula ? " = " : "",
+           formula);
+  return text;
+}

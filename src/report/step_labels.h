@@ -4,7 +4,12 @@
 
 #include "attn/lesson.h"
 
-enum { ATTN_LABEL_BYTES = 128, ATTN_ADDRESS_BYTES = 400, ATTN_FORMULA_BYTES = 640 };
+enum {
+  ATTN_LABEL_BYTES = 128,
+  ATTN_ADDRESS_BYTES = 400,
+  ATTN_FORMULA_BYTES = 640,
+  ATTN_RELATION_BYTES = ATTN_LABEL_BYTES + ATTN_FORMULA_BYTES
+};
 
 /* The row of position t in an exercise's table, of 2 or 4 columns. */
 #define ATTN_POSITIONS_TEXT(columns) \
@@ -57,5 +62,9 @@ const char *attn_address(const attn_example *e, const attn_step *s, int32_t row,
  * Empty for a given step, and where the document calls the step so: "X + PE". */
 const char *attn_formula_text(const attn_example *e, const attn_step *s, int precision,
                               char text[ATTN_FORMULA_BYTES]);
+
+/* "E = Q K^T": the document's name for a step and its formula, if it has one. */
+const char *attn_relation_text(const attn_example *e, const attn_step *s, int precision,
+                               char text[ATTN_RELATION_BYTES]);
 
 #endif

@@ -242,14 +242,12 @@ void attn_explain_size(struct attn_out *out, const attn_example *e, const attn_s
 /* "3. Scores: E = Q K^T  (4×4; one row per query, one column per key)" */
 static void put_heading(struct attn_out *out, const attn_example *e, const attn_step *s,
                         int number) {
-  char text[ATTN_FORMULA_BYTES], symbol[ATTN_LABEL_BYTES];
+  char relation[ATTN_RELATION_BYTES];
   attn_out_line(out, ATTN_INDENT);
   attn_out_color(out, "1");
   attn_explain_name(out, s, number);
   attn_out_message(out, MESSAGE_COLON, NULL);
-  attn_out_flow(out, attn_symbol_text(s, symbol));
-  attn_formula_text(e, s, out->style.precision, text);
-  if (*text) attn_out_flow(out, " = "), attn_out_flow(out, text);
+  attn_out_flow(out, attn_relation_text(e, s, out->style.precision, relation));
   attn_out_color(out, "0");
   attn_explain_size(out, e, s);
   attn_out_line(out, ATTN_INDENT);

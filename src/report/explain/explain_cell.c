@@ -240,7 +240,7 @@ static void need_operands(struct needed_cells *needs, int32_t target) {
 }
 
 void attn_out_step(struct attn_out *out, const attn_example *e, const attn_step *s) {
-  char symbol[ATTN_LABEL_BYTES], formula[ATTN_FORMULA_BYTES];
+  char relation[ATTN_RELATION_BYTES];
   attn_explain_kind(out, s);
   if (s->head >= 0) {
     attn_out_message(out, MESSAGE_OPEN_BRACKET, NULL);
@@ -248,9 +248,7 @@ void attn_out_step(struct attn_out *out, const attn_example *e, const attn_step 
     attn_out_message(out, MESSAGE_CLOSE_BRACKET, NULL);
   }
   attn_out_message(out, MESSAGE_COLON, NULL);
-  attn_out_flow(out, attn_symbol_text(s, symbol));
-  attn_formula_text(e, s, out->style.precision, formula);
-  if (*formula) attn_out_flow(out, " = "), attn_out_flow(out, formula);
+  attn_out_flow(out, attn_relation_text(e, s, out->style.precision, relation));
 }
 
 static void put_cells(struct attn_out *out, const attn_example *e, const attn_step *s,
