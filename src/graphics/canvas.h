@@ -67,7 +67,6 @@ void attn_svg_begin(struct attn_svg *svg, struct attn_out *out, int bilingual);
 void attn_xml_text(struct attn_out *out, const char *text);
 /* The same for a part of valid UTF-8 without control characters. */
 void attn_xml_bytes(struct attn_out *out, const char *text, size_t bytes);
-void attn_xml_number(struct attn_out *out, double value);                    /* a coordinate */
 void attn_xml_color(struct attn_out *out, int paint, enum attn_theme theme); /* #rrggbb */
 /* The CSS rules of a theme's colours. */
 void attn_xml_theme(struct attn_out *out, enum attn_theme theme);

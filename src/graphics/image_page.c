@@ -1,6 +1,5 @@
 /* image_page.c -- all panels in one image: a standalone SVG, or a PNG. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "error.h"
 #include "picture.h"
@@ -125,25 +124,20 @@ static attn_status begin(struct page_layout *s, const struct attn_picture *p,
 
 /* ---- SVG ---- */
 
-static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
-
 static void open_svg(struct attn_out *out, const struct page_layout *s, const char *title) {
-  put(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"");
-  attn_xml_number(out, s->width);
-  put(out, "\" height=\"");
-  attn_xml_number(out, s->height);
-  put(out, "\" viewBox=\"0 0 ");
-  attn_xml_number(out, s->width);
-  put(out, " ");
-  attn_xml_number(out, s->height);
-  put(out, out->style.language ? "\" lang=\"ja\"" : "\" lang=\"en\"");
-  put(out, " role=\"img\" font-family=\"system-ui, sans-serif\">\n<title>");
+  const char *width = ATTN_NUMBER_TEXT(s->width, 2), *height = ATTN_NUMBER_TEXT(s->height, 2);
+  attn_putf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%s\" height=\"%s\" "
+            "viewBox=\"0 0 %s %s\" lang=\"%s\" role=\"img\" "
+            "font-family=\"system-ui, sans-serif\">\n<title>",
+            width, height, width, height, attn_language_code(out->style.language));
   attn_xml_text(out, title);
-  put(out,
+  attn_put(
+      out,
       "</title>\n<style>text{font-variant-numeric:tabular-nums}rect{shape-rendering:crispEdges}\n"
       "@media (prefers-color-scheme:dark){");
   attn_xml_theme(out, ATTN_DARK);
-  put(out, "}</style>\n");
+  attn_put(out, "}</style>\n");
 }
 
 attn_status attn_picture_svg(struct attn_out *out, const struct attn_picture *p, attn_error *err) {
@@ -155,7 +149,7 @@ attn_status attn_picture_svg(struct attn_out *out, const struct attn_picture *p,
   const attn_bilingual_text *title = *attn_text_in(&p->title, 0) ? &p->title : &p->panel[0].title;
   open_svg(out, &s, attn_text_in(title, out->style.language));
   draw_sheet(&s, &svg.canvas, out->style.precision);
-  put(out, "</svg>\n");
+  attn_put(out, "</svg>\n");
   free(s.spot);
   return svg.canvas.no_memory ? attn_picture_no_memory(err) : ATTN_OK;
 }

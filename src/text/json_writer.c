@@ -9,31 +9,27 @@ void attn_json_begin(struct attn_json *json, const attn_sink *sink) {
   json->comma = 0;
 }
 
-static void put(struct attn_json *json, const char *text) {
-  attn_out_bytes(&json->out, text, strlen(text));
-}
-
 static void escape(struct attn_json *json, const char *text) {
   struct attn_out *out = &json->out;
   if (!out->failed) out->failed = attn_text_write_json(text, strlen(text), out->sink, NULL) != 0;
 }
 
 static void lead(struct attn_json *json, const char *key) {
-  if (json->comma) put(json, ", ");
+  if (json->comma) attn_put(&json->out, ", ");
   json->comma = 1;
   if (!key) return;
   escape(json, key);
-  put(json, ": ");
+  attn_put(&json->out, ": ");
 }
 
 void attn_json_open(struct attn_json *json, const char *key, char bracket) {
   lead(json, key);
-  put(json, bracket == '{' ? "{" : "[");
+  attn_put(&json->out, bracket == '{' ? "{" : "[");
   json->comma = 0;
 }
 
 void attn_json_close(struct attn_json *json, char bracket) {
-  put(json, bracket == '}' ? "}" : "]");
+  attn_put(&json->out, bracket == '}' ? "}" : "]");
   json->comma = 1;
 }
 
@@ -53,5 +49,5 @@ void attn_json_number(struct attn_json *json, const char *key, double value) {
 
 void attn_json_literal(struct attn_json *json, const char *key, const char *word) {
   lead(json, key);
-  put(json, word);
+  attn_put(&json->out, word);
 }

@@ -28,7 +28,10 @@ enum {
   MESSAGE_NEW_IDEA = MESSAGE_NEW_IDEA_ATTN_TEMPLATE_SELF
 };
 
-/* Never NULL. language: attn_language. */
+/* "en" or "ja". language: attn_language, here and below. */
+const char *attn_language_code(int32_t language);
+
+/* Never NULL. */
 const char *attn_message_text(int message, int32_t language);
 
 #endif

@@ -1,6 +1,7 @@
 #include "text_writer.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "descriptor.h"
@@ -129,6 +130,17 @@ void attn_out_text(struct attn_out *out, const char *text) {
   const char *end = strrchr(text, '\n');
   attn_out_bytes(out, text, strlen(text));
   out->column = end ? attn_text_width(end + 1) : out->column + attn_text_width(text);
+}
+
+void attn_put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
+
+void attn_putf(struct attn_out *out, const char *format, ...) {
+  char text[ATTN_PUT_BYTES];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  attn_put(out, text);
 }
 
 void attn_out_color(struct attn_out *out, const char *code) {

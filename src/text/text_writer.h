@@ -28,6 +28,12 @@ attn_status attn_out_end(const struct attn_out *out, attn_error *err);
 void attn_out_text(struct attn_out *out, const char *text);
 void attn_out_bytes(struct attn_out *out, const char *text, size_t bytes);
 
+/* The same for a file, whose columns do not matter; attn_putf as printf formats it, at most
+ * ATTN_PUT_BYTES - 1 bytes. */
+enum { ATTN_PUT_BYTES = 1024 };
+void attn_put(struct attn_out *out, const char *text);
+void attn_putf(struct attn_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Flowing text breaks between words, or between characters of scripts without spaces. Characters
  * that would disturb a terminal become U+FFFD. whole: no break between characters. */
 void attn_out_flow(struct attn_out *out, const char *text);
