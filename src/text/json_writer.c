@@ -51,3 +51,13 @@ void attn_json_literal(struct attn_json *json, const char *key, const char *word
   lead(json, key);
   attn_put(&json->out, word);
 }
+
+int attn_json_write_inert(void *out, const char *text, size_t bytes) {
+  for (size_t n = 0, from = 0; n <= bytes; n++) {
+    if (n < bytes && !strchr("<>&", text[n])) continue;
+    attn_out_bytes(out, text + from, n - from);
+    if (n < bytes) attn_putf(out, "\\u00%02x", text[n]);
+    from = n + 1;
+  }
+  return ((struct attn_out *)out)->failed;
+}

@@ -23,4 +23,8 @@ void attn_json_number(struct attn_json *json, const char *key, double value);
 /* word: "true", "false" or "null". */
 void attn_json_literal(struct attn_json *json, const char *key, const char *word);
 
+/* The write function of a sink whose context is a struct attn_out: the JSON becomes the text of an
+ * element of a page, with markup as escapes, which are valid because it only occurs in strings. */
+int attn_json_write_inert(void *out, const char *text, size_t bytes);
+
 #endif

@@ -22,20 +22,7 @@ struct model_page {
   int no_memory;
 };
 
-static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
-
 /* ---- Data of the script ---- */
-
-/* JSON within an element: markup as escapes, which are valid because it only occurs in strings. */
-static int write_inert(void *out, const char *text, size_t bytes) {
-  for (size_t n = 0, from = 0; n <= bytes; n++) {
-    if (n < bytes && !strchr("<>&", text[n])) continue;
-    attn_out_bytes(out, text + from, n - from);
-    if (n < bytes) put(out, text[n] == '<' ? "\\u003c" : text[n] == '>' ? "\\u003e" : "\\u0026");
-    from = n + 1;
-  }
-  return ((struct attn_out *)out)->failed;
-}
 
 struct text_buffer {
   char *bytes;
@@ -156,13 +143,13 @@ static void put_first(struct model_page *p) {
   const int64_t size = k->queries * k->keys;
   uint16_t *level = size > FIRST_MAX ? NULL : attn_pack_mean(k, p->page.layer, p->page.head);
   if (!level) return;
-  put(p->out, "<script type=\"text/plain\" id=\"first\">");
+  attn_put(p->out, "<script type=\"text/plain\" id=\"first\">");
   for (int64_t n = 0; n < size; n++) {
     const char bytes[2] = {(char)(level[n] >> 8), (char)(level[n] & 255)};
     attn_base64_write(&base64, bytes, sizeof bytes);
   }
   attn_base64_end(&base64);
-  put(p->out, "</script>\n");
+  attn_put(p->out, "</script>\n");
   free(level);
 }
 
@@ -181,9 +168,9 @@ static void put_colors(struct attn_json *json) {
 }
 
 static void put_data(struct model_page *p) {
-  const attn_sink sink = {p->out, write_inert};
+  const attn_sink sink = {p->out, attn_json_write_inert};
   struct attn_json json;
-  put(p->out, "<script type=\"application/json\" id=\"data\">");
+  attn_put(p->out, "<script type=\"application/json\" id=\"data\">");
   attn_json_begin(&json, &sink);
   attn_json_open(&json, NULL, '{');
   attn_json_integer(&json, "kind", p->kind);
@@ -194,7 +181,7 @@ static void put_data(struct model_page *p) {
   for (int32_t n = 0; n < p->page.input_count && !p->out->failed; n++) put_input(p, &json, n);
   attn_json_close(&json, ']');
   attn_json_close(&json, '}');
-  put(p->out, "</script>\n");
+  attn_put(p->out, "</script>\n");
 }
 
 /* Elements of class weights-INPUT-KIND, which the script inflates together when the kind is first
@@ -204,13 +191,10 @@ static void put_kind_weights(struct attn_out *out, int32_t input, int kind,
   enum { PART = 49152 };
   for (size_t n = 0; n < k->size; n += PART) {
     struct attn_base64 base64 = {.out = out};
-    char open[80];
-    snprintf(open, sizeof open, "<script type=\"text/plain\" class=\"weights-%d-%d\">", (int)input,
-             kind);
-    put(out, open);
+    attn_putf(out, "<script type=\"text/plain\" class=\"weights-%d-%d\">", (int)input, kind);
     attn_base64_write(&base64, (const char *)k->bytes + n, k->size - n < PART ? k->size - n : PART);
     attn_base64_end(&base64);
-    put(out, "</script>\n");
+    attn_put(out, "</script>\n");
   }
 }
 
@@ -225,8 +209,8 @@ static void put_weights(struct model_page *p) {
 static void put_fact(struct attn_out *out, const char *english, const char *japanese,
                      const char *value) {
   const attn_bilingual_text words = {english, japanese};
-  put(out, "<div><dt>"), attn_html_words(out, &words), put(out, "</dt><dd>");
-  attn_xml_text(out, value), put(out, "</dd></div>\n");
+  attn_put(out, "<div><dt>"), attn_html_words(out, &words), attn_put(out, "</dt><dd>");
+  attn_xml_text(out, value), attn_put(out, "</dd></div>\n");
 }
 
 /* "243,532" */
@@ -245,7 +229,7 @@ static void put_number(struct attn_out *out, const char *english, const char *ja
 
 static void put_description(struct attn_out *out, const attn_model_info *f) {
   char text[64];
-  put(out, "<dl class=\"facts\">\n");
+  attn_put(out, "<dl class=\"facts\">\n");
   put_fact(out, "kind", "種類", f->kind);
   if (f->encoder_layers && f->decoder_layers)
     snprintf(text, sizeof text, "%d + %d", (int)f->encoder_layers, (int)f->decoder_layers);
@@ -257,7 +241,7 @@ static void put_description(struct attn_out *out, const attn_model_info *f) {
   put_number(out, "parameters", "パラメーター", f->parameter_count);
   snprintf(text, sizeof text, "%lld (%s)", (long long)f->vocab_size, f->tokenizer);
   put_fact(out, "vocabulary", "語彙", text);
-  put(out, "</dl>\n");
+  attn_put(out, "</dl>\n");
 }
 
 /* ---- The page ---- */
@@ -266,12 +250,12 @@ static void put_page(struct model_page *p) {
   const attn_bilingual_text title = {p->page.name ? p->page.name : "", NULL};
   attn_html_begin(p->out, &title, model_page_css);
   if (p->page.info) put_description(p->out, p->page.info);
-  put(p->out, model_page_html);
+  attn_put(p->out, model_page_html);
   put_data(p);
   put_first(p);
-  put(p->out, "<script>//<![CDATA[\n");
-  put(p->out, model_data_js), put(p->out, model_map_js), put(p->out, model_page_js);
-  put(p->out, "//]]></script>\n");
+  attn_put(p->out, "<script>//<![CDATA[\n");
+  attn_put(p->out, model_data_js), attn_put(p->out, model_map_js), attn_put(p->out, model_page_js);
+  attn_put(p->out, "//]]></script>\n");
   put_weights(p);
   attn_html_end(p->out, NULL);
 }

@@ -1,8 +1,5 @@
 /* check_index.c -- attn_check_draw_index: checked documents as a table, with links to their pages.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "attn/picture.h"
 #include "check_text.h"
 #include "error.h"
@@ -14,8 +11,6 @@
 
 /* Sorted by verdict, what needs attention is first. */
 enum verdict_rank { WRONG, UNREADABLE, NOTHING, DOUBTFUL, CORRECT, RANKS };
-
-static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
 
 static enum verdict_rank rank_of(const attn_check_entry *d) {
   if (!d->lesson || !d->check) return UNREADABLE;
@@ -65,42 +60,40 @@ static void put_wrong(struct attn_out *out, const struct wrong_number *w) {
   const attn_finding *f = w->finding;
   attn_page_both(out, "span", write_line, f);
   attn_xml_text(out, attn_address(w->example, w->step, f->row, f->col, address));
-  put(out, " <s>"), put(out, ATTN_NUMBER_TEXT(f->printed, out->style.precision));
-  put(out, "</s> "), put(out, ATTN_NUMBER_TEXT(f->expected, out->style.precision));
+  attn_putf(out, " <s>%s</s> %s", ATTN_NUMBER_TEXT(f->printed, out->style.precision),
+            ATTN_NUMBER_TEXT(f->expected, out->style.precision));
 }
 
 /* ---- A row ---- */
 
 static void put_link(struct attn_out *out, const attn_check_entry *d) {
-  if (d->page) put(out, "<a href=\""), attn_xml_text(out, d->page), put(out, "\">");
+  if (d->page) attn_put(out, "<a href=\""), attn_xml_text(out, d->page), attn_put(out, "\">");
   attn_xml_text(out, d->file ? d->file : "");
-  if (d->page) put(out, "</a>");
+  if (d->page) attn_put(out, "</a>");
 }
 
 static void put_verdict(struct attn_out *out, const attn_check_entry *d, enum verdict_rank rank) {
   static const char *const classes[] = {"wrong", "unread", "given", "doubtful", "ok"};
-  put(out, "<td><mark class=\""), put(out, classes[rank]), put(out, "\">");
+  attn_putf(out, "<td><mark class=\"%s\">", classes[rank]);
   attn_page_message(out, rank == UNREADABLE ? MESSAGE_PAGE_UNREADABLE
                                             : attn_file_verdict_message(d->lesson, d->check));
-  put(out, "</mark></td>");
+  attn_put(out, "</mark></td>");
 }
 
 static void put_entry(struct attn_out *out, const attn_check_entry *d) {
   const enum verdict_rank rank = rank_of(d);
   const struct wrong_number wrong = first_wrong(d);
-  char open[48];
-  snprintf(open, sizeof open, "<tr data-rank=\"%d\"><th scope=\"row\">", (int)rank);
-  put(out, open);
+  attn_putf(out, "<tr data-rank=\"%d\"><th scope=\"row\">", (int)rank);
   put_link(out, d);
-  put(out, "</th>");
+  attn_put(out, "</th>");
   put_verdict(out, d, rank);
-  put(out, "<td>");
+  attn_put(out, "<td>");
   if (wrong.finding) put_wrong(out, &wrong);
   if (rank == UNREADABLE) attn_xml_text(out, d->problem ? d->problem : "");
-  put(out, "</td><td>");
+  attn_put(out, "</td><td>");
   if (wrong.finding)
     attn_page_message(out, MESSAGE_CAUSE + (wrong.cause ? wrong.cause : ATTN_CAUSE_UNKNOWN));
-  put(out, "</td></tr>\n");
+  attn_put(out, "</td></tr>\n");
 }
 
 /* ---- The page ---- */
@@ -108,13 +101,13 @@ static void put_entry(struct attn_out *out, const attn_check_entry *d) {
 static void put_head(struct attn_out *out) {
   static const int titles[] = {MESSAGE_PAGE_FILE, MESSAGE_PAGE_VERDICT, MESSAGE_PAGE_FIRST_WRONG,
                                MESSAGE_PAGE_CAUSE};
-  put(out, "<thead><tr>");
+  attn_put(out, "<thead><tr>");
   for (int n = 0; n < 4; n++) {
-    put(out, "<th scope=\"col\">");
+    attn_put(out, "<th scope=\"col\">");
     attn_page_message(out, titles[n]);
-    put(out, "</th>");
+    attn_put(out, "</th>");
   }
-  put(out, "</tr></thead>\n");
+  attn_put(out, "</tr></thead>\n");
 }
 
 static void put_counts(struct attn_out *out, const attn_check_entry *entries, int32_t count) {
@@ -122,17 +115,15 @@ static void put_counts(struct attn_out *out, const attn_check_entry *entries, in
                                  MESSAGE_VERDICT_NOTHING, MESSAGE_VERDICT_DOUBTFUL,
                                  MESSAGE_VERDICT_CORRECT};
   int32_t counts[RANKS] = {0};
-  char number[24];
   for (int32_t n = 0; n < count; n++) counts[rank_of(&entries[n])]++;
-  put(out, "<ul class=\"legend\">\n");
+  attn_put(out, "<ul class=\"legend\">\n");
   for (int n = 0; n < RANKS; n++) {
     if (!counts[n]) continue;
-    snprintf(number, sizeof number, "<li><b>%d</b> ", (int)counts[n]);
-    put(out, number);
+    attn_putf(out, "<li><b>%d</b> ", (int)counts[n]);
     attn_page_message(out, messages[n]);
-    put(out, "</li>\n");
+    attn_put(out, "</li>\n");
   }
-  put(out, "</ul>\n");
+  attn_put(out, "</ul>\n");
 }
 
 attn_status attn_check_draw_index(const attn_check_entry *entries, int32_t count,
@@ -147,11 +138,11 @@ attn_status attn_check_draw_index(const attn_check_entry *entries, int32_t count
   if (status) return status;
   attn_html_begin(&out, &title, check_page_css);
   put_counts(&out, entries, count);
-  put(&out, "<div class=\"wide\"><table class=\"index\">\n");
+  attn_put(&out, "<div class=\"wide\"><table class=\"index\">\n");
   put_head(&out);
-  put(&out, "<tbody>\n");
+  attn_put(&out, "<tbody>\n");
   for (int32_t n = 0; n < count && !out.failed; n++) put_entry(&out, &entries[n]);
-  put(&out, "</tbody></table></div>\n");
+  attn_put(&out, "</tbody></table></div>\n");
   attn_html_end(&out, check_index_js);
   return attn_out_end(&out, err);
 }

@@ -36,8 +36,6 @@ struct check_page {
   size_t numbers;
 };
 
-static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
-
 /* ---- Places in the text ---- */
 
 static attn_status find_lines(struct check_page *p, attn_error *err) {
@@ -205,17 +203,17 @@ static void put_text(struct check_page *p, size_t from, size_t to) {
 }
 
 static void put_number(struct check_page *p, const struct marked_number *n) {
-  put(p->out, "<mark class=\""), put(p->out, classes[n->judgement]), put(p->out, "\"");
+  attn_putf(p->out, "<mark class=\"%s\"", classes[n->judgement]);
   if (n->step && n->step->op != ATTN_OP_GIVEN)
     attn_page_working(p->out, n->example, n->step, n->row, n->col);
-  put(p->out, ">");
+  attn_put(p->out, ">");
   put_text(p, n->begin, n->end);
-  put(p->out, "</mark>");
+  attn_put(p->out, "</mark>");
 }
 
 static void put_document(struct check_page *p) {
   size_t at = 0;
-  put(p->out, "<pre class=\"document\">");
+  attn_put(p->out, "<pre class=\"document\">");
   for (size_t n = 0; n < p->numbers && !p->out->failed; n++) {
     if (p->number[n].begin < at) continue; /* printed once, read twice */
     put_text(p, at, p->number[n].begin);
@@ -223,7 +221,7 @@ static void put_document(struct check_page *p) {
     at = p->number[n].end;
   }
   put_text(p, at, p->bytes);
-  put(p->out, "</pre>\n");
+  attn_put(p->out, "</pre>\n");
 }
 
 /* ---- The corrected document ---- */
@@ -237,7 +235,7 @@ static void put_corrected_number(struct check_page *p, const struct marked_numbe
   char text[ATTN_NUMBER_BYTES];
   const double value = attn_cell_at(&n->step->exact, n->row, n->col);
   if (isfinite(value))
-    put(p->out, attn_number_fixed(value, n->decimals, text));
+    attn_put(p->out, attn_number_fixed(value, n->decimals, text));
   else
     put_text(p, n->begin, n->end);
 }
@@ -246,9 +244,9 @@ static void put_corrected(struct check_page *p) {
   size_t at = 0, corrections = 0;
   for (size_t n = 0; n < p->numbers; n++) corrections += (size_t)is_corrected(&p->number[n]);
   if (!corrections) return;
-  put(p->out, "<details><summary>");
+  attn_put(p->out, "<details><summary>");
   attn_page_message(p->out, MESSAGE_PAGE_CORRECTED);
-  put(p->out, "</summary><pre class=\"document\" id=\"corrected\">");
+  attn_put(p->out, "</summary><pre class=\"document\" id=\"corrected\">");
   for (size_t n = 0; n < p->numbers && !p->out->failed; n++) {
     const struct marked_number *number = &p->number[n];
     if (number->begin < at || !is_corrected(number)) continue;
@@ -257,7 +255,7 @@ static void put_corrected(struct check_page *p) {
     at = number->end;
   }
   put_text(p, at, p->bytes);
-  put(p->out, "</pre></details>\n");
+  attn_put(p->out, "</pre></details>\n");
 }
 
 /* ---- The page ---- */
@@ -275,28 +273,28 @@ static void put_legend(struct attn_out *out) {
                                  [ATTN_JUDGED_WRONG] = MESSAGE_STATUS + ATTN_JUDGED_WRONG,
                                  [GIVEN] = MESSAGE_PAGE_GIVEN,
                                  [UNREAD] = MESSAGE_PAGE_UNREAD};
-  put(out, "<p class=\"legend\">");
+  attn_put(out, "<p class=\"legend\">");
   for (int n = ATTN_JUDGED_OK; n <= UNREAD; n++) {
-    put(out, "<span><mark class=\""), put(out, classes[n]), put(out, "\">0.5</mark> ");
+    attn_putf(out, "<span><mark class=\"%s\">0.5</mark> ", classes[n]);
     attn_page_message(out, messages[n]);
-    put(out, "</span> ");
+    attn_put(out, "</span> ");
   }
-  put(out, "</p>\n");
+  attn_put(out, "</p>\n");
 }
 
 static void put_page(struct check_page *p) {
   const attn_bilingual_text title = attn_message_bilingual(MESSAGE_PAGE_CHECK);
   attn_html_begin(p->out, &title, check_page_css);
-  put(p->out, "<div class=\"report\">\n");
+  attn_put(p->out, "<div class=\"report\">\n");
   attn_page_both(p->out, "p", report, p);
-  put(p->out, "</div>\n");
+  attn_put(p->out, "</div>\n");
   put_legend(p->out);
-  put(p->out, "<p class=\"note hint\" hidden=\"hidden\">");
+  attn_put(p->out, "<p class=\"note hint\" hidden=\"hidden\">");
   attn_page_message(p->out, MESSAGE_PAGE_CHECK_HINT);
-  put(p->out, "</p>\n");
+  attn_put(p->out, "</p>\n");
   put_document(p);
   put_corrected(p);
-  put(p->out, "<aside class=\"working\" hidden=\"hidden\" aria-live=\"polite\"></aside>\n");
+  attn_put(p->out, "<aside class=\"working\" hidden=\"hidden\" aria-live=\"polite\"></aside>\n");
   attn_html_end(p->out, check_page_js);
 }
 

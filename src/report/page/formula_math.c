@@ -5,15 +5,11 @@
 #include "canvas.h"
 #include "lesson_page.h"
 
-static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
-
 static void put_element(struct attn_out *out, const char *tag, const char *text, size_t bytes) {
   char copy[ATTN_FORMULA_BYTES];
   if (bytes >= sizeof copy) bytes = sizeof copy - 1;
   memcpy(copy, text, bytes), copy[bytes] = 0;
-  put(out, "<"), put(out, tag), put(out, ">");
-  attn_xml_text(out, copy);
-  put(out, "</"), put(out, tag), put(out, ">");
+  attn_putf(out, "<%s>", tag), attn_xml_text(out, copy), attn_putf(out, "</%s>", tag);
 }
 
 /* Of a name: letters and digits of any script. √ and × are operators. */
@@ -36,13 +32,13 @@ static void put_name(struct attn_out *out, const char *at, size_t bytes) {
 /* "Q", or "Q_1" as Q,1. Returns what follows. */
 static const char *put_script(struct attn_out *out, const char *at) {
   size_t bytes = name_bytes(at);
-  put(out, "<mrow>");
+  attn_put(out, "<mrow>");
   put_name(out, at, bytes);
   for (at += bytes; *at == '_' && (bytes = name_bytes(at + 1)); at += 1 + bytes) {
-    put(out, "<mo>,</mo>");
+    attn_put(out, "<mo>,</mo>");
     put_name(out, at + 1, bytes);
   }
-  put(out, "</mrow>");
+  attn_put(out, "</mrow>");
   return at;
 }
 
@@ -54,38 +50,39 @@ static const char *put_scripted(struct attn_out *out, const char *at) {
   const char *script = at + base + 1 + braced;
   if ((mark != '_' && mark != '^') || !name_bytes(script))
     return put_name(out, at, base), at + base;
-  put(out, mark == '_' ? "<msub>" : "<msup>");
+  const char *element = mark == '_' ? "msub" : "msup";
+  attn_putf(out, "<%s>", element);
   put_name(out, at, base);
   script = put_script(out, script);
-  put(out, mark == '_' ? "</msub>" : "</msup>");
+  attn_putf(out, "</%s>", element);
   return script + (braced && *script == '}');
 }
 
 static const char *put_token(struct attn_out *out, const char *at) {
   if (in_name(at)) return put_scripted(out, at);
   if (!strncmp(at, "√", strlen("√")) && in_name(at + strlen("√"))) {
-    put(out, "<msqrt>");
+    attn_put(out, "<msqrt>");
     at = put_scripted(out, at + strlen("√"));
-    put(out, "</msqrt>");
+    attn_put(out, "</msqrt>");
     return at;
   }
   size_t bytes = (unsigned char)*at >= 0x80 ? strlen("×") : 1;
   while (((unsigned char)at[bytes] & 0xc0) == 0x80) bytes++;
   if (*at == '(' || *at == ')')
-    put(out, *at == '(' ? "<mo stretchy=\"false\">(</mo>" : "<mo stretchy=\"false\">)</mo>");
+    attn_putf(out, "<mo stretchy=\"false\">%c</mo>", *at);
   else
     put_element(out, "mo", at, bytes);
   return at + bytes;
 }
 
 void attn_put_math(struct attn_out *out, const char *formula) {
-  put(out, "<math><mrow>");
+  attn_put(out, "<math><mrow>");
   for (const char *at = formula; *at;)
     if (*at == ' ') {
-      put(out, "<mtext>\u00a0</mtext>"); /* a space in the text, too */
+      attn_put(out, "<mtext>\u00a0</mtext>"); /* a space in the text, too */
       at++;
     } else {
       at = put_token(out, at);
     }
-  put(out, "</mrow></math>");
+  attn_put(out, "</mrow></math>");
 }

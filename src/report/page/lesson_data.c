@@ -194,25 +194,10 @@ static int is_small(const attn_lesson *lesson) {
   return cells <= CELLS_MAX && products <= PRODUCTS_MAX;
 }
 
-/* Characters that end a script or a CDATA section, which occur only within strings. */
-static int write_safe(void *page, const char *text, size_t bytes) {
-  struct attn_out *out = page;
-  for (const char *end = text + bytes; text < end;) {
-    size_t n = 0;
-    while (text + n < end && text[n] != '<' && text[n] != '>' && text[n] != '&') n++;
-    attn_out_bytes(out, text, n);
-    text += n;
-    if (text == end) break;
-    attn_out_text(out, *text == '<' ? "\\u003c" : *text == '>' ? "\\u003e" : "\\u0026");
-    text++;
-  }
-  return out->failed;
-}
-
 void attn_put_lesson_data(struct attn_out *page, const attn_lesson *lesson) {
-  const attn_sink sink = {page, write_safe};
+  const attn_sink sink = {page, attn_json_write_inert};
   struct attn_json json;
-  attn_out_text(page, "<script type=\"application/json\" id=\"x-data\">");
+  attn_put(page, "<script type=\"application/json\" id=\"x-data\">");
   attn_json_begin(&json, &sink);
   attn_json_open(&json, NULL, '{');
   attn_json_integer(&json, "precision", page->style.precision);
@@ -222,5 +207,5 @@ void attn_put_lesson_data(struct attn_out *page, const attn_lesson *lesson) {
   for (int32_t n = 0; n < lesson->examples && is_small(lesson); n++) put_example(&json, lesson, n);
   attn_json_close(&json, ']');
   attn_json_close(&json, '}');
-  attn_out_text(page, "</script>\n");
+  attn_put(page, "</script>\n");
 }

@@ -31,8 +31,6 @@ struct lesson_page {
   int32_t steps;                  /* written before this example */
 };
 
-static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
-
 /* ---- Texts ---- */
 
 struct example_place {
@@ -127,36 +125,35 @@ static const char *class_of(const attn_step *s) {
 
 static void put_heading(struct lesson_page *p, const struct step_place *at) {
   char formula[ATTN_FORMULA_BYTES], symbol[ATTN_LABEL_BYTES];
-  put(p->out, "<h3>");
+  attn_put(p->out, "<h3>");
   attn_page_both(p->out, "span", step_name, at);
   attn_put_math(p->out, attn_symbol_text(at->s, symbol));
   attn_formula_text(at->e, at->s, p->out->style.precision, formula);
   if (*formula) attn_put_math(p->out, "="), attn_put_math(p->out, formula);
-  put(p->out, "<span class=\"note\">");
+  attn_put(p->out, "<span class=\"note\">");
   attn_page_both(p->out, "span", step_size, at);
-  put(p->out, "</span></h3>\n");
+  attn_put(p->out, "</span></h3>\n");
 }
 
 static void put_step(struct lesson_page *p, const struct step_place *at) {
   const struct prepared_step *prepared = &p->prepared[p->steps + at->index];
   char id[ATTN_STEP_ID_BYTES];
-  attn_step_id(p->lesson, at->example, at->s, id);
-  put(p->out, "<section class=\"step "), put(p->out, class_of(at->s));
-  if (at->s->op == ATTN_OP_GIVEN) put(p->out, " input");
-  put(p->out, "\" id=\""), put(p->out, id), put(p->out, "\" tabindex=\"-1\">\n");
+  attn_putf(p->out, "<section class=\"step %s%s\" id=\"%s\" tabindex=\"-1\">\n", class_of(at->s),
+            at->s->op == ATTN_OP_GIVEN ? " input" : "",
+            attn_step_id(p->lesson, at->example, at->s, id));
   put_heading(p, at);
-  put(p->out, "<div class=\"pair\">\n");
+  attn_put(p->out, "<div class=\"pair\">\n");
   attn_put_step_table(p->out, p->lesson, at->example, at->s, prepared->marked);
-  put(p->out, "<div class=\"words\">\n");
+  attn_put(p->out, "<div class=\"words\">\n");
   attn_page_both(p->out, "p", step_values, at);
   if (prepared->marked) {
-    put(p->out, "<div class=\"differences\">\n");
+    attn_put(p->out, "<div class=\"differences\">\n");
     attn_page_both(p->out, "p", step_differences, at);
-    put(p->out, "</div>\n");
+    attn_put(p->out, "</div>\n");
   }
-  put(p->out, "</div></div>\n");
+  attn_put(p->out, "</div></div>\n");
   if (prepared->plot) attn_html_panel(p->out, prepared->plot, prepared->plot_number);
-  put(p->out, "</section>\n");
+  attn_put(p->out, "</section>\n");
 }
 
 /* ---- The page ---- */
@@ -193,131 +190,24 @@ static void put_link_name(struct attn_out *out, const char *symbol) {
 
 static void put_link(struct lesson_page *p, const struct step_place *at) {
   char id[ATTN_STEP_ID_BYTES], symbol[ATTN_LABEL_BYTES];
-  put(p->out, "<li><a href=\"#");
-  put(p->out, attn_step_id(p->lesson, at->example, at->s, id));
-  put(p->out, "\" class=\""), put(p->out, class_of(at->s)), put(p->out, "\" aria-label=\"");
-  put_link_name(p->out, attn_symbol_text(at->s, symbol)), put(p->out, "\">");
+  attn_putf(p->out, "<li><a href=\"#%s\" class=\"%s\" aria-label=\"",
+            attn_step_id(p->lesson, at->example, at->s, id), class_of(at->s));
+  put_link_name(p->out, attn_symbol_text(at->s, symbol)), attn_put(p->out, "\">");
   attn_put_math(p->out, symbol);
-  put(p->out, "</a></li>\n");
-}
-
-static void put_button(struct attn_out *out, const char *id, int message) {
-  put(out, "<button type=\"button\" id=\""), put(out, id), put(out, "\">");
-  attn_page_message(out, message);
-  put(out, "</button>\n");
-}
-
-static void put_steps(struct lesson_page *p) {
-  put(p->out, "<nav><h2>");
-  attn_page_message(p->out, MESSAGE_PAGE_STEPS);
-  put(p->out, "</h2>\n<div class=\"controls\" hidden=\"hidden\">\n");
-  put_button(p->out, "previous", MESSAGE_PAGE_PREVIOUS);
-  put_button(p->out, "play", MESSAGE_PAGE_PLAY);
-  put_button(p->out, "next", MESSAGE_PAGE_NEXT);
-  put(p->out, "</div>\n");
-  for (int32_t n = 0; n < p->lesson->examples; n++) {
-    put(p->out, "<ol>\n");
-    each_step(p, n, put_link);
-    put(p->out, "</ol>\n");
-  }
-  put(p->out, "</nav>\n");
-}
-
-/* ---- What the reader can change ---- */
-
-static void put_check(struct attn_out *out, const char *id, int message) {
-  put(out, "<label data-for=\""), put(out, id), put(out, "\"><input type=\"checkbox\" id=\"x-");
-  put(out, id), put(out, "\"/>");
-  attn_page_message(out, message);
-  put(out, "</label>\n");
-}
-
-static void put_radio(struct attn_out *out, const char *id, int message) {
-  put(out, "<label><input type=\"radio\" name=\"axis\" id=\"x-"), put(out, id), put(out, "\"/>");
-  attn_page_message(out, message);
-  put(out, "</label>\n");
-}
-
-/* low, high: base-2 logarithms. */
-static void put_slider(struct attn_out *out, const char *id, int message, const char *range) {
-  put(out, "<label data-for=\""), put(out, id), put(out, "\">");
-  attn_page_message(out, message);
-  put(out, "<input type=\"range\" step=\"0.05\" "), put(out, range), put(out, " id=\"x-");
-  put(out, id), put(out, "\"/><output></output></label>\n");
-}
-
-static void put_slip(struct attn_out *out, const char *name, int message) {
-  put(out, "<button type=\"button\" data-slip=\""), put(out, name), put(out, "\">");
-  attn_page_message(out, message);
-  put(out, "</button>\n");
-}
-
-static void put_changes(struct attn_out *out) {
-  put(out, "<details class=\"live\" open=\"open\" hidden=\"hidden\"><summary>");
-  attn_page_message(out, MESSAGE_PAGE_CHANGE);
-  put(out, "</summary>\n<p class=\"note\">");
-  attn_page_message(out, MESSAGE_PAGE_CHANGE_HINT);
-  put(out, "</p>\n<p>");
-  put_button(out, "x-undo", MESSAGE_PAGE_UNDO);
-  put_button(out, "x-redo", MESSAGE_PAGE_REDO);
-  put_button(out, "x-reset", MESSAGE_PAGE_RESET);
-  put(out, "</p>\n<p data-for=\"order\">");
-  put_button(out, "x-reverse", MESSAGE_PAGE_REVERSE);
-  put(out, "</p><p class=\"note\" data-for=\"order\">");
-  attn_page_message(out, MESSAGE_PAGE_REVERSE_HINT);
-  put(out, "</p>\n");
-  put_check(out, "scaled", MESSAGE_PAGE_SCALED);
-  put_slider(out, "scale", MESSAGE_PAGE_SCALE, "min=\"-2\" max=\"8\"");
-  put_slider(out, "temperature", MESSAGE_PAGE_TEMPERATURE, "min=\"-4\" max=\"4\"");
-  put_check(out, "causal", MESSAGE_PAGE_CAUSAL);
-  put(out, "<fieldset data-for=\"other\"><legend>");
-  attn_page_message(out, MESSAGE_PAGE_AXIS);
-  put(out, "</legend>");
-  put_radio(out, "axis-rows", MESSAGE_PAGE_AXIS_ROWS);
-  put_radio(out, "axis-columns", MESSAGE_PAGE_AXIS_COLUMNS);
-  put(out, "</fieldset>\n<fieldset class=\"slips\" data-for=\"scale\"><legend>");
-  attn_page_message(out, MESSAGE_PAGE_SLIPS);
-  put(out, "</legend>");
-  put_slip(out, "unscaled", MESSAGE_PAGE_SLIP_UNSCALED);
-  put_slip(out, "by_dk", MESSAGE_PAGE_SLIP_BY_DK);
-  put_slip(out, "columns", MESSAGE_PAGE_SLIP_COLUMNS);
-  put_slip(out, "plain", MESSAGE_PAGE_SLIP_PLAIN);
-  put(out, "</fieldset>\n<p>");
-  put_button(out, "x-share", MESSAGE_PAGE_SHARE);
-  put_button(out, "x-document", MESSAGE_PAGE_DOCUMENT);
-  put(out, "</p></details>\n");
-}
-
-static void put_dialog(struct attn_out *out) {
-  put(out,
-      "<dialog id=\"x-text\" aria-labelledby=\"x-text-title\"><h2 id=\"x-text-title\"></h2>\n"
-      "<textarea readonly=\"readonly\" rows=\"14\" cols=\"72\" spellcheck=\"false\" "
-      "aria-labelledby=\"x-text-title\"></textarea>\n<p>");
-  put_button(out, "x-copy", MESSAGE_PAGE_COPY);
-  put_button(out, "x-close", MESSAGE_PAGE_CLOSE);
-  put(out, "<output></output></p></dialog>\n");
+  attn_put(p->out, "</a></li>\n");
 }
 
 static void put_example(struct lesson_page *p, int32_t n) {
   const attn_example *e = &p->lesson->example[n];
   const struct example_place place = {p->lesson, n};
   for (int language = 0; language < 2; language++) attn_explain_begin(&p->in[language], p->out, e);
-  put(p->out, "<section class=\"example\">\n<h2>");
+  attn_put(p->out, "<section class=\"example\">\n<h2>");
   attn_page_both(p->out, "span", example_title, &place);
-  put(p->out, "</h2>\n");
+  attn_put(p->out, "</h2>\n");
   attn_page_both(p->out, "p", example_context, &place);
   each_step(p, n, put_step);
-  put(p->out, "</section>\n");
+  attn_put(p->out, "</section>\n");
   p->steps += e->steps;
-}
-
-/* What the script fills with the computation of one value. */
-static void put_working_line(struct attn_out *out) {
-  put(out,
-      "<aside class=\"working\" hidden=\"hidden\" aria-live=\"polite\"><p class=\"how\"></p>"
-      "<p class=\"reach\"></p><p class=\"note\">");
-  attn_page_message(out, MESSAGE_PAGE_LEGEND);
-  put(out, "</p></aside>\n");
 }
 
 /* They share one scope; lesson_page.js is the last. */
@@ -326,25 +216,29 @@ static void put_scripts(struct attn_out *out) {
                                         lesson_live_js,    lesson_plot_js,  lesson_document_js,
                                         lesson_controls_js};
   for (size_t n = 0; n < sizeof scripts / sizeof *scripts; n++) {
-    put(out, "<script>//<![CDATA[\n");
-    put(out, scripts[n]);
-    put(out, "//]]></script>\n");
+    attn_put(out, "<script>//<![CDATA[\n");
+    attn_put(out, scripts[n]);
+    attn_put(out, "//]]></script>\n");
   }
 }
 
+/* Writes a text up to a mark, and returns what follows. */
+static const char *put_until(struct attn_out *out, const char *text, const char *mark) {
+  const char *end = strstr(text, mark);
+  attn_out_bytes(out, text, (size_t)(end - text));
+  return end + strlen(mark);
+}
+
 static void put_body(struct lesson_page *p) {
-  put(p->out, "<div class=\"page\">\n<div class=\"rail\">\n");
-  put_steps(p);
-  put_changes(p->out);
-  put(p->out, "</div>\n<div class=\"story\">\n<p class=\"note hint\" hidden=\"hidden\">");
-  attn_page_message(p->out, MESSAGE_PAGE_HINT);
-  put(p->out, "</p>\n<p class=\"note still\" hidden=\"hidden\">");
-  attn_page_message(p->out, MESSAGE_PAGE_STILL);
-  put(p->out, "</p>\n");
+  const char *rest = put_until(p->out, lesson_page_html, "{{links}}\n");
+  for (int32_t n = 0; n < p->lesson->examples; n++) {
+    attn_put(p->out, "<ol>\n");
+    each_step(p, n, put_link);
+    attn_put(p->out, "</ol>\n");
+  }
+  rest = put_until(p->out, rest, "{{examples}}\n");
   for (int32_t n = 0; n < p->lesson->examples; n++) put_example(p, n);
-  put(p->out, "</div></div>\n");
-  put_working_line(p->out);
-  put_dialog(p->out);
+  attn_put(p->out, rest);
   attn_put_lesson_data(p->out, p->lesson);
   put_scripts(p->out);
 }

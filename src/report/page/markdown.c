@@ -15,8 +15,6 @@ struct markdown {
   int last;         /* the last byte of the paragraph's last line */
 };
 
-static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
-
 /* ---- Within a line ---- */
 
 static const char *find(const char *at, const char *end, const char *mark) {
@@ -62,13 +60,14 @@ static void put_span(struct attn_out *out, const char *at, const char *end) {
   const struct markdown_mark *mark = mark_at(at, end);
   const char *middle = mark ? NULL : find(at, end, "](");
   const size_t bytes = mark ? strlen(mark->text) : 1;
-  put(out, "<"), put(out, mark ? mark->element : "a");
+  const char *element = mark ? mark->element : "a";
+  attn_putf(out, "<%s", element);
   if (middle)
-    put(out, " href=\""), attn_xml_bytes(out, middle + 2, (size_t)(end - middle - 3)),
-        put(out, "\"");
-  put(out, ">");
+    attn_put(out, " href=\""), attn_xml_bytes(out, middle + 2, (size_t)(end - middle - 3)),
+        attn_put(out, "\"");
+  attn_put(out, ">");
   attn_xml_bytes(out, at + bytes, (size_t)((middle ? middle : end - bytes) - at) - bytes);
-  put(out, "</"), put(out, mark ? mark->element : "a"), put(out, ">");
+  attn_putf(out, "</%s>", element);
 }
 
 static void put_spans(struct attn_out *out, const char *at, const char *end) {
@@ -89,7 +88,7 @@ static void put_spans(struct attn_out *out, const char *at, const char *end) {
 /* ---- Lines ---- */
 
 static void close_block(struct markdown *m) {
-  if (m->open) put(m->page, "</"), put(m->page, m->open), put(m->page, ">\n");
+  if (m->open) attn_putf(m->page, "</%s>\n", m->open);
   m->open = NULL;
 }
 
@@ -97,7 +96,7 @@ static void close_block(struct markdown *m) {
 static int open_block(struct markdown *m, const char *name) {
   if (m->open && !strcmp(m->open, name)) return 0;
   close_block(m);
-  put(m->page, "<"), put(m->page, name), put(m->page, ">");
+  attn_putf(m->page, "<%s>", name);
   m->open = name;
   return 1;
 }
@@ -105,7 +104,7 @@ static int open_block(struct markdown *m, const char *name) {
 /* A line break within Japanese is not a space. */
 static void put_paragraph(struct markdown *m, struct markdown_line line) {
   const int is_first = open_block(m, "p");
-  if (!is_first && !((m->last & 0x80) && (*line.at & 0x80))) put(m->page, " ");
+  if (!is_first && !((m->last & 0x80) && (*line.at & 0x80))) attn_put(m->page, " ");
   put_spans(m->page, line.at, line.end);
   m->last = line.end[-1];
 }
@@ -113,27 +112,26 @@ static void put_paragraph(struct markdown *m, struct markdown_line line) {
 static void put_heading(struct markdown *m, struct markdown_line line) {
   close_block(m);
   while (line.at < line.end && (*line.at == '#' || *line.at == ' ')) line.at++;
-  put(m->page, "<h2>"), put_spans(m->page, line.at, line.end), put(m->page, "</h2>\n");
+  attn_put(m->page, "<h2>"), put_spans(m->page, line.at, line.end), attn_put(m->page, "</h2>\n");
 }
 
 static void put_item(struct markdown *m, struct markdown_line line, const char *list) {
   open_block(m, list);
-  put(m->page, "<li>"), put_spans(m->page, strchr(line.at, ' ') + 1, line.end);
-  put(m->page, "</li>\n");
+  attn_put(m->page, "<li>"), put_spans(m->page, strchr(line.at, ' ') + 1, line.end);
+  attn_put(m->page, "</li>\n");
 }
 
 /* The line of dashes below the head is left out. */
 static void put_row(struct markdown *m, struct markdown_line line) {
   const char *cell = open_block(m, "table") ? "th" : "td";
   if (strspn(line.at, "|-: ") >= (size_t)(line.end - line.at)) return;
-  put(m->page, "<tr>");
+  attn_put(m->page, "<tr>");
   for (const char *at = line.at + 1, *end; at < line.end && (end = find(at, line.end, "|"));
        at = end + 1) {
-    put(m->page, "<"), put(m->page, cell), put(m->page, ">");
-    put_spans(m->page, at, end);
-    put(m->page, "</"), put(m->page, cell), put(m->page, ">");
+    attn_putf(m->page, "<%s>", cell), put_spans(m->page, at, end),
+        attn_putf(m->page, "</%s>", cell);
   }
-  put(m->page, "</tr>\n");
+  attn_put(m->page, "</tr>\n");
 }
 
 static int starts(struct markdown_line line, const char *with) {
@@ -158,7 +156,7 @@ static int is_formula(const struct markdown *m, struct markdown_line line) {
 static void put_formula(struct markdown *m, struct markdown_line line) {
   char formula[ATTN_FORMULA_BYTES] = "";
   memcpy(formula, line.at, (size_t)(line.end - line.at));
-  put(m->page, "<p>"), attn_put_math(m->page, formula), put(m->page, "</p>\n");
+  attn_put(m->page, "<p>"), attn_put_math(m->page, formula), attn_put(m->page, "</p>\n");
 }
 
 static void put_line(struct markdown *m, struct markdown_line line) {
@@ -182,13 +180,13 @@ static void put_line(struct markdown *m, struct markdown_line line) {
 
 static void put_code(struct markdown *m, struct markdown_line line) {
   attn_xml_bytes(m->page, line.at, (size_t)(line.end - line.at));
-  put(m->page, "\n");
+  attn_put(m->page, "\n");
 }
 
 void attn_put_markdown(struct attn_out *page, const char *text) {
   struct markdown m = {page, NULL, 0};
   const char *stop = text + strlen(text);
-  put(page, "<article class=\"course\">\n");
+  attn_put(page, "<article class=\"course\">\n");
   for (const char *at = text, *end; at < stop && !page->failed; at = end + 1) {
     end = memchr(at, '\n', (size_t)(stop - at));
     if (!end) end = stop;
@@ -206,5 +204,5 @@ void attn_put_markdown(struct attn_out *page, const char *text) {
       put_line(&m, line);
   }
   close_block(&m);
-  put(page, "</article>\n");
+  attn_put(page, "</article>\n");
 }

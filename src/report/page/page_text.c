@@ -5,8 +5,6 @@
 #include "html.h"
 #include "working.h"
 
-static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
-
 void attn_page_message(struct attn_out *page, int message) {
   const attn_bilingual_text words = attn_message_bilingual(message);
   attn_html_words(page, &words);
@@ -27,13 +25,12 @@ struct element_lines {
 };
 
 static void open_element(struct element_lines *e) {
-  put(e->out, "<"), put(e->out, e->tag);
-  put(e->out, e->language ? " lang=\"ja\">" : " lang=\"en\">");
+  attn_putf(e->out, "<%s lang=\"%s\">", e->tag, attn_language_code(e->language));
   e->open = 1;
 }
 
 static void close_element(struct element_lines *e) {
-  if (e->open) put(e->out, "</"), put(e->out, e->tag), put(e->out, ">\n");
+  if (e->open) attn_putf(e->out, "</%s>\n", e->tag);
   e->open = 0;
 }
 
@@ -82,8 +79,8 @@ void attn_page_working(struct attn_out *page, const attn_example *e, const attn_
   const attn_style style = plain_style(page, page->style.language);
   struct attn_out text;
   attn_out_begin(&text, &style, &sink);
-  put(page, " data-how=\"");
+  attn_put(page, " data-how=\"");
   attn_out_working(&text, e, s, row, col, 0);
   attn_out_bytes(&text, "", 0); /* the last word */
-  put(page, "\"");
+  attn_put(page, "\"");
 }
