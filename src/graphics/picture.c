@@ -91,11 +91,9 @@ attn_status attn_panels_draw(const attn_panel *panels, int32_t count,
   if (!panels || count < 1 || count > ATTN_PANELS_MAX)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "count", "count must be between 1 and %d, got %d",
                      ATTN_PANELS_MAX, panels ? (int)count : 0);
-  if (!sink || !sink->write) return attn_fail(err, ATTN_ERR_ARGUMENT, "sink", "sink is NULL");
   if ((int)format < ATTN_PICTURE_TEXT || (int)format > ATTN_PICTURE_PNG)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "format", "unknown picture format %d", (int)format);
-  attn_out_begin(&out, style, sink);
-  attn_status status = attn_out_end(&out, err);
+  attn_status status = attn_out_open(&out, style, sink, err);
   if (status) return status;
   attn_panel *copy = calloc((size_t)count, sizeof *copy);
   if (!copy) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %d panels", (int)count);

@@ -15,10 +15,6 @@ struct terminal_table {
   int numbers, headings;
 };
 
-static void pad(struct attn_out *out, int count) {
-  for (; count > 0; count--) attn_out_text(out, " ");
-}
-
 static int larger(int a, int b) { return a > b ? a : b; }
 
 /* ---- Sizes ---- */
@@ -61,20 +57,23 @@ static const char *mark_of(const struct terminal_table *t, double value) {
   return isnan(value) || t->out->style.color ? " " : attn_terminal_shade(attn_heat_level(value));
 }
 
+/* A text at the right end of a cell or of the names, before a space. */
+static void put_right(struct attn_out *out, const char *text, int width) {
+  attn_out_cell(out, text, width - 1);
+  attn_out_text(out, " ");
+}
+
 /* Empty for NaN. */
-static void number_of(const struct terminal_table *t, double value, char text[ATTN_NUMBER_BYTES]) {
-  *text = 0;
+static void put_number(const struct terminal_table *t, double value, int width) {
+  char text[ATTN_NUMBER_BYTES] = "";
   if (!isnan(value)) attn_panel_number(t->panel, value, t->out->style.precision, text);
+  put_right(t->out, text, width);
 }
 
 static void put_weight(const struct terminal_table *t, double value) {
-  char text[ATTN_NUMBER_BYTES];
-  number_of(t, value, text);
   if (!isnan(value)) set_colors(t->out, attn_heat_level(value));
   attn_out_text(t->out, mark_of(t, value));
-  pad(t->out, t->cell_width - 2 - attn_text_width(text));
-  attn_out_text(t->out, text);
-  attn_out_text(t->out, " ");
+  put_number(t, value, t->cell_width - 1);
   if (!isnan(value)) attn_out_color(t->out, "0");
 }
 
@@ -92,43 +91,26 @@ static void put_shades(const struct terminal_table *t, int32_t i, int32_t from, 
   if (before >= 0) attn_out_color(t->out, "0");
 }
 
-static void put_number(const struct terminal_table *t, double value) {
-  char text[ATTN_NUMBER_BYTES];
-  number_of(t, value, text);
-  pad(t->out, t->cell_width - 1 - attn_text_width(text));
-  attn_out_text(t->out, text);
-  attn_out_text(t->out, " ");
-}
-
 /* ---- Lines ---- */
 
 static void put_headings(const struct terminal_table *t, int32_t from, int32_t to) {
   char text[ATTN_NAME_BYTES];
-  pad(t->out, INDENT + t->name_width);
-  for (int32_t j = from; j < to; j++) {
-    attn_panel_label(t->panel, 1, j, 0, text);
-    pad(t->out, t->cell_width - 1 - attn_text_width(text));
-    attn_out_text(t->out, text);
-    attn_out_text(t->out, " ");
-  }
+  attn_out_spaces(t->out, INDENT + t->name_width);
+  for (int32_t j = from; j < to; j++)
+    put_right(t->out, attn_panel_label(t->panel, 1, j, 0, text), t->cell_width);
   attn_out_line(t->out, 0);
 }
 
 static void put_row(const struct terminal_table *t, int32_t i, int32_t from, int32_t to) {
   char text[ATTN_NAME_BYTES];
-  pad(t->out, INDENT);
-  if (t->name_width) {
-    attn_panel_label(t->panel, 0, i, 0, text);
-    pad(t->out, t->name_width - 1 - attn_text_width(text));
-    attn_out_text(t->out, text);
-    attn_out_text(t->out, " ");
-  }
+  attn_out_spaces(t->out, INDENT);
+  if (t->name_width) put_right(t->out, attn_panel_label(t->panel, 0, i, 0, text), t->name_width);
   if (!t->numbers) put_shades(t, i, from, to);
   for (int32_t j = from; t->numbers && j < to; j++) {
     if (t->panel->kind == ATTN_PANEL_HEAT)
       put_weight(t, attn_panel_at(t->panel, i, j));
     else
-      put_number(t, attn_panel_at(t->panel, i, j));
+      put_number(t, attn_panel_at(t->panel, i, j), t->cell_width);
   }
   attn_out_line(t->out, 0);
 }

@@ -14,10 +14,6 @@ struct terminal_tiles {
   int columns;   /* of a tile */
 };
 
-static void pad(struct attn_out *out, int count) {
-  for (; count > 0; count--) attn_out_text(out, " ");
-}
-
 /* A character is about twice as high as wide. */
 static int lines_of(const struct terminal_tiles *t, const attn_panel *p) {
   double lines = (double)p->image->shape[0] / (double)p->image->shape[1] * t->columns / 2 + 0.5;
@@ -67,7 +63,7 @@ static void put_texts(const struct terminal_tiles *t,
   for (int32_t n = 0; n < t->count; n++) {
     attn_text_shorten(shown, sizeof shown, text_of(t, &t->panel[n], text), t->columns);
     if (*shown) {
-      pad(t->out, due), due = 0;
+      attn_out_spaces(t->out, due), due = 0;
       if (bold) attn_out_color(t->out, "1");
       attn_out_text(t->out, shown);
       if (bold) attn_out_color(t->out, "0");
@@ -100,7 +96,7 @@ static void put_tiles(const struct terminal_tiles *t) {
         due += t->columns;
         continue;
       }
-      pad(t->out, due), due = 0;
+      attn_out_spaces(t->out, due), due = 0;
       put_image_line(t, &t->panel[n], line);
     }
     attn_out_line(t->out, 0);

@@ -235,9 +235,7 @@ attn_status attn_lesson_draw(const attn_lesson *lesson, attn_picture_format form
   if (!lesson || !lesson->examples)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "lesson",
                      "cannot draw: the lesson has no example with numbers");
-  if (!sink || !sink->write) return attn_fail(err, ATTN_ERR_ARGUMENT, "sink", "sink is NULL");
-  attn_out_begin(&out, style, sink);
-  attn_status status = attn_out_end(&out, err);
+  attn_status status = attn_out_open(&out, style, sink, err);
   if (status) return status;
   if (format == ATTN_PICTURE_HTML) return attn_lesson_page(lesson, &out, err);
   return draw(lesson, format, style, out.style.precision, sink, err);

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "matrix_cells.h"
 #include "step_labels.h"
@@ -38,10 +37,6 @@ int attn_cell_is_hidden(const attn_example *e, const attn_step *s, int32_t i, in
   return attn_broadcast_at(&e->step[s->operand[1]].exact, i, j) == 0;
 }
 
-static void pad(struct attn_out *out, int count) {
-  for (; count > 0; count--) attn_out_text(out, " ");
-}
-
 /* ---- Names ---------------------------------------------------------------------------------- */
 
 int attn_binary_digits(const attn_step *s) {
@@ -57,29 +52,21 @@ const char *attn_binary_text(int32_t number, int digits, char *text) {
   return text;
 }
 
-static const char *plain_name(const struct matrix_printer *g, int32_t i, char *text) {
-  const char *token = attn_axis_token(g->example, g->step, 0, i);
+static const char *name_of(const struct matrix_printer *g, int axis, int32_t index, char *text) {
+  const char *token = attn_axis_token(g->example, g->step, axis, index);
   if (token) return attn_text_shorten(text, ATTN_LABEL_BYTES, token, NAME_COLUMNS);
-  snprintf(text, ATTN_LABEL_BYTES, "%d", (int)i);
-  return text;
+  return attn_integer_text(index, text);
 }
 
 /* With the position in binary if requested. */
 static const char *row_name(const struct matrix_printer *g, int32_t i, char *text) {
   char picture[BINARY_MAX + 1], name[ATTN_LABEL_BYTES];
-  if (!g->look->binary) return plain_name(g, i, text);
+  if (!g->look->binary) return name_of(g, 0, i, text);
   int widest = snprintf(picture, sizeof picture, "%d", (int)g->step->exact.rows - 1);
   attn_binary_text(i, g->look->binary < BINARY_MAX ? g->look->binary : BINARY_MAX, picture);
   int named = attn_axis_token(g->example, g->step, 0, i) != NULL;
   snprintf(text, ATTN_LABEL_BYTES, "%*d  %s%s%.80s", widest, (int)i, picture, named ? "  " : "",
-           named ? plain_name(g, i, name) : "");
-  return text;
-}
-
-static const char *column_name(const struct matrix_printer *g, int32_t j, char *text) {
-  const char *token = attn_axis_token(g->example, g->step, 1, j);
-  if (token) return attn_text_shorten(text, ATTN_LABEL_BYTES, token, NAME_COLUMNS);
-  snprintf(text, ATTN_LABEL_BYTES, "%d", (int)j);
+           named ? name_of(g, 0, i, name) : "");
   return text;
 }
 
@@ -87,10 +74,9 @@ static const char *column_name(const struct matrix_printer *g, int32_t j, char *
 
 static int widest_number(const struct matrix_printer *g) {
   const attn_matrix *m = &g->step->exact;
-  char text[ATTN_NUMBER_BYTES];
   int widest = 1;
   for (size_t n = 0; n < attn_cell_count(m); n++) {
-    int width = attn_text_width(attn_number_text(m->at[n], g->out->style.precision, text));
+    int width = attn_text_width(ATTN_NUMBER_TEXT(m->at[n], g->out->style.precision));
     if (width > widest) widest = width;
   }
   return widest;
@@ -107,7 +93,7 @@ static void measure(struct matrix_printer *g) {
     if (width > g->name_width) g->name_width = width;
   }
   for (int32_t j = 0; g->headings && j < g->step->exact.cols; j++) {
-    int width = attn_text_width(column_name(g, j, text));
+    int width = attn_text_width(name_of(g, 1, j, text));
     if (width > g->cell_width) g->cell_width = width;
   }
 }
@@ -125,19 +111,14 @@ static void shade(struct attn_out *out, double share) {
 }
 
 static void print_cell(struct matrix_printer *g, int32_t i, int32_t j, int32_t to) {
-  char text[ATTN_NUMBER_BYTES];
   const size_t n = attn_cell_index(&g->step->exact, i, j);
   const double value = g->step->exact.at[n];
   int hidden = attn_cell_is_hidden(g->example, g->step, i, j);
   g->hidden |= hidden;
-  if (hidden)
-    strcpy(text, "–");
-  else
-    attn_number_text(value, g->out->style.precision, text);
   attn_out_text(g->out, " ");
   if (g->look->heat) shade(g->out, value);
-  pad(g->out, g->cell_width - attn_text_width(text));
-  attn_out_text(g->out, text);
+  attn_out_cell(g->out, hidden ? "–" : ATTN_NUMBER_TEXT(value, g->out->style.precision),
+                g->cell_width);
   if (g->look->heat && value > 0) attn_out_color(g->out, "0");
   int marked = g->look->marked && g->look->marked[n];
   if (marked || j + 1 < to) attn_out_text(g->out, marked ? "*" : " ");
@@ -145,11 +126,9 @@ static void print_cell(struct matrix_printer *g, int32_t i, int32_t j, int32_t t
 
 static void print_headings(const struct matrix_printer *g, int32_t from, int32_t to) {
   char text[ATTN_LABEL_BYTES];
-  pad(g->out, g->look->indent + g->name_width);
+  attn_out_spaces(g->out, g->look->indent + g->name_width);
   for (int32_t j = from; j < to; j++) {
-    column_name(g, j, text);
-    pad(g->out, 1 + g->cell_width - attn_text_width(text));
-    attn_out_text(g->out, text);
+    attn_out_cell(g->out, name_of(g, 1, j, text), 1 + g->cell_width);
     if (j + 1 < to) attn_out_text(g->out, " ");
   }
   attn_out_line(g->out, g->out->indent);
@@ -157,11 +136,8 @@ static void print_headings(const struct matrix_printer *g, int32_t from, int32_t
 
 static void print_row(struct matrix_printer *g, int32_t i, int32_t from, int32_t to) {
   char text[ATTN_LABEL_BYTES];
-  pad(g->out, g->look->indent);
-  if (g->names) {
-    attn_out_text(g->out, row_name(g, i, text));
-    pad(g->out, g->name_width - attn_text_width(text));
-  }
+  attn_out_spaces(g->out, g->look->indent);
+  if (g->names) attn_out_cell(g->out, row_name(g, i, text), -g->name_width);
   for (int32_t j = from; j < to; j++) print_cell(g, i, j, to);
   attn_out_line(g->out, g->out->indent);
 }
@@ -176,10 +152,9 @@ static int is_uniform(const struct matrix_printer *g) {
 }
 
 static void print_uniform(const struct matrix_printer *g) {
-  char text[ATTN_NUMBER_BYTES];
-  pad(g->out, g->look->indent);
+  attn_out_spaces(g->out, g->look->indent);
   attn_out_message(g->out, MESSAGE_ALL_EQUAL,
-                   attn_number_text(g->step->exact.at[0], g->out->style.precision, text), NULL);
+                   ATTN_NUMBER_TEXT(g->step->exact.at[0], g->out->style.precision), NULL);
   attn_out_line(g->out, g->out->indent);
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "descriptor.h"
@@ -35,6 +36,13 @@ attn_status attn_out_end(const struct attn_out *out, attn_error *err) {
     return attn_fail(err, ATTN_ERR_ARGUMENT, "style",
                      "style has an unknown struct_size or language");
   return attn_fail(err, ATTN_ERR_FILE, "sink", "the text could not be written");
+}
+
+attn_status attn_out_open(struct attn_out *out, const attn_style *style, const attn_sink *sink,
+                          attn_error *err) {
+  if (!sink || !sink->write) return attn_fail(err, ATTN_ERR_ARGUMENT, "sink", "sink is NULL");
+  attn_out_begin(out, style, sink);
+  return attn_out_end(out, err);
 }
 
 static void write_out(struct attn_out *out, const char *text, size_t bytes) {
@@ -130,6 +138,18 @@ void attn_out_text(struct attn_out *out, const char *text) {
   const char *end = strrchr(text, '\n');
   attn_out_bytes(out, text, strlen(text));
   out->column = end ? attn_text_width(end + 1) : out->column + attn_text_width(text);
+}
+
+void attn_out_spaces(struct attn_out *out, int count) {
+  if (count > 0) flush_word(out);
+  spaces(out, count);
+}
+
+void attn_out_cell(struct attn_out *out, const char *text, int width) {
+  const int blank = abs(width) - attn_text_width(text);
+  if (width > 0) attn_out_spaces(out, blank);
+  attn_out_text(out, text);
+  if (width < 0) attn_out_spaces(out, blank);
 }
 
 void attn_put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }

@@ -24,6 +24,10 @@ struct attn_out {
 void attn_out_begin(struct attn_out *out, const attn_style *style, const attn_sink *sink);
 attn_status attn_out_end(const struct attn_out *out, attn_error *err);
 
+/* attn_out_begin; ATTN_ERR_ARGUMENT: the sink is NULL, or the style is unknown. */
+attn_status attn_out_open(struct attn_out *out, const attn_style *style, const attn_sink *sink,
+                          attn_error *err);
+
 /* Writes text unchanged, at once. */
 void attn_out_text(struct attn_out *out, const char *text);
 void attn_out_bytes(struct attn_out *out, const char *text, size_t bytes);
@@ -33,6 +37,11 @@ void attn_out_bytes(struct attn_out *out, const char *text, size_t bytes);
 enum { ATTN_PUT_BYTES = 1024 };
 void attn_put(struct attn_out *out, const char *text);
 void attn_putf(struct attn_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Spaces; and a text in |width| columns, at their right end, or at their left end if width is
+ * negative. */
+void attn_out_spaces(struct attn_out *out, int count);
+void attn_out_cell(struct attn_out *out, const char *text, int width);
 
 /* Flowing text breaks between words, or between characters of scripts without spaces. Characters
  * that would disturb a terminal become U+FFFD. whole: no break between characters. */

@@ -88,19 +88,13 @@ static int cell_width(const struct markdown_table *t) {
   return width;
 }
 
-static void pad(const struct writer *w, const char *with, int count) {
-  for (int n = 0; n < count; n++) attn_out_text(w->out, with);
-}
-
-static void put_left(const struct writer *w, const char *text, int width) {
-  attn_out_text(w->out, text);
-  pad(w, " ", width - attn_text_width(text));
+static void put_dashes(const struct writer *w, int count) {
+  for (int n = 0; n < count; n++) attn_out_text(w->out, "-");
 }
 
 static void put_right(const struct writer *w, const char *text, int width) {
   attn_out_text(w->out, " | ");
-  pad(w, " ", width - attn_text_width(text));
-  attn_out_text(w->out, text);
+  attn_out_cell(w->out, text, width);
 }
 
 /* ---- Tables ---- */
@@ -109,13 +103,13 @@ static void put_table_head(const struct writer *w, const struct markdown_table *
                            const char *corner, int names, int cells) {
   char text[TOKEN_BYTES];
   attn_out_text(w->out, "| ");
-  put_left(w, corner, names);
+  attn_out_cell(w->out, corner, -names);
   for (int32_t j = 0; j < t->cols; j++) put_right(w, name_of(t->col_names, 'c', j, text), cells);
   attn_out_text(w->out, " |\n|");
-  pad(w, "-", names + 2);
+  put_dashes(w, names + 2);
   for (int32_t j = 0; j < t->cols; j++) {
     attn_out_text(w->out, "|");
-    pad(w, "-", cells + 1);
+    put_dashes(w, cells + 1);
     attn_out_text(w->out, ":");
   }
   attn_out_text(w->out, "|\n");
@@ -133,7 +127,7 @@ static void put_table(const struct writer *w, const struct markdown_table *t) {
   put_table_head(w, t, corner, names, cells);
   for (int32_t i = 0; i < t->rows; i++) {
     attn_out_text(w->out, "| ");
-    put_left(w, name_of(t->row_names, 'r', i, text), names);
+    attn_out_cell(w->out, name_of(t->row_names, 'r', i, text), -names);
     for (int32_t j = 0; j < t->cols; j++)
       put_right(w, is_open(w, t->step) ? "…" : number_of(t, i, j, number), cells);
     attn_out_text(w->out, " |\n");

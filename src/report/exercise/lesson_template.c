@@ -192,8 +192,7 @@ attn_status attn_lesson_template(const attn_lesson_template_config *config, cons
       attn_descriptor_copy(config, &s->config, sizeof s->config,
                            offsetof(attn_lesson_template_config, first_step), "config", err);
   if (!status) status = check_config(&s->config, err);
-  attn_out_begin(&out, style, sink);
-  if (!status) status = attn_out_end(&out, err); /* an unknown language */
+  if (!status) status = attn_out_open(&out, style, sink, err);
   if (!status) status = write_sheet(s, &out, err);
   free(s);
   return status;

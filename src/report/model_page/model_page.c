@@ -321,9 +321,7 @@ attn_status attn_model_page_write(const attn_model_page *page, const attn_style 
                                   const attn_sink *sink, attn_error *err) {
   struct attn_out out;
   struct model_page p = {.out = &out};
-  if (!sink || !sink->write) return attn_fail(err, ATTN_ERR_ARGUMENT, "sink", "sink is NULL");
-  attn_out_begin(&out, style, sink);
-  attn_status status = attn_out_end(&out, err);
+  attn_status status = attn_out_open(&out, style, sink, err);
   if (!status) status = prepare(&p, page, err);
   if (!status) status = choose_first(&p, err);
   if (!status) {

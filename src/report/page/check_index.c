@@ -132,9 +132,7 @@ attn_status attn_check_draw_index(const attn_check_entry *entries, int32_t count
   struct attn_out out;
   if (!entries || count < 1)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "entries", "there are no documents");
-  if (!sink || !sink->write) return attn_fail(err, ATTN_ERR_ARGUMENT, "sink", "sink is NULL");
-  attn_out_begin(&out, style, sink);
-  attn_status status = attn_out_end(&out, err);
+  attn_status status = attn_out_open(&out, style, sink, err);
   if (status) return status;
   attn_html_begin(&out, &title, check_page_css);
   put_counts(&out, entries, count);

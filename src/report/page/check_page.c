@@ -305,9 +305,7 @@ attn_status attn_check_draw(const attn_lesson *lesson, const attn_check *check, 
   struct check_page p = {.out = &out, .lesson = lesson, .check = check, .bytes = bytes};
   if (!lesson || !check || !text)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "lesson", "lesson, check and text must not be NULL");
-  if (!sink || !sink->write) return attn_fail(err, ATTN_ERR_ARGUMENT, "sink", "sink is NULL");
-  attn_out_begin(&out, style, sink);
-  attn_status status = attn_out_end(&out, err);
+  attn_status status = attn_out_open(&out, style, sink, err);
   if (status) return status;
   p.text = calloc(bytes + 1, 1);
   if (!p.text) return attn_picture_no_memory(err);

@@ -24,8 +24,7 @@ attn_status attn_course_page_write(const attn_course_page *page, const attn_styl
   if (status) return status;
   if (!p.title || !p.text || !sink || !sink->write)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "page", "the title, the text or the sink is NULL");
-  attn_out_begin(&out, style, sink);
-  status = attn_out_end(&out, err); /* an unknown language */
+  status = attn_out_open(&out, style, sink, err);
   if (status) return status;
   const struct attn_page_text text = {p.title, p.text};
   return p.lesson && p.lesson->examples ? attn_lesson_page_after(&text, p.lesson, &out, err)
