@@ -67,8 +67,7 @@ static void draw_gridline(const struct arrow_plane *a, int axis, double value) {
   struct attn_canvas *c = a->canvas;
   struct attn_text_style as = {.anchor = axis ? ATTN_ANCHOR_END : ATTN_ANCHOR_MIDDLE,
                                .size = SMALL,
-                               .paint = ATTN_PAINT_FAINT,
-                               .language = ATTN_LANGUAGE_ANY};
+                               .paint = ATTN_PAINT_FAINT};
   int origin = fabs(value) < 0.25 * a->step;
   double from[2], to[2];
   place(a, value, value, from);
@@ -144,8 +143,7 @@ static void draw_name(struct arrow_plane *a, int32_t row, const double from[2],
                                .size = LABEL,
                                .bold = 1,
                                .halo = 1,
-                               .paint = paint_of(a->panel, row),
-                               .language = ATTN_LANGUAGE_ANY};
+                               .paint = paint_of(a->panel, row)};
   double width = attn_text_units(text, LABEL);
   /* The name of a horizontal arrow is above it: an axis may continue at its tip. */
   double rise = fabs(dy) < 0.2 * length ? -10 : 10 * dy / length;
@@ -172,8 +170,7 @@ static void draw_key(const struct arrow_plane *a) {
   struct attn_canvas *c = a->canvas;
   const attn_panel *p = a->panel;
   const attn_bilingual_text *words[] = {&p->row_axis, &p->col_axis};
-  struct attn_text_style as = {
-      .size = LABEL, .paint = ATTN_PAINT_INK, .language = ATTN_LANGUAGE_ANY};
+  struct attn_text_style as = {.size = LABEL, .paint = ATTN_PAINT_INK};
   double y = a->y + PLOT + 38;
   for (int n = 0; n < (p->split ? 2 : 1); n++, y += KEY_ROW) {
     const double from[2] = {a->x, y - 4}, to[2] = {a->x + 34, y - 4};

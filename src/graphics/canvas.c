@@ -26,7 +26,7 @@ void attn_canvas_draw_text(struct attn_canvas *c, double x, double y,
   for (int language = ATTN_LANGUAGE_ENGLISH; language <= ATTN_LANGUAGE_JAPANESE; language++) {
     struct attn_text_style one = *as;
     const char *text = attn_text_in(words, language);
-    one.language = c->bilingual ? language : ATTN_LANGUAGE_ANY;
+    one.lang = c->bilingual ? attn_language_code(language) : NULL;
     if (*text && (c->bilingual || language == c->language)) c->text(c, x, y, text, &one);
   }
 }

@@ -10,7 +10,6 @@
 #include "palette.h"
 
 enum attn_anchor { ATTN_ANCHOR_START, ATTN_ANCHOR_MIDDLE, ATTN_ANCHOR_END };
-enum { ATTN_LANGUAGE_ANY = -1 };
 
 struct attn_text_style {
   enum attn_anchor anchor;
@@ -18,7 +17,7 @@ struct attn_text_style {
   int rotated; /* by 90 degrees about (x, y), reading upwards */
   int halo;    /* outlined in the page's colour */
   int paint;
-  int language; /* attn_language; ATTN_LANGUAGE_ANY: shown in both, for example a name */
+  const char *lang; /* "en" or "ja"; NULL: shown in both, for example a name */
 };
 
 struct attn_canvas {

@@ -1,4 +1,5 @@
 /* image_page.c -- all panels in one image: a standalone SVG, or a PNG. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "error.h"
@@ -28,8 +29,6 @@ struct page_layout {
   double width, height;
 };
 
-static double larger(double a, double b) { return a > b ? a : b; }
-
 /* ---- Layout: panels side by side while they fit; a heading begins a new line ---------------- */
 
 static int has_note(const struct attn_canvas *c, const attn_panel *p) {
@@ -45,7 +44,7 @@ static double caption_height(const struct attn_canvas *c, const attn_panel *p) {
 static double panel_width(const struct attn_canvas *c, const attn_panel *p,
                           const struct attn_panel_layout *f) {
   double title = attn_canvas_text_width(c, &p->title, CAPTION) * 1.08; /* bold */
-  return larger(f->width, larger(title, attn_canvas_text_width(c, &p->note, NOTE)));
+  return fmax(f->width, fmax(title, attn_canvas_text_width(c, &p->note, NOTE)));
 }
 
 /* A picture with thumbnails is wide enough for a dozen side by side. */
@@ -71,13 +70,13 @@ static void place_all(struct page_layout *s, const struct attn_canvas *c, int pr
     if (heading) {
       y += HEADING_LINE;
       s->width =
-          larger(s->width, 2 * MARGIN + attn_canvas_text_width(c, &p->section, HEADING) * 1.08);
+          fmax(s->width, 2 * MARGIN + attn_canvas_text_width(c, &p->section, HEADING) * 1.08);
     }
     spot->x = x, spot->y = y;
     const double gap = p->compact ? SMALL_GAP : GAP;
     x += width + gap;
-    line = larger(line, caption_height(c, p) + spot->frame.height);
-    s->width = larger(s->width, x - gap + MARGIN);
+    line = fmax(line, caption_height(c, p) + spot->frame.height);
+    s->width = fmax(s->width, x - gap + MARGIN);
   }
   s->height = y + line + MARGIN;
 }
@@ -86,10 +85,8 @@ static void place_all(struct page_layout *s, const struct attn_canvas *c, int pr
 
 static void draw_words(struct attn_canvas *c, double x, double y, const attn_bilingual_text *words,
                        int size, int faint) {
-  struct attn_text_style as = {.size = size,
-                               .bold = !faint,
-                               .paint = faint ? ATTN_PAINT_FAINT : ATTN_PAINT_INK,
-                               .language = ATTN_LANGUAGE_ANY};
+  struct attn_text_style as = {
+      .size = size, .bold = !faint, .paint = faint ? ATTN_PAINT_FAINT : ATTN_PAINT_INK};
   attn_canvas_draw_text(c, x, y, words, &as);
 }
 

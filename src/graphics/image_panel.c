@@ -155,8 +155,7 @@ struct attn_panel_layout attn_image_panel_measure(const attn_panel *p) {
 
 void attn_image_panel_draw(const attn_panel *p, const struct attn_panel_layout *f,
                            struct attn_canvas *c, double x, double y, int precision) {
-  const struct attn_text_style as = {
-      .size = SMALL, .paint = ATTN_PAINT_FAINT, .language = ATTN_LANGUAGE_ANY};
+  const struct attn_text_style as = {.size = SMALL, .paint = ATTN_PAINT_FAINT};
   char text[2][ATTN_NAME_BYTES];
   c->image(c, x, y, f->cell_w, f->cell_h, p);
   if (!p->at) return;

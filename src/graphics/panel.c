@@ -17,8 +17,6 @@ enum {
   THUMBNAIL = 96,
 };
 
-static double larger(double a, double b) { return a > b ? a : b; }
-
 /* ---- Layout --------------------------------------------------------------------------------- */
 
 /* The more cells, the smaller: a thousand columns still fit a page. */
@@ -39,8 +37,8 @@ static void size_cells(struct attn_panel_layout *f, const attn_panel *p, int pre
   f->numbers = !heat || (int64_t)p->rows * p->cols <= ATTN_NUMBERED_CELLS;
   if (f->numbers) {
     double number = attn_panel_widest_number(p, precision, attn_label_units) + 16;
-    f->rotated = label + 10 > larger(2 * number, 64); /* long names of narrow columns */
-    f->cell_w = larger(larger(number, heat ? 46 : 26), f->rotated ? 0 : label + 10);
+    f->rotated = label + 10 > fmax(2 * number, 64); /* long names of narrow columns */
+    f->cell_w = fmax(fmax(number, heat ? 46 : 26), f->rotated ? 0 : label + 10);
     f->cell_h = heat ? 32 : 25;
     f->gap = heat ? 2 : 0;
   } else {
@@ -59,7 +57,7 @@ static double words_width(const struct attn_canvas *c, const attn_bilingual_text
 }
 
 static struct attn_panel_layout measure_thumbnail(const attn_panel *p) {
-  const double most = p->rows > p->cols ? p->rows : p->cols, side = larger(THUMBNAIL / most, 0.5);
+  const double most = p->rows > p->cols ? p->rows : p->cols, side = fmax(THUMBNAIL / most, 0.5);
   return (struct attn_panel_layout){.width = side * p->cols,
                                     .height = side * p->rows,
                                     .cell_w = side,
@@ -81,17 +79,17 @@ struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct at
   size_cells(&f, p, precision, label);
   if (attn_panel_has_labels(p, 0))
     f.left = attn_panel_widest_label(p, 0, c->plain, attn_label_units) + 10;
-  f.left = larger(f.left, rows) + (heat ? 0 : BRACKET);
+  f.left = fmax(f.left, rows) + (heat ? 0 : BRACKET);
   f.top = cols > 0 ? 18 : 0;
   if (label > 0)
     f.top += f.rotated ? label + 8 : 20;
   else if (rows > 0 && cols <= 0)
     f.top += 18;
-  f.width = larger(f.left + f.block * f.cell_w + (heat ? 0 : BRACKET), f.left + cols);
+  f.width = fmax(f.left + f.block * f.cell_w + (heat ? 0 : BRACKET), f.left + cols);
   f.block_h = f.top + p->rows * f.cell_h + BLOCK_GAP;
   f.height = f.block_h * ((p->cols - 1) / f.block + 1) - BLOCK_GAP;
   if (heat) {
-    f.width = larger(f.width, f.left + LEGEND_WIDTH + 36);
+    f.width = fmax(f.width, f.left + LEGEND_WIDTH + 36);
     f.height += LEGEND_TOP + LEGEND_BAR + 4;
   }
   return f;
@@ -109,8 +107,7 @@ struct panel_drawing {
   double full;      /* the weight of the darkest colour */
 };
 
-static const struct attn_text_style axis_letters = {
-    .size = SMALL, .paint = ATTN_PAINT_FAINT, .language = ATTN_LANGUAGE_ANY};
+static const struct attn_text_style axis_letters = {.size = SMALL, .paint = ATTN_PAINT_FAINT};
 
 /* "query ↓" above the labels of the rows, "key →" above those of the columns. */
 static void draw_axis(const struct panel_drawing *d, const attn_bilingual_text *words, int across) {
@@ -135,10 +132,7 @@ static void draw_axis(const struct panel_drawing *d, const attn_bilingual_text *
 
 static void draw_row_labels(const struct panel_drawing *d) {
   const struct attn_panel_layout *f = d->frame;
-  struct attn_text_style as = {.anchor = ATTN_ANCHOR_END,
-                               .size = LABEL,
-                               .paint = ATTN_PAINT_INK,
-                               .language = ATTN_LANGUAGE_ANY};
+  struct attn_text_style as = {.anchor = ATTN_ANCHOR_END, .size = LABEL, .paint = ATTN_PAINT_INK};
   char text[ATTN_NAME_BYTES];
   double right = d->x - 8 - (d->panel->kind ? 0 : BRACKET);
   for (int32_t i = 0; i < d->panel->rows; i += f->row_step)
@@ -151,8 +145,7 @@ static void draw_col_labels(const struct panel_drawing *d) {
   struct attn_text_style as = {.anchor = f->rotated ? ATTN_ANCHOR_START : ATTN_ANCHOR_MIDDLE,
                                .size = LABEL,
                                .rotated = f->rotated,
-                               .paint = ATTN_PAINT_INK,
-                               .language = ATTN_LANGUAGE_ANY};
+                               .paint = ATTN_PAINT_INK};
   char text[ATTN_NAME_BYTES];
   for (int32_t j = d->from; j < d->to; j += f->col_step)
     d->canvas->text(d->canvas, d->x + (j - d->from + 0.5) * f->cell_w + (f->rotated ? 4.5 : 0),
@@ -163,10 +156,8 @@ static void draw_number(const struct panel_drawing *d, int32_t i, int32_t j, int
   const struct attn_panel_layout *f = d->frame;
   double value = attn_panel_at(d->panel, i, j);
   int heat = d->panel->kind == ATTN_PANEL_HEAT;
-  struct attn_text_style as = {.anchor = heat ? ATTN_ANCHOR_MIDDLE : ATTN_ANCHOR_END,
-                               .size = LABEL,
-                               .paint = paint,
-                               .language = ATTN_LANGUAGE_ANY};
+  struct attn_text_style as = {
+      .anchor = heat ? ATTN_ANCHOR_MIDDLE : ATTN_ANCHOR_END, .size = LABEL, .paint = paint};
   char text[ATTN_NUMBER_BYTES];
   if (isnan(value)) return;
   double x = d->x + (j - d->from + (heat ? 0.5 : 1)) * f->cell_w - (heat ? 0.5 * f->gap : 8);

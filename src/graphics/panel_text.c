@@ -10,8 +10,6 @@
 
 enum { FEW = 64 /* cells */, LABEL_COLUMNS = 16 };
 
-static double larger(double a, double b) { return a > b ? a : b; }
-
 double attn_panel_at(const attn_panel *p, int32_t i, int32_t j) {
   return p->at[(size_t)i * (size_t)p->cols + (size_t)j];
 }
@@ -46,7 +44,7 @@ double attn_panel_widest_label(const attn_panel *p, int axis, int plain,
   char text[ATTN_NAME_BYTES];
   double widest = 0;
   for (int32_t n = 0; n < (axis ? p->cols : p->rows); n++)
-    widest = larger(widest, measure(attn_panel_label(p, axis, n, plain, text)));
+    widest = fmax(widest, measure(attn_panel_label(p, axis, n, plain, text)));
   return widest;
 }
 
@@ -58,7 +56,7 @@ double attn_panel_widest_number(const attn_panel *p, int precision,
     for (int32_t j = 0; j < p->cols; j++)
       if (!isnan(attn_panel_at(p, i, j)))
         widest =
-            larger(widest, measure(attn_panel_number(p, attn_panel_at(p, i, j), precision, text)));
+            fmax(widest, measure(attn_panel_number(p, attn_panel_at(p, i, j), precision, text)));
   return widest;
 }
 

@@ -59,8 +59,7 @@ static void draw_gridline(const struct roofline *r, int axis, double decade) {
   struct attn_canvas *c = r->canvas;
   struct attn_text_style as = {.anchor = axis ? ATTN_ANCHOR_END : ATTN_ANCHOR_MIDDLE,
                                .size = SMALL,
-                               .paint = ATTN_PAINT_FAINT,
-                               .language = ATTN_LANGUAGE_ANY};
+                               .paint = ATTN_PAINT_FAINT};
   double value = pow(10, decade), from[2], to[2];
   place(r, value, value, from);
   from[!axis] = axis ? r->x : r->y + PLOT_H;
@@ -94,10 +93,7 @@ static void draw_roof(const struct roofline *r) {
 
 static void draw_axes(const struct roofline *r) {
   const attn_panel *p = r->panel;
-  struct attn_text_style as = {.anchor = ATTN_ANCHOR_END,
-                               .size = SMALL,
-                               .paint = ATTN_PAINT_INK,
-                               .language = ATTN_LANGUAGE_ANY};
+  struct attn_text_style as = {.anchor = ATTN_ANCHOR_END, .size = SMALL, .paint = ATTN_PAINT_INK};
   attn_canvas_draw_text(r->canvas, r->x + PLOT_W, r->y + PLOT_H + 32, &p->row_axis, &as);
   as.anchor = ATTN_ANCHOR_START;
   attn_canvas_draw_text(r->canvas, r->x, r->y - 8, &p->col_axis, &as);
@@ -116,21 +112,14 @@ static void draw_number(struct roofline *r, int32_t row) {
   const char *text = ATTN_INTEGER_TEXT(row + 1);
   double at[2];
   place(r, attn_panel_at(r->panel, row, 0), attn_panel_at(r->panel, row, 1), at);
-  struct attn_text_style as = {.anchor = ATTN_ANCHOR_START,
-                               .size = SMALL,
-                               .halo = 1,
-                               .paint = ATTN_PAINT_INK,
-                               .language = ATTN_LANGUAGE_ANY};
+  struct attn_text_style as = {.size = SMALL, .halo = 1, .paint = ATTN_PAINT_INK};
   struct attn_label_box b = {at[0] + DOT, at[1] - 6, attn_text_units(text, SMALL), 11};
   attn_labels_place(&r->labels, &b);
   r->canvas->text(r->canvas, b.x, b.y + 10, text, &as);
 }
 
 static void draw_list(const struct roofline *r) {
-  struct attn_text_style as = {.anchor = ATTN_ANCHOR_START,
-                               .size = LABEL,
-                               .paint = ATTN_PAINT_INK,
-                               .language = ATTN_LANGUAGE_ANY};
+  struct attn_text_style as = {.size = LABEL, .paint = ATTN_PAINT_INK};
   char name[ATTN_NAME_BYTES], text[ATTN_NAME_BYTES + 16];
   for (int32_t i = 0; i < r->panel->rows; i++) {
     snprintf(text, sizeof text, "%d  %s", (int)i + 1,

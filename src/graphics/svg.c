@@ -153,7 +153,7 @@ static void put_lettering(struct attn_out *out, double x, double y,
   put_at(out, "font-size", as->size);
   attn_put(out, anchors[as->anchor]);
   if (as->bold) attn_put(out, " font-weight=\"600\"");
-  if (as->language >= 0) attn_putf(out, " lang=\"%s\"", attn_language_code(as->language));
+  if (as->lang) attn_putf(out, " lang=\"%s\"", as->lang);
   if (as->rotated)
     attn_putf(out, " transform=\"rotate(-90 %s %s)\"", ATTN_NUMBER_TEXT(x, 2),
               ATTN_NUMBER_TEXT(y, 2));
