@@ -63,23 +63,25 @@ static void place(const struct arrow_plane *a, double u, double v, double to[2])
 
 /* ---- The grid ---- */
 
-static void draw_gridline(const struct arrow_plane *a, int axis, double value) {
-  struct attn_canvas *c = a->canvas;
+void attn_gridline_draw(struct attn_canvas *c, const struct attn_plot_box *plot, int axis,
+                        const double at[2], double value, int strong) {
   struct attn_text_style as = {.anchor = axis ? ATTN_ANCHOR_END : ATTN_ANCHOR_MIDDLE,
                                .size = SMALL,
                                .paint = ATTN_PAINT_FAINT};
-  int origin = fabs(value) < 0.25 * a->step;
-  double from[2], to[2];
-  place(a, value, value, from);
-  from[!axis] = axis ? a->x : a->y + PLOT;
-  to[axis] = from[axis];
-  to[!axis] = axis ? a->x + PLOT : a->y;
-  c->line(c, from, to, origin ? 1.5 : 1, origin ? ATTN_PAINT_FAINT : ATTN_PAINT_GRID, 0);
-  const char *text = ATTN_NUMBER_TEXT(origin ? 0 : value, 6);
-  if (axis)
-    c->text(c, a->x - 6, from[1] + 4, text, &as);
-  else
-    c->text(c, from[0], a->y + PLOT + 15, text, &as);
+  const char *text = ATTN_NUMBER_TEXT(value, 6);
+  const double left = plot->x, bottom = plot->y + plot->h;
+  const double from[2] = {axis ? left : at[0], axis ? at[1] : bottom};
+  const double to[2] = {axis ? left + plot->w : at[0], axis ? at[1] : plot->y};
+  c->line(c, from, to, strong ? 1.5 : 1, strong ? ATTN_PAINT_FAINT : ATTN_PAINT_GRID, 0);
+  c->text(c, axis ? left - 6 : at[0], axis ? at[1] + 4 : bottom + 15, text, &as);
+}
+
+static void draw_gridline(const struct arrow_plane *a, int axis, double value) {
+  const struct attn_plot_box plot = {a->x, a->y, PLOT, PLOT};
+  const int is_origin = fabs(value) < 0.25 * a->step;
+  double at[2];
+  place(a, value, value, at);
+  attn_gridline_draw(a->canvas, &plot, axis, at, is_origin ? 0 : value, is_origin);
 }
 
 static int gridlines(const struct arrow_plane *a) {
@@ -122,11 +124,11 @@ static void draw_arrow(const struct arrow_plane *a, const double from[2], const 
   c->triangle(c, corner, paint);
 }
 
-static int overlaps(const struct attn_label_box *a, const struct attn_label_box *b) {
+static int overlaps(const struct attn_plot_box *a, const struct attn_plot_box *b) {
   return a->x < b->x + b->w && b->x < a->x + a->w && a->y < b->y + b->h && b->y < a->y + a->h;
 }
 
-void attn_labels_place(struct attn_labels *l, struct attn_label_box *b) {
+void attn_labels_place(struct attn_labels *l, struct attn_plot_box *b) {
   for (int tries = 0, n = 0; n < l->placed && tries < TRIES; n++)
     if (overlaps(b, &l->box[n])) b->y = l->box[n].y + l->box[n].h, n = -1, tries++;
   if (l->placed < ATTN_PLACED_LABELS) l->box[l->placed++] = *b;
@@ -147,7 +149,7 @@ static void draw_name(struct arrow_plane *a, int32_t row, const double from[2],
   double width = attn_text_units(text, LABEL);
   /* The name of a horizontal arrow is above it: an axis may continue at its tip. */
   double rise = fabs(dy) < 0.2 * length ? -10 : 10 * dy / length;
-  struct attn_label_box b = {to[0] + (right ? 5 : -5 - width), to[1] + rise - 8, width, 16};
+  struct attn_plot_box b = {to[0] + (right ? 5 : -5 - width), to[1] + rise - 8, width, 16};
   attn_labels_place(&a->labels, &b);
   a->canvas->text(a->canvas, right ? b.x : b.x + width, b.y + 12, text, &as);
 }

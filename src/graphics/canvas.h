@@ -22,6 +22,7 @@ struct attn_text_style {
 
 struct attn_canvas {
   int language;  /* attn_language of bilingual text */
+  int precision; /* of numbers */
   int bilingual; /* 1: draws both languages, and the page hides one */
   int plain;     /* 1: only characters of the built-in font */
   int no_memory; /* 1: an image could not be drawn */

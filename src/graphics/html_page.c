@@ -122,7 +122,7 @@ static void put_table(struct attn_out *out, const attn_panel *p) {
 static int put_drawing(struct attn_out *out, const attn_panel *p, int32_t n) {
   struct attn_svg svg;
   attn_svg_begin(&svg, out, 1);
-  const struct attn_panel_layout f = attn_panel_measure(p, &svg.canvas, out->style.precision);
+  const struct attn_panel_layout f = attn_panel_measure(p, &svg.canvas);
   const double width = ceil(f.width) + 4, height = ceil(f.height) + 4;
   attn_putf(out, "<div class=\"wide\"%s role=\"group\" aria-labelledby=\"panel-%d\">",
             f.width > SCROLLS ? " tabindex=\"0\"" : "", (int)n + 1);
@@ -130,7 +130,7 @@ static int put_drawing(struct attn_out *out, const attn_panel *p, int32_t n) {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-labelledby=\"panel-%d\" "
             "width=\"%.0f\" height=\"%.0f\" viewBox=\"-2 -2 %.0f %.0f\">\n",
             (int)n + 1, width, height, width, height);
-  attn_panel_draw(p, &f, &svg.canvas, 0, 0, out->style.precision);
+  attn_panel_draw(p, &f, &svg.canvas, 0, 0);
   attn_put(out, "</svg></div>\n");
   return svg.canvas.no_memory;
 }

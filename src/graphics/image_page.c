@@ -54,7 +54,7 @@ static double sheet_width(const struct attn_picture *picture) {
   return SHEET;
 }
 
-static void place_all(struct page_layout *s, const struct attn_canvas *c, int precision) {
+static void place_all(struct page_layout *s, const struct attn_canvas *c) {
   const struct attn_picture *picture = s->picture;
   const double sheet = sheet_width(picture);
   double x = MARGIN, y = MARGIN, line = 0;
@@ -63,7 +63,7 @@ static void place_all(struct page_layout *s, const struct attn_canvas *c, int pr
   for (int32_t n = 0; n < picture->panels; n++) {
     const attn_panel *p = &picture->panel[n];
     struct panel_position *spot = &s->spot[n];
-    spot->frame = attn_panel_measure(p, c, precision);
+    spot->frame = attn_panel_measure(p, c);
     double width = panel_width(c, p, &spot->frame);
     int heading = attn_picture_has_heading(picture, n);
     if (x > MARGIN && (heading || x + width > sheet)) x = MARGIN, y += line + GAP, line = 0;
@@ -90,8 +90,7 @@ static void draw_words(struct attn_canvas *c, double x, double y, const attn_bil
   attn_canvas_draw_text(c, x, y, words, &as);
 }
 
-static void draw_panel(const struct page_layout *s, struct attn_canvas *c, int32_t n,
-                       int precision) {
+static void draw_panel(const struct page_layout *s, struct attn_canvas *c, int32_t n) {
   const attn_panel *p = &s->picture->panel[n];
   const struct panel_position *spot = &s->spot[n];
   double y = spot->y;
@@ -102,20 +101,20 @@ static void draw_panel(const struct page_layout *s, struct attn_canvas *c, int32
     y += CAPTION_LINE;
   }
   if (has_note(c, p)) draw_words(c, spot->x, y + NOTE, &p->note, NOTE, 1);
-  attn_panel_draw(p, &spot->frame, c, spot->x, spot->y + caption_height(c, p), precision);
+  attn_panel_draw(p, &spot->frame, c, spot->x, spot->y + caption_height(c, p));
 }
 
-static void draw_sheet(const struct page_layout *s, struct attn_canvas *c, int precision) {
+static void draw_sheet(const struct page_layout *s, struct attn_canvas *c) {
   c->rect(c, 0, 0, s->width, s->height, ATTN_PAINT_PAGE);
   draw_words(c, MARGIN, MARGIN + TITLE, &s->picture->title, TITLE, 0);
-  for (int32_t n = 0; n < s->picture->panels; n++) draw_panel(s, c, n, precision);
+  for (int32_t n = 0; n < s->picture->panels; n++) draw_panel(s, c, n);
 }
 
 static attn_status begin(struct page_layout *s, const struct attn_picture *p,
-                         const struct attn_canvas *c, int precision, attn_error *err) {
+                         const struct attn_canvas *c, attn_error *err) {
   *s = (struct page_layout){.picture = p, .spot = calloc((size_t)p->panels, sizeof *s->spot)};
   if (!s->spot) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to lay out the picture");
-  place_all(s, c, precision);
+  place_all(s, c);
   return ATTN_OK;
 }
 
@@ -141,11 +140,11 @@ attn_status attn_picture_svg(struct attn_out *out, const struct attn_picture *p,
   struct attn_svg svg;
   struct page_layout s;
   attn_svg_begin(&svg, out, 0);
-  attn_status status = begin(&s, p, &svg.canvas, out->style.precision, err);
+  attn_status status = begin(&s, p, &svg.canvas, err);
   if (status) return status;
   const attn_bilingual_text *title = *attn_text_in(&p->title, 0) ? &p->title : &p->panel[0].title;
   open_svg(out, &s, attn_text_in(title, out->style.language));
-  draw_sheet(&s, &svg.canvas, out->style.precision);
+  draw_sheet(&s, &svg.canvas);
   attn_put(out, "</svg>\n");
   free(s.spot);
   return svg.canvas.no_memory ? attn_picture_no_memory(err) : ATTN_OK;
@@ -155,12 +154,15 @@ attn_status attn_picture_svg(struct attn_out *out, const struct attn_picture *p,
 
 attn_status attn_picture_png(struct attn_out *out, const struct attn_picture *p, attn_error *err) {
   /* The layout needs the font before there are pixels. */
-  struct attn_raster raster = {.canvas = {.language = ATTN_LANGUAGE_ENGLISH, .plain = 1}};
+  const int precision = out->style.precision;
+  struct attn_raster raster = {
+      .canvas = {.language = ATTN_LANGUAGE_ENGLISH, .precision = precision, .plain = 1}};
   struct page_layout s;
-  attn_status status = begin(&s, p, &raster.canvas, out->style.precision, err);
+  attn_status status = begin(&s, p, &raster.canvas, err);
   if (status) return status;
   status = attn_raster_begin(&raster, s.width, s.height, err);
-  if (!status) draw_sheet(&s, &raster.canvas, out->style.precision);
+  raster.canvas.precision = precision;
+  if (!status) draw_sheet(&s, &raster.canvas);
   if (!status) status = attn_raster_write(&raster, out->sink, err);
   attn_raster_end(&raster);
   free(s.spot);

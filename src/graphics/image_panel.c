@@ -154,12 +154,12 @@ struct attn_panel_layout attn_image_panel_measure(const attn_panel *p) {
 }
 
 void attn_image_panel_draw(const attn_panel *p, const struct attn_panel_layout *f,
-                           struct attn_canvas *c, double x, double y, int precision) {
+                           struct attn_canvas *c, double x, double y) {
   const struct attn_text_style as = {.size = SMALL, .paint = ATTN_PAINT_FAINT};
   char text[2][ATTN_NAME_BYTES];
   c->image(c, x, y, f->cell_w, f->cell_h, p);
   if (!p->at) return;
-  const attn_bilingual_text scale = {attn_image_panel_scale(p, 0, precision, text[0]),
-                                     attn_image_panel_scale(p, 1, precision, text[1])};
+  const attn_bilingual_text scale = {attn_image_panel_scale(p, 0, c->precision, text[0]),
+                                     attn_image_panel_scale(p, 1, c->precision, text[1])};
   attn_canvas_draw_text(c, x, y + f->cell_h + LINE - 4, &scale, &as);
 }

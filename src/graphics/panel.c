@@ -31,12 +31,12 @@ static double side_of(const attn_panel *p) {
   return 1;
 }
 
-static void size_cells(struct attn_panel_layout *f, const attn_panel *p, int precision,
-                       double label) {
+static void size_cells(struct attn_panel_layout *f, const attn_panel *p,
+                       const struct attn_canvas *c, double label) {
   int heat = p->kind == ATTN_PANEL_HEAT;
   f->numbers = !heat || (int64_t)p->rows * p->cols <= ATTN_NUMBERED_CELLS;
   if (f->numbers) {
-    double number = attn_panel_widest_number(p, precision, attn_label_units) + 16;
+    double number = attn_panel_widest_number(p, c->precision, attn_label_units) + 16;
     f->rotated = label + 10 > fmax(2 * number, 64); /* long names of narrow columns */
     f->cell_w = fmax(fmax(number, heat ? 46 : 26), f->rotated ? 0 : label + 10);
     f->cell_h = heat ? 32 : 25;
@@ -65,8 +65,7 @@ static struct attn_panel_layout measure_thumbnail(const attn_panel *p) {
                                     .block = p->cols};
 }
 
-struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct attn_canvas *c,
-                                            int precision) {
+struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct attn_canvas *c) {
   struct attn_panel_layout f = {.row_step = 1};
   if (p->kind == ATTN_PANEL_ARROWS) return attn_arrow_plot_measure(p, c);
   if (p->kind == ATTN_PANEL_IMAGE) return attn_image_panel_measure(p);
@@ -76,7 +75,7 @@ struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct at
   double rows = words_width(c, &p->row_axis), cols = words_width(c, &p->col_axis);
   double label =
       attn_panel_has_labels(p, 1) ? attn_panel_widest_label(p, 1, c->plain, attn_label_units) : 0;
-  size_cells(&f, p, precision, label);
+  size_cells(&f, p, c, label);
   if (attn_panel_has_labels(p, 0))
     f.left = attn_panel_widest_label(p, 0, c->plain, attn_label_units) + 10;
   f.left = fmax(f.left, rows) + (heat ? 0 : BRACKET);
@@ -101,8 +100,7 @@ struct panel_drawing {
   const attn_panel *panel;
   const struct attn_panel_layout *frame;
   struct attn_canvas *canvas;
-  double x, y; /* of the first cell */
-  int precision;
+  double x, y;      /* of the first cell */
   int32_t from, to; /* the columns of this block */
   double full;      /* the weight of the darkest colour */
 };
@@ -162,7 +160,7 @@ static void draw_number(const struct panel_drawing *d, int32_t i, int32_t j, int
   if (isnan(value)) return;
   double x = d->x + (j - d->from + (heat ? 0.5 : 1)) * f->cell_w - (heat ? 0.5 * f->gap : 8);
   d->canvas->text(d->canvas, x, d->y + (i + 0.5) * f->cell_h + 4 - 0.5 * f->gap,
-                  attn_panel_number(d->panel, value, d->precision, text), &as);
+                  attn_panel_number(d->panel, value, d->canvas->precision, text), &as);
 }
 
 /* Neighbours of one colour are one rectangle: maps are large, and mostly of few colours. */
@@ -241,8 +239,8 @@ static double full_weight(const attn_panel *p) {
 }
 
 void attn_panel_draw(const attn_panel *p, const struct attn_panel_layout *f, struct attn_canvas *c,
-                     double x, double y, int precision) {
-  struct panel_drawing d = {p, f, c, x + f->left, y + f->top, precision, 0, 0, 1};
+                     double x, double y) {
+  struct panel_drawing d = {p, f, c, x + f->left, y + f->top, 0, 0, 1};
   if (p->kind == ATTN_PANEL_ARROWS) {
     attn_arrow_plot_draw(p, f, c, x, y);
     return;
@@ -252,7 +250,7 @@ void attn_panel_draw(const attn_panel *p, const struct attn_panel_layout *f, str
     return;
   }
   if (p->kind == ATTN_PANEL_IMAGE) {
-    attn_image_panel_draw(p, f, c, x, y, precision);
+    attn_image_panel_draw(p, f, c, x, y);
     return;
   }
   d.full = full_weight(p);

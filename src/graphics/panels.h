@@ -51,10 +51,9 @@ double attn_panel_widest_number(const attn_panel *p, int precision,
 
 /* ---- Layout and drawing (panel.c) ---- */
 
-struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct attn_canvas *c,
-                                            int precision);
+struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct attn_canvas *c);
 void attn_panel_draw(const attn_panel *p, const struct attn_panel_layout *f, struct attn_canvas *c,
-                     double x, double y, int precision);
+                     double x, double y);
 
 /* The same for arrows (arrow_plot.c), images (image_panel.c) and rooflines (roofline.c), called by
  * attn_panel_measure and attn_panel_draw. */
@@ -63,24 +62,28 @@ void attn_arrow_plot_draw(const attn_panel *p, const struct attn_panel_layout *f
                           struct attn_canvas *c, double x, double y);
 struct attn_panel_layout attn_image_panel_measure(const attn_panel *p);
 void attn_image_panel_draw(const attn_panel *p, const struct attn_panel_layout *f,
-                           struct attn_canvas *c, double x, double y, int precision);
+                           struct attn_canvas *c, double x, double y);
 
 struct attn_panel_layout attn_roofline_measure(const attn_panel *p, const struct attn_canvas *c);
 void attn_roofline_draw(const attn_panel *p, const struct attn_panel_layout *f,
                         struct attn_canvas *c, double x, double y);
 
-/* Labels of points that avoid those placed before. */
-enum { ATTN_PLACED_LABELS = 128 };
-struct attn_label_box {
+/* A line of the grid of a plot: at, where the value is on the canvas, along axis. strong: wider. */
+struct attn_plot_box {
   double x, y, w, h;
 };
+void attn_gridline_draw(struct attn_canvas *c, const struct attn_plot_box *plot, int axis,
+                        const double at[2], double value, int strong);
+
+/* Labels of points that avoid those placed before. */
+enum { ATTN_PLACED_LABELS = 128 };
 struct attn_labels {
   int placed;
-  struct attn_label_box box[ATTN_PLACED_LABELS];
+  struct attn_plot_box box[ATTN_PLACED_LABELS];
 };
 
 /* Moves a label down until it overlaps no other, and adds it. */
-void attn_labels_place(struct attn_labels *labels, struct attn_label_box *b);
+void attn_labels_place(struct attn_labels *labels, struct attn_plot_box *b);
 
 /* Checks the roof and the slope. */
 attn_status attn_roofline_check(const attn_panel *p, int32_t n, attn_error *err);

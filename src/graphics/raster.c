@@ -189,8 +189,13 @@ static void text(struct attn_canvas *c, double x, double y, const char *words,
 /* ---- PNG ------------------------------------------------------------------------------------ */
 
 attn_status attn_raster_begin(struct attn_raster *r, double width, double height, attn_error *err) {
-  *r = (struct attn_raster){
-      .canvas = {ATTN_LANGUAGE_ENGLISH, 0, 1, 0, rect, line, triangle, text, image}};
+  *r = (struct attn_raster){.canvas = {.language = ATTN_LANGUAGE_ENGLISH,
+                                       .plain = 1,
+                                       .rect = rect,
+                                       .line = line,
+                                       .triangle = triangle,
+                                       .text = text,
+                                       .image = image}};
   width = ceil(width * ATTN_RASTER_SCALE), height = ceil(height * ATTN_RASTER_SCALE);
   if (!(width * height <= PIXELS_MAX))
     return attn_fail(

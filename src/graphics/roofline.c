@@ -55,28 +55,17 @@ static void place(const struct roofline *r, double u, double v, double to[2]) {
 
 /* ---- Grid and roof ---- */
 
-static void draw_gridline(const struct roofline *r, int axis, double decade) {
-  struct attn_canvas *c = r->canvas;
-  struct attn_text_style as = {.anchor = axis ? ATTN_ANCHOR_END : ATTN_ANCHOR_MIDDLE,
-                               .size = SMALL,
-                               .paint = ATTN_PAINT_FAINT};
-  double value = pow(10, decade), from[2], to[2];
-  place(r, value, value, from);
-  from[!axis] = axis ? r->x : r->y + PLOT_H;
-  to[axis] = from[axis];
-  to[!axis] = axis ? r->x + PLOT_W : r->y;
-  c->line(c, from, to, 1, ATTN_PAINT_GRID, 0);
-  const char *text = ATTN_NUMBER_TEXT(value, 6);
-  if (axis)
-    c->text(c, r->x - 6, from[1] + 4, text, &as);
-  else
-    c->text(c, from[0], r->y + PLOT_H + 15, text, &as);
+static void draw_gridline(const struct roofline *r, int axis, double value) {
+  const struct attn_plot_box plot = {r->x, r->y, PLOT_W, PLOT_H};
+  double at[2];
+  place(r, value, value, at);
+  attn_gridline_draw(r->canvas, &plot, axis, at, value, 0);
 }
 
 static void draw_grid(const struct roofline *r) {
   for (int axis = 0; axis < 2; axis++)
     for (double d = ceil(r->low[axis]); d <= r->low[axis] + r->span[axis]; d++)
-      draw_gridline(r, axis, d);
+      draw_gridline(r, axis, pow(10, d));
 }
 
 /* From the lower or left edge up to the ridge, then to the right. */
@@ -113,7 +102,7 @@ static void draw_number(struct roofline *r, int32_t row) {
   double at[2];
   place(r, attn_panel_at(r->panel, row, 0), attn_panel_at(r->panel, row, 1), at);
   struct attn_text_style as = {.size = SMALL, .halo = 1, .paint = ATTN_PAINT_INK};
-  struct attn_label_box b = {at[0] + DOT, at[1] - 6, attn_text_units(text, SMALL), 11};
+  struct attn_plot_box b = {at[0] + DOT, at[1] - 6, attn_text_units(text, SMALL), 11};
   attn_labels_place(&r->labels, &b);
   r->canvas->text(r->canvas, b.x, b.y + 10, text, &as);
 }

@@ -194,6 +194,13 @@ static void image(struct attn_canvas *c, double x, double y, double w, double h,
 }
 
 void attn_svg_begin(struct attn_svg *svg, struct attn_out *out, int bilingual) {
-  *svg = (struct attn_svg){
-      {out->style.language, bilingual, 0, 0, rect, line, triangle, text, image}, out};
+  *svg = (struct attn_svg){{.language = out->style.language,
+                            .precision = out->style.precision,
+                            .bilingual = bilingual,
+                            .rect = rect,
+                            .line = line,
+                            .triangle = triangle,
+                            .text = text,
+                            .image = image},
+                           out};
 }
