@@ -8,42 +8,10 @@
 #include "attn/train.h"
 #include "command.h"
 #include "console.h"
+#include "help_files.h"
 #include "json_output.h"
 #include "model_input.h"
 #include "picture_files.h"
-
-static const char help[] =
-    "attn caption - describe pictures with a trained captioner\n\n"
-    "usage: attn caption MODEL PICTURE.png... [OPTION...]\n"
-    "       attn caption MODEL --examples N [OPTION...]\n\n"
-    "MODEL is a checkpoint of attn train captions, or of attn train --images. A picture of any\n"
-    "size is scaled to that of the model.\n\n"
-    "  --examples N        the first N validation pictures of the model's task, 1 to 1000\n"
-    "  --show              the picture, and for each word the picture with the attention over it\n"
-    "  --svg, --png, --html FILE\n"
-    "                      the same as a picture; html is one page in both languages\n"
-    "  --occlude           for each word, cover the place that the model looks at, and another "
-    "one,\n"
-    "                      and print what the word becomes; with pictures, also that picture\n"
-    "  --num-beams N       beam search, 0 to 4096 [1: greedy]\n"
-    "  --max-new-tokens N  tokens, with the end token [0: the positions of the model]\n"
-    "  --precision P       of the caption: float32 or bf16 [float32]\n"
-    "  --seed N            of --examples [0]\n"
-    "  --json              one object per picture: caption, log_prob, words with the place\n"
-    "                      (row, column) of the highest attention, its weight, the entropy in "
-    "nats;\n"
-    "                      with --occlude predicted, occluded, control\n"
-    "  --lang en|ja        language [LC_ALL, LC_MESSAGES or LANG]\n"
-    "  --color WHEN        auto, always or never [auto]\n"
-    "  --width N           columns, 20 to 10000 [the terminal's, or 80]\n"
-    "  --threads N         0 to 1024; 0: all [0]\n\n"
-    "The attention is the mean over layers and heads. It shows what the decoder reads, not why it\n"
-    "chooses a word: attn train measures how often a word changes if that place is hidden.\n\n"
-    "examples:\n"
-    "  attn train captions\n"
-    "  attn caption captions.safetensors --examples 3 --show\n"
-    "  attn caption captions.safetensors photo.png --html photo.html\n"
-    "  attn caption captions.safetensors --examples 2 --occlude\n";
 
 enum { EXAMPLES_MAX = 1000 };
 
@@ -53,7 +21,7 @@ struct caption_options {
   attn_generation_config generation;
   const char *precision;
   int64_t examples, num_beams, seed, threads;
-  int show, occlude, json, help;
+  int show, occlude, json;
 };
 
 /* A word with the place covered that the model looks at. */
@@ -415,11 +383,10 @@ int attn_cmd_caption(int argc, char **argv) {
       {"--threads", OPTION_INT, &o.threads, NULL},
       {"--json", OPTION_FLAG, &o.json, NULL},
       ATTN_CLI_PICTURE_OPTIONS(&o.pictures),
-      ATTN_CLI_STYLE_OPTIONS(&style),
-      ATTN_CLI_HELP_OPTIONS(&o.help)};
-  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
-    return EXIT_TROUBLE;
-  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
+      ATTN_CLI_STYLE_OPTIONS(&style)};
+  const int ended =
+      attn_cli_parse_options(argc, argv, caption_txt, ATTN_CLI_TABLE(table), &operands);
+  if (ended >= 0) return ended;
   if (conflict(&o, operands))
     return attn_cli_print_usage_error("caption", "%s", conflict(&o, operands));
   if (attn_cli_check_range("caption", "--examples", o.examples, 0, EXAMPLES_MAX) ||

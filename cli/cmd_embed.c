@@ -7,31 +7,9 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
+#include "help_files.h"
 #include "json_output.h"
 #include "model_input.h"
-
-static const char help[] =
-    "attn embed - compute text embeddings and their cosine similarities\n\n"
-    "usage: attn embed MODEL [TEXT...] [OPTION...]\n"
-    "       attn embed MODEL [OPTION...] < lines\n\n"
-    "MODEL is a Hugging Face folder with an encoder (config.json, model.safetensors,\n"
-    "tokenizer.json) or a checkpoint of attn train with an encoder. Prints the similarities of\n"
-    "all pairs of texts; of more than 20 texts, for each the number of the most similar one.\n\n"
-    "  -o, --output FILE   write the embeddings, (texts, d_model), as npy or safetensors:name\n"
-    "  --pooling KIND      mean of the token vectors, or cls: the first one [as the folder's\n"
-    "                      modules.json specifies, or mean]\n"
-    "  --no-normalize      do not divide embeddings by their L2 norm\n"
-    "  --batch-size N      texts per batch, 0 to 16777216: faster, but the last bits depend on\n"
-    "                      the batch [1]\n"
-    "  --threads N         0 to 1024; 0: all [0]\n"
-    "  --json              one object per text: text, unknown, cosine_similarities, embedding\n\n"
-    "Text outside the vocabulary is read as <unk>, with a warning; --json reports it as\n"
-    "\"unknown\".\n\n"
-    "exit status: 0 success, 2 trouble, 130 interrupted\n\n"
-    "examples:\n"
-    "  attn embed all-MiniLM-L6-v2 'A man is eating.' 'Someone has a meal.' 'It rains.'\n"
-    "  attn embed all-MiniLM-L6-v2 -o vectors.npy < sentences.txt\n"
-    "  attn embed all-MiniLM-L6-v2 --json < questions.txt | jq .embedding\n";
 
 enum { MAX_TABLE = 20, MAX_BATCH_SIZE = 1 << 24 };
 
@@ -39,7 +17,7 @@ struct embed_options {
   attn_embedding_config config;
   const char *output, *pooling;
   int64_t threads, batch_size;
-  int no_normalize, json, help;
+  int no_normalize, json;
 };
 
 struct embedded_texts {
@@ -233,11 +211,9 @@ int attn_cmd_embed(int argc, char **argv) {
       {"--no-normalize", OPTION_FLAG, &o.no_normalize, NULL},
       {"--threads", OPTION_INT, &o.threads, NULL},
       {"--batch-size", OPTION_INT, &o.batch_size, NULL},
-      {"--json", OPTION_FLAG, &o.json, NULL},
-      ATTN_CLI_HELP_OPTIONS(&o.help)};
-  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
-    return EXIT_TROUBLE;
-  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
+      {"--json", OPTION_FLAG, &o.json, NULL}};
+  const int ended = attn_cli_parse_options(argc, argv, embed_txt, ATTN_CLI_TABLE(table), &operands);
+  if (ended >= 0) return ended;
   if (!operands) return attn_cli_print_usage_error("embed", "expected a model");
   if (set_config(&o)) return EXIT_TROUBLE;
   if (o.output && attn_array_outputs_check(&o.output, 1, &err))

@@ -6,55 +6,14 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
+#include "help_files.h"
 #include "model_input.h"
 #include "picture_files.h"
-
-static const char help[] =
-    "attn explain - show every step of a worked example with its numbers\n\n"
-    "usage: attn explain FILE... [OPTION...]\n"
-    "       attn explain MODEL --input TEXT [OPTION...]\n\n"
-    "  --cell NAME[R,C]    how one number is computed, back to the given ones: weights[2,0].\n"
-    "                      R and C are indices from 0 or token names: weights[cats,I]. A name of\n"
-    "                      digits, or with a comma or bracket, needs quotes: weights[\"2\",0].\n"
-    "                      Prefixes select one of several: example 2: head 1: weights[2,0]\n"
-    "  --gradients         how the loss depends on each number, from the output back to the "
-    "inputs;\n"
-    "                      --cell 'd_q[0,1]' works out one gradient\n"
-    "  --loss NAME[R,C]    the number whose gradients are computed [the sum of the output]\n"
-    "  --json              one object per file (docs/explain.schema.json)\n"
-    "  --svg, --png, --html FILE\n"
-    "                      every step as a picture: matrices, weights as heat maps, queries and\n"
-    "                      keys of dimension 2 as arrows; png has ASCII labels only. html is a "
-    "page\n"
-    "                      of the explanation in both languages: point at a number to see how it "
-    "is\n"
-    "                      computed and what it reaches; change the inputs, and every step "
-    "follows.\n"
-    "                      It needs no network\n"
-    "  --lang en|ja        language [LC_ALL, LC_MESSAGES or LANG]\n"
-    "  --precision N       digits after the decimal point, 0 to 17 [4]\n"
-    "  --color WHEN        auto, always or never [auto]\n"
-    "  --width N           columns, 20 to 10000 [the terminal's, or 80]\n\n"
-    "one attention head of a model as a worked example, with its q and k given:\n"
-    "  --input TEXT        what the model reads\n"
-    "  --target TEXT       what the decoder generates [its own output]; without an encoder the\n"
-    "                      model reads it after --input\n"
-    "  --kind KIND         cross, encoder or decoder [cross if there is cross-attention]\n"
-    "  --layer N, --head N   from 1 [1]\n"
-    "  --lesson            write the worked example itself, for attn check\n"
-    "  --threads N         0 to 1024; 0: all [0]\n\n"
-    "examples:\n"
-    "  attn explain lesson.md\n"
-    "  attn explain lesson.md --cell 'weights[0,1]' --lang ja\n"
-    "  attn explain lesson.md --cell 'd_scores[0,1]' --loss 'output[0,0]'\n"
-    "  attn explain lesson.md --html lesson.html\n"
-    "  attn explain lesson.md --svg lesson.svg --lang ja --precision 2\n"
-    "  attn explain dates.safetensors --input '12 May 1991' --cell 'weights[0,7]'\n";
 
 struct explain_options {
   attn_style style;
   const char *cell, *loss;
-  int json, lesson, gradients, help;
+  int json, lesson, gradients;
   struct attn_cli_pictures pictures;
   struct attn_cli_attention_options attention; /* of a model */
 };
@@ -193,18 +152,13 @@ int attn_cmd_explain(int argc, char **argv) {
   struct explain_options o = {.attention = {.layer = 1, .head = 1}};
   struct attn_cli_style_options style = ATTN_CLI_STYLE_DEFAULTS;
   int files;
-  const struct attn_cli_option table[] = {{"--cell", OPTION_TEXT, &o.cell, NULL},
-                                          {"--gradients", OPTION_FLAG, &o.gradients, NULL},
-                                          {"--loss", OPTION_TEXT, &o.loss, NULL},
-                                          {"--json", OPTION_FLAG, &o.json, NULL},
-                                          {"--lesson", OPTION_FLAG, &o.lesson, NULL},
-                                          ATTN_CLI_PICTURE_OPTIONS(&o.pictures),
-                                          ATTN_CLI_ATTENTION_OPTIONS(&o.attention),
-                                          ATTN_CLI_STYLE_OPTIONS(&style),
-                                          ATTN_CLI_HELP_OPTIONS(&o.help)};
-  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &files))
-    return EXIT_TROUBLE;
-  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
+  const struct attn_cli_option table[] = {
+      {"--cell", OPTION_TEXT, &o.cell, NULL},     {"--gradients", OPTION_FLAG, &o.gradients, NULL},
+      {"--loss", OPTION_TEXT, &o.loss, NULL},     {"--json", OPTION_FLAG, &o.json, NULL},
+      {"--lesson", OPTION_FLAG, &o.lesson, NULL}, ATTN_CLI_PICTURE_OPTIONS(&o.pictures),
+      ATTN_CLI_ATTENTION_OPTIONS(&o.attention),   ATTN_CLI_STYLE_OPTIONS(&style)};
+  const int ended = attn_cli_parse_options(argc, argv, explain_txt, ATTN_CLI_TABLE(table), &files);
+  if (ended >= 0) return ended;
   const char *message = conflict(&o, files);
   if (message) return attn_cli_print_usage_error("explain", "%s", message);
   if (attn_cli_check_attention("explain", &o.attention, 1) ||

@@ -4,24 +4,8 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
+#include "help_files.h"
 #include "json_output.h"
-
-static const char help[] =
-    "attn export - export a model as a folder that Hugging Face's transformers loads\n\n"
-    "usage: attn export MODEL -o FOLDER [OPTION...]\n\n"
-    "MODEL is a checkpoint of attn train, or such a folder. A decoder becomes GPT-2, an\n"
-    "encoder-decoder Marian, an encoder BERT. A configuration that the architecture does not have\n"
-    "is an error that names the member. The folder holds config.json, generation_config.json,\n"
-    "model.safetensors, tokenizer.json and tokenizer_config.json.\n\n"
-    "  -o, --output FOLDER   where to write: a new or an empty folder\n"
-    "  --json                one object: folder, parameter_count\n\n"
-    "exit status: 0 success, 2 trouble\n\n"
-    "examples:\n"
-    "  attn train dates --config '{\"norm_first\": false, \"final_norm\": false,\n"
-    "    \"positions\": \"sinusoidal_halves\", \"tie_word_embeddings\": true, \"output_bias\": "
-    "true}'\n"
-    "  attn export dates.safetensors -o dates-marian\n"
-    "  attn generate dates-marian '12 May 1991'\n";
 
 static void print_result(const char *folder, int64_t parameter_count, int json) {
   if (json) {
@@ -52,14 +36,13 @@ static int export_model(const char *path, const char *folder, int json) {
 
 int attn_cmd_export(int argc, char **argv) {
   const char *folder = NULL;
-  int json = 0, help_requested = 0, operands;
+  int json = 0, operands;
   const struct attn_cli_option table[] = {{"-o", OPTION_TEXT, &folder, NULL},
                                           {"--output", OPTION_TEXT, &folder, NULL},
-                                          {"--json", OPTION_FLAG, &json, NULL},
-                                          ATTN_CLI_HELP_OPTIONS(&help_requested)};
-  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
-    return EXIT_TROUBLE;
-  if (help_requested) return attn_cli_print_help(help, stdout), EXIT_OK;
+                                          {"--json", OPTION_FLAG, &json, NULL}};
+  const int ended =
+      attn_cli_parse_options(argc, argv, export_txt, ATTN_CLI_TABLE(table), &operands);
+  if (ended >= 0) return ended;
   if (operands != 1) return attn_cli_print_usage_error("export", "expected one model");
   if (!folder) return attn_cli_print_usage_error("export", "expected -o FOLDER");
   return export_model(argv[1], folder, json);

@@ -7,47 +7,15 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
+#include "help_files.h"
 #include "json_output.h"
 #include "model_input.h"
-
-static const char help[] =
-    "attn generate - generate text with a trained model\n\n"
-    "usage: attn generate MODEL [TEXT...] [OPTION...]\n"
-    "       attn generate MODEL [OPTION...] < lines\n\n"
-    "MODEL is a checkpoint of attn train, or a Hugging Face folder (GPT-2, Marian), for which\n"
-    "the output is that of transformers. An encoder predicts one token per position, without\n"
-    "beam search or sampling.\n\n"
-    "  --num-beams N       beam search, 0 to 4096 [1: greedy; a folder's num_beams]\n"
-    "  --num-return-sequences N   the N best of the beams, with their scores [1]\n"
-    "  --length-penalty A  score = log p / ((5 + n) / 6)^A [0]; of a folder log p / n^A [its own]\n"
-    "  --temperature T     sample; logits are divided by T [0: no sampling]\n"
-    "  --top-k K           sample from the K most likely tokens [0: all]\n"
-    "  --top-p P           sample from the most likely tokens of total probability P [0: all]\n"
-    "  --seed N            of sampling [0]\n"
-    "  --target-prefix TEXT   the target of each TEXT begins with this; what follows is\n"
-    "                      generated. For models with an encoder and a Transformer decoder\n"
-    "  --max-new-tokens N  tokens, with the end token [0: a folder's limit, or the positions of\n"
-    "                      the model]\n"
-    "  --precision P       float32 or bf16: half the bytes of the weights [float32]\n"
-    "  --batch-size N      texts per batch, 0 to 65536: faster, but the last bits of scores\n"
-    "                      depend on the batch, and samples on the position in it [1]\n"
-    "  --threads N         0 to 1024; 0: all [0]\n"
-    "  --json              one object per text: source, unknown, results (text, log_prob, score,\n"
-    "                      token_count, finished)\n\n"
-    "Text outside the vocabulary is read as <unk>, with a warning; --json reports it as\n"
-    "\"unknown\".\n\n"
-    "examples:\n"
-    "  attn generate dates.safetensors '平成三年五月十二日' '12 May 1991'\n"
-    "  attn generate dates.safetensors 'May 12' --num-beams 4 --num-return-sequences 4\n"
-    "  attn generate questions.safetensors '私 は 友達 と 映画 を 見た 。' \\\n"
-    "    --target-prefix '誰 と 見た の ？'\n"
-    "  cut -f1 pairs.tsv | attn generate mine.safetensors --batch-size 16\n";
 
 struct generate_options {
   attn_generation_config config;
   int64_t num_beams, num_return_sequences, top_k, threads, seed, batch_size;
   const char *precision, *target_prefix;
-  int json, help;
+  int json;
 };
 
 /* ---- Output ---- */
@@ -268,11 +236,10 @@ int attn_cmd_generate(int argc, char **argv) {
       {"--threads", OPTION_INT, &o.threads, NULL},
       {"--batch-size", OPTION_INT, &o.batch_size, NULL},
       {"--precision", ATTN_CLI_CHOICE(&o.precision, precisions), NULL},
-      {"--json", OPTION_FLAG, &o.json, NULL},
-      ATTN_CLI_HELP_OPTIONS(&o.help)};
-  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
-    return EXIT_TROUBLE;
-  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
+      {"--json", OPTION_FLAG, &o.json, NULL}};
+  const int ended =
+      attn_cli_parse_options(argc, argv, generate_txt, ATTN_CLI_TABLE(table), &operands);
+  if (ended >= 0) return ended;
   if (!operands) return attn_cli_print_usage_error("generate", "expected a model");
   if (set_config(&o)) return EXIT_TROUBLE;
   if (attn_model_open(argv[1], &model, &err))

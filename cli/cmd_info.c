@@ -6,27 +6,9 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
+#include "help_files.h"
 #include "json_output.h"
 #include "model_info.h"
-
-static const char help[] =
-    "attn info - describe the machine, a model or a tensor file\n\n"
-    "usage: attn info [FILE...] [OPTION...]\n\n"
-    "Without a file: the CPU, its instruction sets, the one in use and why, the kernels, threads\n"
-    "and versions. Of a checkpoint or a model's folder: kind, layers, heads, sizes, vocabulary,\n"
-    "parameters, training and its last validation, and commands to try. Of another file: its\n"
-    "tensors, with type and shape.\n\n"
-    "  --tensors           list the tensors of a checkpoint, those of the optimizer (adamw.*)\n"
-    "                      last\n"
-    "  --measure           measure the peak of float32 multiply-adds and of bf16 dot products\n"
-    "                      (GFLOP/s) and the memory bandwidth (GB/s) of one thread\n"
-    "  --json              one object\n\n"
-    "ATTN_ISA=scalar|avx2|avx512 selects an instruction set, ATTN_THREADS=N the threads.\n\n"
-    "examples:\n"
-    "  attn info --measure\n"
-    "  attn info q.npy dates.safetensors\n"
-    "  attn info --tensors dates.safetensors\n"
-    "  attn info model.safetensors:layer.0.q\n";
 
 /* ---- Tensor files ---- */
 
@@ -207,14 +189,12 @@ static void print_machine_json(const attn_machine *m, double gflops, double gbyt
 }
 
 int attn_cmd_info(int argc, char **argv) {
-  int measure = 0, tensors = 0, json = 0, help_requested = 0, files;
+  int measure = 0, tensors = 0, json = 0, files;
   const struct attn_cli_option table[] = {{"--tensors", OPTION_FLAG, &tensors, NULL},
                                           {"--measure", OPTION_FLAG, &measure, NULL},
-                                          {"--json", OPTION_FLAG, &json, NULL},
-                                          ATTN_CLI_HELP_OPTIONS(&help_requested)};
-  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &files))
-    return EXIT_TROUBLE;
-  if (help_requested) return attn_cli_print_help(help, stdout), EXIT_OK;
+                                          {"--json", OPTION_FLAG, &json, NULL}};
+  const int ended = attn_cli_parse_options(argc, argv, info_txt, ATTN_CLI_TABLE(table), &files);
+  if (ended >= 0) return ended;
   if (files) return (json ? print_files_json : print_files_text)(argv + 1, files, tensors);
   attn_machine machine = {.struct_size = sizeof machine};
   double gflops = 0, gbytes = 0, bf16 = 0;

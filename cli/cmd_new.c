@@ -3,42 +3,13 @@
 
 #include "command.h"
 #include "console.h"
-
-static const char help[] =
-    "attn new - write a worked example of attention, solved or as an exercise\n\n"
-    "usage: attn new [OPTION...] >lesson.md\n\n"
-    "  --kind KIND         self, causal (a mask), cross (two texts), heads (several), positions,\n"
-    "                      scaling (with and without), columns (one query per column) or question\n"
-    "                      (which word answers it?) [self]\n"
-    "  --level N           1: small integers, 2: decimals, 3: wider vectors, more decimals [1]\n"
-    "  --blank             leave the answers open: fill them in, then run attn check lesson.md\n"
-    "  --from STEP, --to STEP\n"
-    "                      with --blank only the steps from STEP on are open; end after STEP:\n"
-    "                      positions, Q, K, V, scores, scaled, masked, weights, output, concat or\n"
-    "                      projected [all]\n"
-    "  --seed N            other numbers; without --blank the same seed gives the solution [1]\n"
-    "  --tokens WORDS      2 to 12 tokens, separated by spaces [those of the kind]; with more "
-    "than\n"
-    "                      5, level 1 has decimals too\n"
-    "  --query-tokens WORDS\n"
-    "                      cross: the tokens of the queries [those of the kind]\n"
-    "  --num-heads N       heads: 2 to 4 [2]\n"
-    "  --question TEXT, --answer WORD\n"
-    "                      question: about --tokens, and the token that answers it\n"
-    "  --lang en|ja        language [LC_ALL, LC_MESSAGES or LANG]\n\n"
-    "examples:\n"
-    "  attn new >lesson.md\n"
-    "  attn new --kind causal --level 2 --blank --seed 7 >exercise.md\n"
-    "  attn new --kind causal --level 2 --seed 7 >solution.md\n"
-    "  attn new --tokens 'I have cats' --blank --lang ja >exercise.md\n"
-    "  attn new --kind question --tokens 'Ann works in Rome' --question 'Who works in Rome?'\n"
-    "           --answer Ann >exercise.md\n";
+#include "help_files.h"
 
 struct new_options {
   attn_lesson_template_config config;
   const char *kind, *from, *to;
   int64_t level, num_heads, seed;
-  int has_heads, blank, help;
+  int has_heads, blank;
 };
 
 static const char *const kinds[] = {"self",      "causal",  "cross",   "heads",
@@ -79,11 +50,9 @@ int attn_cmd_new(int argc, char **argv) {
       {"--query-tokens", OPTION_TEXT, &o.config.query_tokens, NULL},
       {"--num-heads", OPTION_INT, &o.num_heads, &o.has_heads},
       {"--question", OPTION_TEXT, &o.config.question, NULL},
-      {"--answer", OPTION_TEXT, &o.config.answer, NULL},
-      ATTN_CLI_HELP_OPTIONS(&o.help)};
-  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
-    return EXIT_TROUBLE;
-  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
+      {"--answer", OPTION_TEXT, &o.config.answer, NULL}};
+  const int ended = attn_cli_parse_options(argc, argv, new_txt, ATTN_CLI_TABLE(table), &operands);
+  if (ended >= 0) return ended;
   if (operands)
     return attn_cli_print_usage_error("new",
                                       "unexpected operand \"%.60s\"; quote the words: "

@@ -8,73 +8,13 @@
 #include "attn/train.h"
 #include "command.h"
 #include "console.h"
+#include "help_files.h"
 #include "json_output.h"
-
-static const char help[] =
-    "attn train - train a Transformer on a generated task or on your own text pairs, or a "
-    "captioner\n"
-    "on pictures\n\n"
-    "usage: attn train TASK [OPTION...]\n"
-    "       attn train --data PAIRS.tsv -o NAME.safetensors [OPTION...]\n"
-    "       attn train --resume NAME.last.safetensors -o NAME.safetensors\n\n"
-    "data and files:\n"
-    "  --list              list the tasks, each with examples; photos and photos-ja require\n"
-    "                      Debian's package dataset-fashion-mnist\n"
-    "  --data FILE         lines of source<TAB>target, UTF-8\n"
-    "  --images DIR        the sources of --data are names of PNG files in DIR, the targets their\n"
-    "                      captions; --captions is another name of --data\n"
-    "  --validation-data FILE   lines to validate on [a tenth of --data]\n"
-    "  --resume FILE       resume a run from its last checkpoint, with its settings;\n"
-    "                      bit-identical to a run without interruption with the same --threads\n"
-    "  -o, --output FILE   the best checkpoint [TASK.safetensors]; the last one is written next\n"
-    "                      to it as NAME.last.safetensors\n"
-    "  --overwrite         replace existing output files, unless they are read-only\n\n"
-    "model:\n"
-    "  --config FILE       JSON, or the object itself: members that differ from the default;\n"
-    "                      \"kind\" is encoder-decoder, decoder, or encoder (one output token\n"
-    "                      per position)\n"
-    "  --tokenizer KIND    characters, words, bpe:SIZE (a vocabulary of SIZE tokens learned from\n"
-    "                      the data), or a tokenizer.json [the task's; characters]\n\n"
-    "training (a task may have other defaults):\n"
-    "  --steps N           optimizer steps [4000]\n"
-    "  --batch-size N      pairs per batch [64]\n"
-    "  --gradient-accumulation-steps N   batches per step [1]\n"
-    "  --learning-rate R   highest learning rate [0.002]\n"
-    "  --lr-schedule NAME  cosine, noam or constant [cosine]\n"
-    "  --warmup-steps N    steps of linear warmup [a twentieth of --steps]\n"
-    "  --weight-decay R    of AdamW [0.01]; negative: none\n"
-    "  --max-grad-norm R   clip the gradient to this norm [1]; negative: do not\n"
-    "  --label-smoothing R   [0]\n"
-    "  --precision P       float32, or bf16 operands in the linear layers [float32]\n"
-    "  --pretrain-encoder N   of a task with pictures: first N steps on the encoder alone, which\n"
-    "                      learns to classify the object at each grid position [0]\n"
-    "  --freeze-cnn        the convolutions of the encoder of pictures keep their weights,\n"
-    "                      pre-trained or initial\n"
-    "  --seed N            [0]\n"
-    "  --threads N         0 to 1024; 0: all [0]\n\n"
-    "validation:\n"
-    "  --validate-every N  steps between validations [a twentieth of --steps, at least 50]\n"
-    "  --max-validation-examples N   examples per validation [256]\n"
-    "  --target-exact-match R   stop at this share of exact matches, 0.999 for example\n"
-    "  --patience N        stop after N validations without improvement\n"
-    "  --test-examples N   a task: evaluate the best checkpoint on N other examples, 0 to\n"
-    "                      16777216 [2000]\n\n"
-    "  --json              one object per validation, and one at the end\n"
-    "  --quiet             no progress\n\n"
-    "exit status: 0 success, 2 trouble, 130 interrupted (the last checkpoint is written)\n\n"
-    "examples:\n"
-    "  attn train dates\n"
-    "  attn generate dates.safetensors '12 May 1991'\n"
-    "  attn train --data pairs.tsv -o mine.safetensors --tokenizer bpe:2000 --patience 5\n"
-    "  attn train addition --config '{\"kind\": \"decoder\"}' -o sums.safetensors\n"
-    "  attn train reverse --config '{\"kind\": \"encoder\"}'\n"
-    "  attn train captions && attn caption captions.safetensors --examples 3 --show\n"
-    "  attn train --images photos --captions photos.tsv -o photos.safetensors\n";
 
 struct train_options {
   attn_train_config config;
   int64_t test_examples, seed, threads;
-  int json, quiet, list, help;
+  int json, quiet, list;
   char *output, *config_text; /* allocated */
 };
 
@@ -441,16 +381,15 @@ static int parse(struct train_options *o, int argc, char **argv, int *operands) 
       {"--test-examples", OPTION_INT, &o->test_examples, NULL},
       {"--list", OPTION_FLAG, &o->list, NULL},
       {"--json", OPTION_FLAG, &o->json, NULL},
-      {"--quiet", OPTION_FLAG, &o->quiet, NULL},
-      ATTN_CLI_HELP_OPTIONS(&o->help)};
-  return attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, operands);
+      {"--quiet", OPTION_FLAG, &o->quiet, NULL}};
+  return attn_cli_parse_options(argc, argv, train_txt, ATTN_CLI_TABLE(table), operands);
 }
 
 int attn_cmd_train(int argc, char **argv) {
   struct train_options o = {.config = ATTN_TRAIN_CONFIG_INIT, .test_examples = 2000};
   int operands;
-  if (parse(&o, argc, argv, &operands)) return EXIT_TROUBLE;
-  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
+  const int ended = parse(&o, argc, argv, &operands);
+  if (ended >= 0) return ended;
   if (o.list) return list_tasks();
   int result = prepare(&o, operands, argv) ? EXIT_TROUBLE : train(&o);
   free(o.output), free(o.config_text);

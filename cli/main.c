@@ -91,15 +91,13 @@ static int run_command(int argc, char **argv) {
 
 /* --lang may precede the command. Returns the number of its arguments, or -1 after a message. */
 static int parse_language(int argc, char **argv) {
-  const struct attn_cli_option lang = {"--lang",
-                                       ATTN_CLI_CHOICE(&attn_cli_lang, attn_cli_languages), NULL};
   int n = 1, operands;
   while (n < argc && (!strcmp(argv[n], "--lang") || !strncmp(argv[n], "--lang=", 7)))
     n += argv[n][6] ? 1 : 2;
   if (n == 1) return 0;
   if (n > argc) n = argc;
   argv[0] = NULL; /* messages name no command */
-  return attn_cli_parse_options(n, argv, &lang, 1, &operands) ? -1 : n - 1;
+  return attn_cli_parse_options(n, argv, NULL, NULL, 0, &operands) >= 0 ? -1 : n - 1;
 }
 
 int main(int argc, char **argv) {

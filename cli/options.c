@@ -7,9 +7,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "command.h"
 #include "console.h"
-
-const char *attn_cli_lang;
 
 /* ---- Values ---- */
 
@@ -66,6 +65,14 @@ int attn_cli_parse_choice(const char *command, const char *option, const char *t
 
 enum { MAX_OPTIONS = 64 };
 
+/* The options of a command, and those that every command has. */
+struct option_set {
+  const char *command;
+  struct attn_cli_option at[MAX_OPTIONS];
+  int count;
+  uint64_t seen; /* bit n: at[n] */
+};
+
 /* Options of earlier versions. A pair applies to the commands that have the new option. */
 static const struct {
   const char *before, *now;
@@ -93,24 +100,21 @@ static const struct {
     {"--warm-up", "--warmup-steps"},
 };
 
-static const char *new_name(const char *name, const struct attn_cli_option *table, int options) {
+static const char *new_name(const char *name, const struct option_set *set) {
   for (size_t n = 0; n < sizeof renamed / sizeof *renamed; n++)
-    for (int k = 0; k < options && !strcmp(name, renamed[n].before); k++)
-      if (!strcmp(table[k].name, renamed[n].now)) return renamed[n].now;
+    for (int k = 0; k < set->count && !strcmp(name, renamed[n].before); k++)
+      if (!strcmp(set->at[k].name, renamed[n].now)) return renamed[n].now;
   return NULL;
 }
 
-static int refuse_unknown(const char *command, const char *name,
-                          const struct attn_cli_option *table, int options) {
-  const char *names[MAX_OPTIONS], *now = new_name(name, table, options);
-  if (now) return attn_cli_print_usage_error(command, "%s is now %s", name, now), -1;
-  for (int n = 0; n < options; n++) names[n] = table[n].name;
-  const char *near = attn_text_nearest(name, names, options);
-  if (near)
-    attn_cli_print_usage_error(command, "unknown option %.60s; did you mean %s?", name, near);
-  else
-    attn_cli_print_usage_error(command, "unknown option %.60s", name);
-  return -1;
+static int refuse_unknown(const struct option_set *set, const char *name) {
+  const char *names[MAX_OPTIONS], *now = new_name(name, set);
+  if (now) return attn_cli_print_usage_error(set->command, "%s is now %s", name, now);
+  for (int n = 0; n < set->count; n++) names[n] = set->at[n].name;
+  const char *near = attn_text_nearest(name, names, set->count);
+  if (!near) return attn_cli_print_usage_error(set->command, "unknown option %.60s", name);
+  return attn_cli_print_usage_error(set->command, "unknown option %.60s; did you mean %s?", name,
+                                    near);
 }
 
 /* ---- The table ---- */
@@ -119,30 +123,38 @@ static int add_text(const char *command, const struct attn_cli_option *o, const 
   struct attn_cli_texts *to = o->to;
   if (to->count == ATTN_CLI_TEXTS_MAX)
     return attn_cli_print_error(command, "%s is given more than %d times", o->name,
-                                ATTN_CLI_TEXTS_MAX),
-           -1;
+                                ATTN_CLI_TEXTS_MAX);
   to->text[to->count++] = value;
   return 0;
 }
 
-static int store(const char *command, const struct attn_cli_option *o, const char *value) {
-  int bad = 0;
-  if (o->kind == OPTION_TEXTS && add_text(command, o, value)) return -1;
-  if (o->kind == OPTION_FLAG) *(int *)o->to = 1;
-  if (o->kind == OPTION_CHOICE) {
-    const struct attn_cli_choice *choice = o->to;
-    if (attn_cli_parse_choice(command, o->name, value, choice->names, choice->count) < 0) return -1;
-    *choice->to = value;
+static int store_choice(const char *command, const struct attn_cli_option *o, const char *value) {
+  const struct attn_cli_choice *choice = o->to;
+  if (attn_cli_parse_choice(command, o->name, value, choice->names, choice->count) < 0)
+    return EXIT_TROUBLE;
+  *choice->to = value;
+  return 0;
+}
+
+static int store_value(const char *command, const struct attn_cli_option *o, const char *value) {
+  switch (o->kind) {
+    case OPTION_FLAG:
+      *(int *)o->to = 1;
+      return 0;
+    case OPTION_INT:
+      if (!attn_cli_parse_int(value, o->to)) return 0;
+      return attn_cli_print_error(command, "%s must be an integer, got \"%.60s\"", o->name, value);
+    case OPTION_DOUBLE:
+      if (!attn_cli_parse_double(value, o->to)) return 0;
+      return attn_cli_print_error(command, "%s must be a number, got \"%.60s\"", o->name, value);
+    case OPTION_TEXTS:
+      return add_text(command, o, value);
+    case OPTION_CHOICE:
+      return store_choice(command, o, value);
+    default:
+      *(const char **)o->to = value;
+      return 0;
   }
-  if (o->kind == OPTION_TEXT || o->kind == OPTION_OPTIONAL_TEXT) *(const char **)o->to = value;
-  if (o->kind == OPTION_INT) bad = attn_cli_parse_int(value, o->to);
-  if (o->kind == OPTION_DOUBLE) bad = attn_cli_parse_double(value, o->to);
-  if (bad && o->kind == OPTION_INT)
-    attn_cli_print_error(command, "%s must be an integer, got \"%.60s\"", o->name, value);
-  if (bad && o->kind == OPTION_DOUBLE)
-    attn_cli_print_error(command, "%s must be a number, got \"%.60s\"", o->name, value);
-  if (!bad && o->given) *o->given = 1;
-  return bad;
 }
 
 static int may_repeat(enum attn_cli_option_kind kind) {
@@ -150,62 +162,75 @@ static int may_repeat(enum attn_cli_option_kind kind) {
 }
 
 /* Refuses a second value for one variable, also by another name (-o and --output). */
-static int refuse_twice(const char *command, const struct attn_cli_option *table, int k,
-                        uint64_t *seen) {
-  for (int n = 0; n < MAX_OPTIONS && *seen >> n; n++)
-    if ((*seen >> n & 1) && table[n].to == table[k].to && !may_repeat(table[k].kind))
-      return attn_cli_print_error(command, "%s is given twice", table[k].name), -1;
-  *seen |= (uint64_t)1 << k;
-  return 0;
+static int store(struct option_set *set, int k, const char *value) {
+  const struct attn_cli_option *o = &set->at[k];
+  for (int n = 0; n < set->count; n++)
+    if ((set->seen >> n & 1) && set->at[n].to == o->to && !may_repeat(o->kind))
+      return attn_cli_print_error(set->command, "%s is given twice", o->name);
+  set->seen |= (uint64_t)1 << k;
+  int refused = store_value(set->command, o, value);
+  if (!refused && o->given) *o->given = 1;
+  return refused;
+}
+
+static int takes_no_argument(const struct attn_cli_option *o) {
+  return o->kind == OPTION_FLAG || o->kind == OPTION_OPTIONAL_TEXT;
 }
 
 /* Parses the option at argv[*n] and skips its value if that is an argument of its own. */
-static int parse_option(int argc, char **argv, int *n, const struct attn_cli_option *table,
-                        int options, uint64_t *seen) {
+static int parse_option(struct option_set *set, int argc, char **argv, int *n) {
   char *word = argv[*n], *equals = strncmp(word, "--", 2) ? NULL : strchr(word, '=');
   size_t length = equals ? (size_t)(equals - word) : strlen(word);
-  for (int k = 0; k < options; k++) {
-    if (strlen(table[k].name) != length || strncmp(table[k].name, word, length)) continue;
+  for (int k = 0; k < set->count; k++) {
+    const struct attn_cli_option *o = &set->at[k];
+    if (strlen(o->name) != length || strncmp(o->name, word, length)) continue;
     const char *value = equals ? equals + 1 : "";
-    if (table[k].kind == OPTION_FLAG && equals)
-      return attn_cli_print_error(argv[0], "%s takes no value", table[k].name), -1;
-    if (table[k].kind != OPTION_FLAG && table[k].kind != OPTION_OPTIONAL_TEXT && !equals) {
+    if (o->kind == OPTION_FLAG && equals)
+      return attn_cli_print_error(set->command, "%s takes no value", o->name);
+    if (!takes_no_argument(o) && !equals) {
       if (*n + 1 >= argc || !strncmp(argv[*n + 1], "--", 2))
-        return attn_cli_print_error(argv[0], "%s needs a value", table[k].name), -1;
+        return attn_cli_print_error(set->command, "%s needs a value", o->name);
       value = argv[++*n];
     }
-    return refuse_twice(argv[0], table, k, seen) ? -1 : store(argv[0], &table[k], value);
+    return store(set, k, value);
   }
   if (equals) *equals = 0;
-  return refuse_unknown(argv[0], word, table, options);
+  return refuse_unknown(set, word);
 }
 
-static void list_options(const struct attn_cli_option *table, int options) {
-  for (const struct attn_cli_option *o = table; o < table + options; o++) {
+static int list_options(const struct option_set *set) {
+  for (const struct attn_cli_option *o = set->at; o < set->at + set->count; o++) {
     const struct attn_cli_choice *choice = o->kind == OPTION_CHOICE ? o->to : NULL;
-    const int is_alone = o->kind == OPTION_FLAG || o->kind == OPTION_OPTIONAL_TEXT;
-    printf("%s%s", o->name, is_alone ? "" : "=");
+    printf("%s%s", o->name, takes_no_argument(o) ? "" : "=");
     for (int n = 0; choice && n < choice->count; n++) printf("\t%s", choice->names[n]);
     puts("");
   }
+  return EXIT_OK;
 }
 
-int attn_cli_parse_options(int argc, char **argv, const struct attn_cli_option *table, int options,
-                           int *operands) {
-  uint64_t seen = 0;
-  int only_operands = 0;
+int attn_cli_parse_options(int argc, char **argv, const char *help,
+                           const struct attn_cli_option *table, int options, int *operands) {
+  int is_help = 0, only_operands = 0;
+  const char *lang = NULL; /* only checked: attn_cli_set_language chooses */
+  const struct attn_cli_option common[] = {
+      {"--help", OPTION_FLAG, &is_help, NULL},
+      {"-h", OPTION_FLAG, &is_help, NULL},
+      {"--lang", ATTN_CLI_CHOICE(&lang, attn_cli_languages), NULL}};
+  struct option_set set = {.command = argv[0]};
+  for (; set.count < options; set.count++) set.at[set.count] = table[set.count];
+  for (int n = 0; n < 3; n++) set.at[set.count++] = common[n];
   *operands = 0;
-  if (argc == 2 && !strcmp(argv[1], ATTN_CLI_LIST_OPTIONS)) return list_options(table, options), -1;
+  if (argc == 2 && !strcmp(argv[1], ATTN_CLI_LIST_OPTIONS)) return list_options(&set);
   for (int n = 1; n < argc; n++) {
     if (!only_operands && !strcmp(argv[n], "--")) {
       only_operands = 1;
     } else if (!only_operands && argv[n][0] == '-' && argv[n][1]) {
-      if (parse_option(argc, argv, &n, table, options, &seen)) return -1;
+      if (parse_option(&set, argc, argv, &n)) return EXIT_TROUBLE;
     } else {
       argv[++*operands] = argv[n];
     }
   }
-  return 0;
+  return is_help ? (attn_cli_print_help(help, stdout), EXIT_OK) : ATTN_CLI_CONTINUE;
 }
 
 /* ---- Style ---- */

@@ -39,22 +39,19 @@ struct attn_cli_option {
   int *given; /* NULL, or set to 1 if the option is present */
 };
 
-/* Every command has these three. */
-extern const char *attn_cli_lang; /* only checked: attn_cli_set_language chooses */
-#define ATTN_CLI_HELP_OPTIONS(flag)                                       \
-  {"--help", OPTION_FLAG, flag, NULL}, {"-h", OPTION_FLAG, flag, NULL}, { \
-    "--lang", ATTN_CLI_CHOICE(&attn_cli_lang, attn_cli_languages), NULL   \
-  }
+#define ATTN_CLI_TABLE(table) table, sizeof table / sizeof *table
 
 #define ATTN_CLI_LIST_OPTIONS "--list-options"
 
-/* Parses argv[1..] and moves the operands to argv[1..*operands].
- * argv[1] ATTN_CLI_LIST_OPTIONS: prints the table for shells, a line per option, "--lang=" and its
- * names after tabs if it takes a value, and returns -1. Returns 0, or -1 after a message: an
- * unknown option (with the nearest name, or the new name of a renamed option), a missing or
- * malformed value, an option given twice. At most 64 options. */
-int attn_cli_parse_options(int argc, char **argv, const struct attn_cli_option *table, int options,
-                           int *operands);
+/* Parses argv[1..] and moves the operands to argv[1..*operands]. Every command also has --help, -h
+ * and --lang. Returns ATTN_CLI_CONTINUE, or the exit status of a command that is done: after
+ * --help; after argv[1] ATTN_CLI_LIST_OPTIONS, which prints the options for shells, a line each,
+ * "--lang=" and its names after tabs if it takes a value; or after a message: an unknown option
+ * (with the nearest name, or the new name of a renamed option), a missing or malformed value, an
+ * option given twice. At most 61 options. */
+enum { ATTN_CLI_CONTINUE = -1 };
+int attn_cli_parse_options(int argc, char **argv, const char *help,
+                           const struct attn_cli_option *table, int options, int *operands);
 
 /* Parse all of text as a number, independent of the locale. Return 0 or -1. */
 int attn_cli_parse_int(const char *text, int64_t *value);

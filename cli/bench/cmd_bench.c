@@ -5,52 +5,16 @@
 
 #include "bench.h"
 #include "command.h"
+#include "help_files.h"
 #include "options.h"
 #include "picture_files.h"
-
-static const char help[] =
-    "attn bench - measure every path of the library on this machine\n\n"
-    "usage: attn bench [OPTION...]\n\n"
-    "Measures the peak of float32 multiply-adds and the read bandwidth, then each case of "
-    "attention,\n"
-    "in turns with the same case in other programs. A result is first compared with the equations "
-    "in\n"
-    "double precision. Prints the best and median rates, their share of the limit, the goal, and "
-    "the\n"
-    "ratio to each peer; < marks what is below its goal or a peer. About five minutes.\n\n"
-    "  --list              list the cases\n"
-    "  --work NAME,..      forward, mask, backward, decode, short, shapes, features, threads,\n"
-    "                      train, generate [all]\n"
-    "  --dtype TYPE,..     f32, bf16, f16, int8 [all]\n"
-    "  --shapes SHAPE,..   BxHxLxE, or BxH/KVxLxSxE: replace the shapes of the cases; no goals\n"
-    "  --threads N         of the cases outside \"threads\", 1 to 1024 [1]\n"
-    "  --isa NAME          scalar, avx2, avx512 or avx512_bf16 [the best]\n"
-    "  --peers NAME,..     torch, onnxruntime, openvino, ctranslate2, or none [all]. One that is "
-    "not\n"
-    "                      installed is left out\n"
-    "  --python PROGRAM    runs the peers [$ATTN_PYTHON, then python3]\n"
-    "  --library FILE      a libattn.so of another build, measured as a peer\n"
-    "  --seconds N         for the rounds of all cases [120]\n"
-    "  --quick             small shapes and few rounds: a test, no measurement\n"
-    "  --svg, --png, --html FILE   write a picture: rates over operations per byte, below the "
-    "roof\n"
-    "                      of the limits\n"
-    "  --json              one object, with every sample\n"
-    "  --quiet             no progress\n\n"
-    "One thread is timed by CPU time. Ctrl-C prints what has been measured.\n\n"
-    "exit status: 0 success, 1 a wrong result, 2 trouble, 130 interrupted\n\n"
-    "examples:\n"
-    "  attn bench\n"
-    "  attn bench --work forward,backward --isa avx2\n"
-    "  attn bench --work forward --shapes 1x16x4096x128 --threads 8\n"
-    "  attn bench --peers none --json | jq '.cases[] | [.name, .share]'\n";
 
 struct bench_options {
   const char *work, *dtype, *shapes, *isa, *peers, *python, *library;
   int64_t threads;
   double seconds;
   struct attn_cli_pictures pictures;
-  int list, quick, json, quiet, help;
+  int list, quick, json, quiet;
 };
 
 /* ---- Lists ---- */
@@ -308,24 +272,16 @@ int attn_cmd_bench(int argc, char **argv) {
   struct bench_options o = {.threads = 1, .seconds = 120};
   struct case_list list = {NULL, 0};
   int operands;
-  const struct attn_cli_option table[] = {{"--list", OPTION_FLAG, &o.list, NULL},
-                                          {"--work", OPTION_TEXT, &o.work, NULL},
-                                          {"--dtype", OPTION_TEXT, &o.dtype, NULL},
-                                          {"--shapes", OPTION_TEXT, &o.shapes, NULL},
-                                          {"--threads", OPTION_INT, &o.threads, NULL},
-                                          {"--isa", OPTION_TEXT, &o.isa, NULL},
-                                          {"--peers", OPTION_TEXT, &o.peers, NULL},
-                                          {"--python", OPTION_TEXT, &o.python, NULL},
-                                          {"--library", OPTION_TEXT, &o.library, NULL},
-                                          {"--seconds", OPTION_DOUBLE, &o.seconds, NULL},
-                                          {"--quick", OPTION_FLAG, &o.quick, NULL},
-                                          {"--json", OPTION_FLAG, &o.json, NULL},
-                                          {"--quiet", OPTION_FLAG, &o.quiet, NULL},
-                                          ATTN_CLI_PICTURE_OPTIONS(&o.pictures),
-                                          ATTN_CLI_HELP_OPTIONS(&o.help)};
-  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
-    return EXIT_TROUBLE;
-  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
+  const struct attn_cli_option table[] = {
+      {"--list", OPTION_FLAG, &o.list, NULL},       {"--work", OPTION_TEXT, &o.work, NULL},
+      {"--dtype", OPTION_TEXT, &o.dtype, NULL},     {"--shapes", OPTION_TEXT, &o.shapes, NULL},
+      {"--threads", OPTION_INT, &o.threads, NULL},  {"--isa", OPTION_TEXT, &o.isa, NULL},
+      {"--peers", OPTION_TEXT, &o.peers, NULL},     {"--python", OPTION_TEXT, &o.python, NULL},
+      {"--library", OPTION_TEXT, &o.library, NULL}, {"--seconds", OPTION_DOUBLE, &o.seconds, NULL},
+      {"--quick", OPTION_FLAG, &o.quick, NULL},     {"--json", OPTION_FLAG, &o.json, NULL},
+      {"--quiet", OPTION_FLAG, &o.quiet, NULL},     ATTN_CLI_PICTURE_OPTIONS(&o.pictures)};
+  const int ended = attn_cli_parse_options(argc, argv, bench_txt, ATTN_CLI_TABLE(table), &operands);
+  if (ended >= 0) return ended;
   if (operands) return attn_cli_print_usage_error("bench", "unexpected operand \"%.40s\"", argv[1]);
   if (check_options(&o) || select_cases(&o, &list)) return free(list.c), EXIT_TROUBLE;
   int status = o.list ? list_cases(&list) : run_bench(&o, &list);

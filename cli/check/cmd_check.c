@@ -9,41 +9,12 @@
 #include "check_folder.h"
 #include "command.h"
 #include "console.h"
+#include "help_files.h"
 #include "picture_files.h"
-
-static const char help[] =
-    "attn check - check the numbers of worked examples of attention\n\n"
-    "usage: attn check FILE|FOLDER... [OPTION...]\n\n"
-    "Recomputes every step from the numbers that the document gives, and names the first wrong\n"
-    "number and its likely cause. FILE is Markdown, plain text or a Python snippet, in English or\n"
-    "Japanese; - is standard input. Of a FOLDER its .md, .markdown, .txt, .py and .ipynb files\n"
-    "are checked.\n\n"
-    "  --json              one line of JSON per file (docs/check.schema.json)\n"
-    "  --explain-reading   also how each matrix was read: its line, step, formula, and how many "
-    "of\n"
-    "                      its values agree (always in --json)\n"
-    "  --html OUT          the document as a page: each number marked as correct, wrong, carried "
-    "or not\n"
-    "                      read, with its right computation. Of several documents: OUT is a new\n"
-    "                      folder with a page each and index.html, a table of their verdicts, "
-    "first\n"
-    "                      wrong values and causes\n"
-    "  --quiet             print nothing; only the exit status\n"
-    "  --lang en|ja        language of the report [LC_ALL, LC_MESSAGES or LANG]\n"
-    "  --precision N       digits after the decimal point, 0 to 17 [4]\n"
-    "  --color WHEN        auto, always or never [auto]\n"
-    "  --width N           columns, 20 to 10000 [the terminal's, or 80]\n\n"
-    "exit status: 0 correct or doubtful, 1 a wrong number, 2 trouble (nothing to check, a file\n"
-    "that cannot be read)\n\n"
-    "examples:\n"
-    "  attn check lesson.md\n"
-    "  attn check lesson.md --html checked.html\n"
-    "  attn check hand-ins/ --html checked --quiet\n"
-    "  attn check --json *.md\n";
 
 struct check_options {
   attn_style style;
-  int json, quiet, reading, help;
+  int json, quiet, reading;
   struct attn_cli_pictures page;
   struct attn_cli_check_pages *pages; /* of several documents, or NULL */
 };
@@ -187,11 +158,9 @@ int attn_cmd_check(int argc, char **argv) {
                                           {"--explain-reading", OPTION_FLAG, &o.reading, NULL},
                                           {"--quiet", OPTION_FLAG, &o.quiet, NULL},
                                           {"--html", OPTION_TEXT, &o.page.html, NULL},
-                                          ATTN_CLI_STYLE_OPTIONS(&style),
-                                          ATTN_CLI_HELP_OPTIONS(&o.help)};
-  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &files))
-    return EXIT_TROUBLE;
-  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
+                                          ATTN_CLI_STYLE_OPTIONS(&style)};
+  const int ended = attn_cli_parse_options(argc, argv, check_txt, ATTN_CLI_TABLE(table), &files);
+  if (ended >= 0) return ended;
   if (!files) return attn_cli_print_usage_error("check", "expected a file");
   if (o.page.html && o.json)
     return attn_cli_print_usage_error("check", "--html writes a page; leave out --json");

@@ -6,41 +6,15 @@
 
 #include "command.h"
 #include "console.h"
+#include "help_files.h"
 #include "json_output.h"
 #include "learn.h"
-
-static const char help[] =
-    "attn learn - a course: from \"what is attention\" to a trained Transformer in one evening\n\n"
-    "usage: attn learn                       the chapters, your progress, what is next\n"
-    "       attn learn CHAPTER [OPTION...]   print a chapter and write its exercises\n"
-    "       attn learn --check FILE...       check exercises that you have filled in\n"
-    "       attn learn --html DIR            all chapters as pages with live figures\n\n"
-    "A chapter has two exercises, files N-1.md and N-2.md. The check names the first wrong or "
-    "open\n"
-    "value and gives a hint: first the step and its rule, then the values it is computed from, "
-    "then\n"
-    "the computation. Each further check with the same first value shows the next hint.\n\n"
-    "  -o, --output DIR    where the exercises are written; existing files are kept [.]\n"
-    "  --seed N            other numbers [1]\n"
-    "  --hint N            show hint 1, 2 or 3 at once\n"
-    "  --html DIR          a new folder with a page for each chapter, in both languages\n"
-    "  --progress FILE     [$XDG_STATE_HOME/attn/learn.tsv or ~/.local/state/attn/learn.tsv]\n"
-    "  --json              one object: the chapters, or a line per checked file\n"
-    "  --lang en|ja        language [LC_ALL, LC_MESSAGES or LANG]\n"
-    "  --precision N, --color WHEN, --width N   as in attn explain\n\n"
-    "exit status: 0 success, 1 an exercise is not done, 2 trouble\n\n"
-    "examples:\n"
-    "  attn learn\n"
-    "  attn learn 3 --lang ja\n"
-    "  attn learn --check 3-1.md\n"
-    "  attn learn --check 3-1.md --hint 2\n"
-    "  attn learn --html course\n";
 
 struct learn_options {
   attn_style style;
   const char *output, *html, *progress;
   int64_t seed, hint;
-  int has_hint, has_seed, check, json, help;
+  int has_hint, has_seed, check, json;
   struct attn_cli_learn_progress *state;
 };
 
@@ -357,11 +331,9 @@ int attn_cmd_learn(int argc, char **argv) {
                                           {"--html", OPTION_TEXT, &o.html, NULL},
                                           {"--progress", OPTION_TEXT, &o.progress, NULL},
                                           {"--json", OPTION_FLAG, &o.json, NULL},
-                                          ATTN_CLI_STYLE_OPTIONS(&style),
-                                          ATTN_CLI_HELP_OPTIONS(&o.help)};
-  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
-    return EXIT_TROUBLE;
-  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
+                                          ATTN_CLI_STYLE_OPTIONS(&style)};
+  const int ended = attn_cli_parse_options(argc, argv, learn_txt, ATTN_CLI_TABLE(table), &operands);
+  if (ended >= 0) return ended;
   const char *message = conflict(&o, operands);
   if (message) return attn_cli_print_usage_error("learn", "%s", message);
   if ((o.has_hint && attn_cli_check_range("learn", "--hint", o.hint, 1, 3)) ||

@@ -3,49 +3,8 @@
 #include <string.h>
 
 #include "command.h"
+#include "help_files.h"
 #include "run.h"
-
-static const char help[] =
-    "attn run - compute attention on tensor files: softmax(scale * q k^T + mask) v\n\n"
-    "usage: attn run --q FILE --k FILE --v FILE [-o FILE] [OPTION...]\n\n"
-    "tensors: npy, or safetensors as FILE.safetensors:NAME\n"
-    "  --q, --k, --v FILE  (batch, heads, length, width), (heads, length, width) or (length,\n"
-    "                      width); k and v may have fewer heads. float16 and bfloat16 are widened\n"
-    "                      to float32; if one is float64, all is computed in float64\n"
-    "  --num-heads N       split tensors of shape (batch, length, heads x width) or (length,\n"
-    "                      heads x width) into N heads\n"
-    "  --num-kv-heads N    heads of k and v [--num-heads]\n"
-    "  -o, --output FILE   write the output\n"
-    "  --weights FILE      write the attention weights, (batch, heads, L, S)\n"
-    "  --lse FILE          write the log-sum-exp of each row, (batch, heads, L)\n\n"
-    "attention:\n"
-    "  --scale X           [1/sqrt(width)]\n"
-    "  --causal            query i attends to keys up to i + offset\n"
-    "  --align WHERE       top-left or bottom-right: the offset is 0 or S - L [top-left]\n"
-    "  --offset N          the offset itself\n"
-    "  --window L,R        query i attends to keys i + offset - L to i + offset + R; -1: no limit\n"
-    "  --mask FILE         bool (true attends) or float (added), broadcast to\n"
-    "                      (batch, heads, L, S)\n"
-    "  --softcap X         scores become X tanh(score / X), before the mask\n"
-    "  --alibi FILE        a slope per head: slope |i + offset - j| is subtracted from a score\n"
-    "  --sinks FILE        a logit per head that takes part in the softmax without a value\n"
-    "  --key-lengths N,N,...   valid keys of each sequence of the batch, or a FILE of them [S]\n"
-    "  --empty-row ACTION  for a query without keys: zero, mean, nan or error [zero]\n"
-    "  --threads N         1 to 1024 [all]\n\n"
-    "report:\n"
-    "  --verify[=ROWS]     compare with float64: ROWS random rows [as many as ten seconds allow];\n"
-    "                      exit status 1 if a number is outside the error bound\n"
-    "  --seed N            of those rows [0]\n"
-    "  --plan              print the kernel, the reason for it, blocks and workspace\n"
-    "  --peak              measure the CPU's peak and print the share of it that was reached\n"
-    "  --json              one object\n"
-    "  --quiet             errors only\n\n"
-    "Output files appear complete and together, or not at all.\n"
-    "exit status: 0 success, 1 outside the error bound, 2 trouble, 130 interrupted\n\n"
-    "examples:\n"
-    "  attn run --q q.npy --k k.npy --v v.npy --causal -o out.npy --verify\n"
-    "  attn run --q a.safetensors:q --k a.safetensors:k --v a.safetensors:v -o b.safetensors:o\n"
-    "  attn run --q q.npy --k k.npy --v v.npy --window 128,0 --plan\n";
 
 /* ---- Options ---- */
 
@@ -80,11 +39,10 @@ static int parse(int argc, char **argv, struct attn_run_options *o) {
       {"--quiet", OPTION_FLAG, &o->quiet, NULL},
       {"--num-heads", OPTION_INT, &o->num_heads, &o->has_num_heads},
       {"--num-kv-heads", OPTION_INT, &o->num_kv_heads, &o->has_num_kv_heads},
-      {"--verify", OPTION_OPTIONAL_TEXT, &o->verify, &o->has_verify},
-      ATTN_CLI_HELP_OPTIONS(&o->help)};
+      {"--verify", OPTION_OPTIONAL_TEXT, &o->verify, &o->has_verify}};
   int operands;
-  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands)) return -1;
-  if (!operands) return 0;
+  const int ended = attn_cli_parse_options(argc, argv, run_txt, ATTN_CLI_TABLE(table), &operands);
+  if (ended >= 0 || !operands) return ended;
   return attn_cli_print_usage_error("run", "unexpected operand \"%.60s\"", argv[1]);
 }
 
@@ -220,8 +178,8 @@ static int run(struct attn_run_job *j) {
 
 int attn_cmd_run(int argc, char **argv) {
   struct attn_run_job job = {.options = {.verify = ""}};
-  if (parse(argc, argv, &job.options)) return EXIT_TROUBLE;
-  if (job.options.help) return attn_cli_print_help(help, stdout), EXIT_OK;
+  const int ended = parse(argc, argv, &job.options);
+  if (ended >= 0) return ended;
   int status = check_options(&job.options);
   if (!status) status = run(&job);
   attn_run_job_free(&job);

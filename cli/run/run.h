@@ -11,7 +11,7 @@ struct attn_run_options {
   double scale, softcap;
   int64_t offset, threads, seed, num_heads, num_kv_heads;
   const char *alibi, *sinks;
-  int help, causal, plan, peak, json, quiet;
+  int causal, plan, peak, json, quiet;
   int has_scale, has_offset, has_threads, has_verify, has_num_heads, has_num_kv_heads, has_softcap;
 };
 

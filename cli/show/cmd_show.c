@@ -6,46 +6,12 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
+#include "help_files.h"
 #include "json_output.h"
 #include "model_input.h"
 #include "model_info.h"
 #include "picture_files.h"
 #include "show_page.h"
-
-static const char help[] =
-    "attn show - show the attention weights of a model on a text\n\n"
-    "usage: attn show MODEL --input TEXT [OPTION...]\n"
-    "       attn show MODEL            what the model is, and commands to try\n\n"
-    "  --input TEXT        what the model reads; with --html up to 64 times\n"
-    "  --input-file FILE   more texts, one per line; only with --html\n"
-    "  --target TEXT       what the decoder generates [its own output]; without an encoder the\n"
-    "                      model reads it after --input and generates nothing\n"
-    "  --kind KIND         cross, encoder or decoder [cross if there is cross-attention; all in a\n"
-    "                      picture]\n"
-    "  --layer N, --head N   one layer or head, from 1 [the mean over all]\n"
-    "  --all               the mean and every head\n"
-    "  --html FILE         a page in both languages: every layer and head as a map, lines or a\n"
-    "                      table, their mean, largest weight and rollout; --kind, --layer and\n"
-    "                      --head select what it shows first\n"
-    "  --num-beams N       with --html: beam search, 0 to 4096, and the attention of the best\n"
-    "                      hypothesis; the page lists the best 16 [0: greedy]\n"
-    "  --max-new-tokens N  with --html: the most tokens to generate [0: the model's limit, of a\n"
-    "                      decoder 32]. A decoder generates only with one of these two\n"
-    "  --svg, --png FILE   the mean and every head as a picture\n"
-    "  --json              one object per head: weights, query_tokens, key_tokens\n"
-    "  --lang en|ja        language [LC_ALL, LC_MESSAGES or LANG]\n"
-    "  --precision N       digits after the decimal point, 0 to 17 [2]\n"
-    "  --color WHEN        auto, always or never [auto]\n"
-    "  --width N           columns, 20 to 10000 [the terminal's, or 80]\n"
-    "  --threads N         0 to 1024; 0: all [0]\n\n"
-    "Rows are queries (in cross-attention the output tokens), columns are keys. Text outside the\n"
-    "vocabulary is read as <unk>, with a warning; --json reports it as \"unknown\". A byte that\n"
-    "is part of a character is a token like <0xE4>. How one weight is computed:\n"
-    "attn explain MODEL --input TEXT --cell 'weights[0,1]'\n\n"
-    "examples:\n"
-    "  attn show dates.safetensors --input '平成三年五月十二日'\n"
-    "  attn show dates.safetensors --input '12 May 1991' --num-beams 4 --html attention.html\n"
-    "  attn show dates.safetensors --input '12 May 1991' --layer 2 --head 1\n";
 
 enum { KINDS = 3, ALL = 0 };
 
@@ -54,7 +20,7 @@ struct show_options {
   struct attn_cli_pictures pictures;
   struct attn_cli_attention_options attention;
   struct attn_cli_page_options page;
-  int all, json, help;
+  int all, json;
 };
 
 /* ---- Panels ---- */
@@ -382,12 +348,10 @@ int attn_cmd_show(int argc, char **argv) {
       {"--max-new-tokens", OPTION_INT, &o.page.max_new_tokens, NULL},
       ATTN_CLI_PICTURE_OPTIONS(&o.pictures),
       ATTN_CLI_HEAD_OPTIONS(&o.attention),
-      ATTN_CLI_STYLE_OPTIONS(&style),
-      ATTN_CLI_HELP_OPTIONS(&o.help)};
+      ATTN_CLI_STYLE_OPTIONS(&style)};
   style.precision = 2;
-  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
-    return EXIT_TROUBLE;
-  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
+  const int ended = attn_cli_parse_options(argc, argv, show_txt, ATTN_CLI_TABLE(table), &operands);
+  if (ended >= 0) return ended;
   if (argc == 2 && operands == 1) return attn_info_print_model(argv[1], 0);
   const char *message = conflict(&o, operands);
   if (message) return attn_cli_print_usage_error("show", "%s", message);

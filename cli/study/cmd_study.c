@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "help_files.h"
 #include "picture_files.h"
 #include "study.h"
 
@@ -43,33 +44,10 @@ const struct study attn_cli_studies[] = {
 
 int attn_cli_study_count(void) { return sizeof attn_cli_studies / sizeof *attn_cli_studies; }
 
-static const char help[] =
-    "attn study - repeat a claim about attention as an experiment\n\n"
-    "usage: attn study NAME [OPTION...]\n"
-    "       attn study --list\n\n"
-    "Trains small models with and without what the claim is about, a few minutes on two cores,\n"
-    "and prints means with 95 % intervals over the seeds. The models learn to reverse words of\n"
-    "3 to 8 letters and are evaluated on 500 new words; those of bottleneck and alignment, which\n"
-    "take some ten minutes, describe pictures.\n\n"
-    "  --list              list the studies\n"
-    "  --seeds N           runs of each model, 1 to 32 [3]\n"
-    "  --seed N            of the first run; the others follow [0]\n"
-    "  --steps N           training steps of each model [the study's]\n"
-    "  --test-examples N   evaluate on N new words or pictures [500 words, 300 pictures]\n"
-    "  --threads N         0 to 1024; 0: all [0]\n"
-    "  --svg, --png, --html FILE   write the tables as a picture\n"
-    "  --json              one object, with every sample\n"
-    "  --quiet             no progress\n\n"
-    "exit status: 0 success, 2 trouble, 130 interrupted\n\n"
-    "examples:\n"
-    "  attn study residual\n"
-    "  attn study scaling --seeds 5 --svg scaling.svg\n"
-    "  attn study permutation --json | jq '.tables[0].values'\n";
-
 struct study_options {
   int64_t seeds, seed, steps, test_examples, threads;
   struct attn_cli_pictures pictures;
-  int list, json, quiet, help, has_steps, has_tests;
+  int list, json, quiet, has_steps, has_tests;
 };
 
 static int list_studies(void) {
@@ -128,11 +106,9 @@ int attn_cmd_study(int argc, char **argv) {
       {"--threads", OPTION_INT, &o.threads, NULL},
       {"--json", OPTION_FLAG, &o.json, NULL},
       {"--quiet", OPTION_FLAG, &o.quiet, NULL},
-      ATTN_CLI_PICTURE_OPTIONS(&o.pictures),
-      ATTN_CLI_HELP_OPTIONS(&o.help)};
-  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
-    return EXIT_TROUBLE;
-  if (o.help) return attn_cli_print_help(help, stdout), EXIT_OK;
+      ATTN_CLI_PICTURE_OPTIONS(&o.pictures)};
+  const int ended = attn_cli_parse_options(argc, argv, study_txt, ATTN_CLI_TABLE(table), &operands);
+  if (ended >= 0) return ended;
   if (o.list) return list_studies();
   if (operands != 1) return attn_cli_print_usage_error("study", "expected one study");
   if (attn_cli_check_range("study", "--seeds", o.seeds, 1, STUDY_SEEDS) ||

@@ -79,7 +79,7 @@ def hits(path):
     source = path.read_text()
     if path.suffix == ".py":
         texts = python_text(source, path)
-    elif path.suffix == ".md":
+    elif path.suffix in {".md", ".txt", ".html"}:
         texts = page_text(source)
     else:
         texts = c_text(source)
@@ -106,7 +106,8 @@ def scanned(folder):
     paths = [root] if root.is_file() else sorted(root.rglob("*"))
     for path in paths:
         name = str(path.relative_to(SOURCE))
-        if path.suffix in {".c", ".h", ".inc", ".py", ".md"} and not any(name == e or name.startswith(e + "/") for e in EXEMPT):
+        is_text = path.suffix in {".c", ".h", ".inc", ".py", ".md", ".html"} or (path.suffix == ".txt" and name.startswith("cli/"))
+        if is_text and not any(name == e or name.startswith(e + "/") for e in EXEMPT):
             yield path
 
 
