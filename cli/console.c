@@ -211,6 +211,15 @@ int attn_cli_finish(int status) {
 
 attn_sink attn_cli_stdout(void) { return attn_cli_sink(stdout); }
 
+void attn_cli_write(const attn_sink *sink, const char *format, ...) {
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  sink->write(sink->context, text, strlen(text));
+}
+
 /* ---- Files -------------------------------------------------------------------------- */
 
 static attn_status fail_errno(attn_error *err, const char *what) {
@@ -336,6 +345,13 @@ void attn_cli_defer_interrupts(int defer) {
 static void on_interrupt(int signal_number) {
   (void)signal_number;
   interrupted = 1;
+}
+
+uint64_t attn_cli_random(uint64_t *state) {
+  uint64_t z = *state += 0x9E3779B97F4A7C15u;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+  return z ^ z >> 31;
 }
 
 double attn_cli_now(void) {

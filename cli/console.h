@@ -81,6 +81,10 @@ int attn_cli_finish(int status);
 attn_sink attn_cli_sink(FILE *to);
 attn_sink attn_cli_stdout(void);
 
+/* Writes to a sink as printf does, at most 1023 bytes. */
+void attn_cli_write(const attn_sink *sink, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* ---- Files ---- */
 
 #define ATTN_CLI_NUL_BYTE "contains a NUL byte; expected text without NUL bytes"
@@ -142,6 +146,9 @@ int attn_cli_interrupted(void);
 
 /* Blocks SIGINT and SIGTERM while files are moved into place (1), or unblocks them (0). */
 void attn_cli_defer_interrupts(int defer);
+
+/* The next number of a seed: SplitMix64. */
+uint64_t attn_cli_random(uint64_t *state);
 
 /* Seconds of a monotonic clock. */
 double attn_cli_now(void);

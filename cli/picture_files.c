@@ -25,6 +25,11 @@ attn_sink attn_cli_buffer_sink(struct attn_cli_buffer *buffer) {
   return (attn_sink){buffer, append};
 }
 
+attn_status attn_cli_buffer_end(struct attn_cli_buffer *buffer, attn_error *err) {
+  append(buffer, "", 1);
+  return buffer->failed ? attn_cli_no_memory(err) : ATTN_OK;
+}
+
 int attn_cli_has_pictures(const struct attn_cli_pictures *p) { return p->svg || p->png || p->html; }
 
 int attn_cli_warn_of_glyphs(const struct attn_cli_pictures *p, const char *const *labels,

@@ -37,4 +37,7 @@ struct attn_cli_buffer {
 };
 attn_sink attn_cli_buffer_sink(struct attn_cli_buffer *buffer);
 
+/* Ends the text with 0. ATTN_ERR_MEMORY: a part of it is missing. */
+attn_status attn_cli_buffer_end(struct attn_cli_buffer *buffer, attn_error *err);
+
 #endif

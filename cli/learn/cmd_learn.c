@@ -69,13 +69,12 @@ static void list_json(const struct learn_options *o) {
 }
 
 static int list_chapters(const struct learn_options *o) {
-  char title[128], done[16], all[16];
+  char title[128];
   int total = 0, next = next_chapter(o);
   if (o->json) return list_json(o), EXIT_OK;
   for (int n = 1; n <= attn_cli_learn_chapter_count; n++) total += done_of(o, n);
-  snprintf(done, sizeof done, "%d", total);
-  snprintf(all, sizeof all, "%d", attn_cli_learn_chapter_count * LEARN_EXERCISES);
-  say(o, LEARN_COURSE, done, all);
+  say(o, LEARN_COURSE, LEARN_NUMBER(total),
+      LEARN_NUMBER(attn_cli_learn_chapter_count * LEARN_EXERCISES));
   for (int n = 1; n <= attn_cli_learn_chapter_count; n++) {
     attn_cli_learn_title(chapter_of(n), o->style.language, title);
     fputs("  ", stdout);
@@ -83,8 +82,7 @@ static int list_chapters(const struct learn_options *o) {
       fputs(o->state->state[n - 1][e].is_done ? "✓" : "·", stdout);
     printf(" %2d  %s\n", n, title);
   }
-  snprintf(done, sizeof done, "%d", next);
-  say(o, next ? LEARN_NEXT : LEARN_ALL_DONE, done, NULL);
+  say(o, next ? LEARN_NEXT : LEARN_ALL_DONE, LEARN_NUMBER(next), NULL);
   return EXIT_OK;
 }
 
@@ -178,34 +176,19 @@ static attn_status print_chapter(int n, const struct learn_options *o, attn_erro
 
 /* ---- A check ---- */
 
-struct checked_exercise {
-  const struct learn_options *o;
-  struct attn_cli_learn_state *state;
-  int level; /* of the hint */
-};
-
-/* A further check with the same first value shows the next hint. */
-static int next_level(void *context, int64_t place) {
-  struct checked_exercise *c = context;
-  const struct attn_cli_learn_state *s = c->state;
-  c->level = s->place == place && s->level ? s->level + 1 : 1;
-  if (c->o->has_hint) c->level = (int)c->o->hint;
-  if (c->level > 3) c->level = 3;
-  return c->level;
-}
-
 static int is_done(const struct attn_cli_learn_result *r) {
   return !r->open && !r->wrong && !r->coarse;
 }
 
 static void print_count(const struct learn_options *o, int message, int count) {
-  char number[16];
-  snprintf(number, sizeof number, "%d", count);
-  if (count) say(o, message, number, NULL);
+  if (count) say(o, message, LEARN_NUMBER(count), NULL);
 }
 
-static void print_result(const char *path, const char *name, const struct attn_cli_learn_result *r,
-                         int level, const struct learn_options *o) {
+static void print_result(const char *path, const struct attn_cli_learn_check *c,
+                         const struct learn_options *o) {
+  const struct attn_cli_learn_result *r = &c->result;
+  char name[32];
+  snprintf(name, sizeof name, "%d.%d", c->task.chapter, c->task.exercise);
   const attn_sink sink = attn_cli_stdout();
   if (o->json) {
     attn_cli_json_begin_object(NULL);
@@ -215,7 +198,7 @@ static void print_result(const char *path, const char *name, const struct attn_c
     attn_cli_json_int("wrong", r->wrong);
     attn_cli_json_int("open", r->open);
     attn_cli_json_int("coarse", r->coarse);
-    attn_cli_json_int("level", level);
+    attn_cli_json_int("level", r->level);
     attn_cli_json_string("report", r->report.bytes ? r->report.bytes : "");
     attn_cli_json_end_object();
     attn_cli_json_end_line();
@@ -228,38 +211,30 @@ static void print_result(const char *path, const char *name, const struct attn_c
   if (r->report.bytes) sink.write(sink.context, r->report.bytes, strlen(r->report.bytes));
 }
 
-static void record(struct checked_exercise *c, const struct attn_cli_learn_task *task,
-                   const struct attn_cli_learn_result *r) {
-  struct attn_cli_learn_state *s = c->state;
+static void record(struct attn_cli_learn_state *s, const struct attn_cli_learn_check *c) {
   s->attempts++;
-  s->is_done |= is_done(r);
-  s->level = c->level;
-  s->seed = task->seed, s->place = r->place;
+  s->is_done |= is_done(&c->result);
+  s->level = c->result.level;
+  s->seed = c->task.seed, s->place = c->result.place;
 }
 
 static attn_status check_text(const char *path, const char *text, const struct learn_options *o,
                               int *result, attn_error *err) {
-  struct attn_cli_learn_task task;
-  struct attn_cli_learn_result r = {.open = 0};
-  attn_status status = attn_cli_learn_identify(text, &task, err);
+  struct attn_cli_learn_check c = {.text = text, .style = &o->style, .hint = (int)o->hint};
+  attn_status status = attn_cli_learn_identify(text, &c.task, err);
   if (status) return status;
-  struct checked_exercise c = {o, &o->state->state[task.chapter - 1][task.exercise - 1], 0};
-  const struct attn_cli_learn_level level = {next_level, &c};
-  char name[32];
-  if (c.state->seed != task.seed) c.state->place = 0;
-  status = attn_cli_learn_exercise_of(&task)->question
-               ? attn_cli_learn_check_question(&task, text, &level, &o->style, &r, err)
-               : attn_cli_learn_check_sheet(&task, text, &level, &o->style, &r, err);
-  const attn_sink sink = attn_cli_buffer_sink(&r.report);
-  if (!status && sink.write(sink.context, "", 1)) status = attn_cli_no_memory(err);
-  snprintf(name, sizeof name, "%d.%d", task.chapter, task.exercise);
+  struct attn_cli_learn_state *state = &o->state->state[c.task.chapter - 1][c.task.exercise - 1];
+  c.before = state;
+  status = attn_cli_learn_exercise_of(&c.task)->question ? attn_cli_learn_check_question(&c, err)
+                                                         : attn_cli_learn_check_sheet(&c, err);
+  if (!status) status = attn_cli_buffer_end(&c.result.report, err);
   if (!status) {
-    record(&c, &task, &r);
+    record(state, &c);
     status = attn_cli_learn_progress_write(o->state, err);
   }
-  if (!status) print_result(path, name, &r, c.level, o);
-  *result = is_done(&r) ? EXIT_OK : EXIT_FOUND;
-  free(r.report.bytes);
+  if (!status) print_result(path, &c, o);
+  *result = is_done(&c.result) ? EXIT_OK : EXIT_FOUND;
+  free(c.result.report.bytes);
   return status;
 }
 

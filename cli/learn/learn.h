@@ -68,25 +68,35 @@ struct attn_cli_learn_result {
   int coarse;    /* values with too few decimals */
   int wrong;     /* values that are wrong */
   int64_t place; /* where the hint is; as long as it is the same, the next one shows more */
+  int level;     /* of the hint, 1 to 3; 0: no hint */
   struct attn_cli_buffer report; /* what is wrong or open, and the hint */
 };
 
-/* Checks the text of a file. level: of the hint that follows from result->place, by next_level. */
-struct attn_cli_learn_level {
-  int (*next)(void *context, int64_t place); /* 1 to 3 */
-  void *context;
-};
-attn_status attn_cli_learn_check_sheet(const struct attn_cli_learn_task *task, const char *text,
-                                       const struct attn_cli_learn_level *level,
-                                       const attn_style *style,
-                                       struct attn_cli_learn_result *result, attn_error *err);
-attn_status attn_cli_learn_check_question(const struct attn_cli_learn_task *task, const char *text,
-                                          const struct attn_cli_learn_level *level,
-                                          const attn_style *style,
-                                          struct attn_cli_learn_result *result, attn_error *err);
-
 /* Writes the text of a question with its numbers. */
 void attn_cli_learn_question_text(const struct attn_cli_learn_task *task, const attn_sink *sink);
+
+/* ---- A check ---- */
+
+struct attn_cli_learn_state {
+  uint64_t seed;
+  int attempts, is_done, level; /* level: of the last hint, 0 to 3 */
+  int64_t place;                /* of the last hint */
+};
+
+struct attn_cli_learn_check {
+  struct attn_cli_learn_task task;
+  const char *text; /* of the learner's file */
+  const attn_style *style;
+  const struct attn_cli_learn_state *before; /* the last check of the exercise */
+  int hint;                                  /* the hint to show, 1 to 3; 0: the next one */
+  struct attn_cli_learn_result result;
+};
+attn_status attn_cli_learn_check_sheet(struct attn_cli_learn_check *check, attn_error *err);
+attn_status attn_cli_learn_check_question(struct attn_cli_learn_check *check, attn_error *err);
+
+/* Sets the place of the hint in the result, and its level: the next one if the last hint was about
+ * this place. Returns the level. */
+int attn_cli_learn_choose_hint(struct attn_cli_learn_check *check, int64_t place);
 
 /* ---- A learner's numbers in the solution ---- */
 
@@ -100,12 +110,6 @@ attn_status attn_cli_learn_fill(const char *solved, const char *blank, const cha
                                 struct attn_cli_learn_sheet *sheet, attn_error *err);
 
 /* ---- Progress ---- */
-
-struct attn_cli_learn_state {
-  uint64_t seed;
-  int attempts, is_done, level; /* level: of the last hint, 0 to 3 */
-  int64_t place;                /* of the last hint */
-};
 
 struct attn_cli_learn_progress {
   char *path;

@@ -9,8 +9,7 @@
 struct checked_sheet {
   const attn_lesson *lesson;
   const attn_check *check;
-  const attn_style *style;
-  struct attn_cli_learn_result *result;
+  struct attn_cli_learn_check *of;
 };
 
 /* ---- The value of the hint ---- */
@@ -59,7 +58,7 @@ static void count_wrong(const struct checked_sheet *s) {
     for (int32_t n = 0; n < s->check->example[e].verdicts; n++) {
       const attn_step_verdict *v = &s->check->example[e].verdict[n];
       for (int32_t k = 0; k < v->findings; k++)
-        s->result->wrong += v->finding[k].judgement == ATTN_JUDGED_WRONG;
+        s->of->result.wrong += v->finding[k].judgement == ATTN_JUDGED_WRONG;
     }
 }
 
@@ -68,15 +67,15 @@ static void write_place(const struct checked_sheet *s, const attn_hint_place *pl
                         const attn_sink *sink) {
   const attn_example *e = &s->lesson->example[place->example];
   const attn_step *step = &e->step[place->step];
-  char name[128], row[16], column[16];
+  const int32_t language = s->of->style->language;
+  char name[128];
   if (step->head >= 0)
     snprintf(name, sizeof name, "%s (%s %d)", step->symbol,
-             attn_cli_learn_word(LEARN_HEAD, s->style->language), (int)step->head + 1);
+             attn_cli_learn_word(LEARN_HEAD, language), (int)step->head + 1);
   else
     snprintf(name, sizeof name, "%s", step->symbol);
-  snprintf(row, sizeof row, "%d", (int)place->row + 1);
-  snprintf(column, sizeof column, "%d", (int)place->col + 1);
-  attn_cli_learn_put(sink, s->style->language, message, name, row, column);
+  attn_cli_learn_put(sink, language, message, name, LEARN_NUMBER(place->row + 1),
+                     LEARN_NUMBER(place->col + 1));
 }
 
 /* A number that identifies the value in the progress; 0 is none. */
@@ -85,26 +84,31 @@ static int64_t place_key(const attn_hint_place *p) {
   return (((int64_t)p->example * LIMIT + p->step) * LIMIT + p->row) * LIMIT + p->col + 1;
 }
 
+int attn_cli_learn_choose_hint(struct attn_cli_learn_check *c, int64_t place) {
+  const int is_again = c->before->place == place && c->before->seed == c->task.seed;
+  const int next = is_again ? c->before->level + 1 : 1;
+  c->result.place = place;
+  return c->result.level = c->hint ? c->hint : next > 3 ? 3 : next;
+}
+
 static attn_status write_hint(const struct checked_sheet *s, attn_hint_place *place, int message,
-                              const struct attn_cli_learn_level *level, attn_error *err) {
-  const attn_sink sink = attn_cli_buffer_sink(&s->result->report);
-  char number[16];
-  s->result->place = place_key(place);
-  place->level = level->next(level->context, s->result->place);
-  snprintf(number, sizeof number, "%d", (int)place->level);
+                              attn_error *err) {
+  const attn_style *style = s->of->style;
+  const attn_sink sink = attn_cli_buffer_sink(&s->of->result.report);
+  place->level = attn_cli_learn_choose_hint(s->of, place_key(place));
   write_place(s, place, message, &sink);
-  attn_cli_learn_put(&sink, s->style->language, LEARN_HINT, number, NULL, NULL);
-  return attn_check_hint(s->lesson, s->check, place, s->style, &sink, err);
+  attn_cli_learn_put(&sink, style->language, LEARN_HINT, LEARN_NUMBER(place->level), NULL, NULL);
+  return attn_check_hint(s->lesson, s->check, place, style, &sink, err);
 }
 
 static attn_status report(const struct checked_sheet *s, const struct attn_cli_learn_sheet *sheet,
-                          const struct attn_cli_learn_level *level, attn_error *err) {
+                          attn_error *err) {
   attn_hint_place place;
   count_wrong(s);
-  if (find_wrong(s, &place)) return write_hint(s, &place, LEARN_FIRST_WRONG, level, err);
+  if (find_wrong(s, &place)) return write_hint(s, &place, LEARN_FIRST_WRONG, err);
   if (!sheet->first_line) return ATTN_OK;
   if (find_printed(s->lesson, sheet->first_line, sheet->first_column, &place))
-    return write_hint(s, &place, sheet->open ? LEARN_FIRST_OPEN : LEARN_FIRST_COARSE, level, err);
+    return write_hint(s, &place, sheet->open ? LEARN_FIRST_OPEN : LEARN_FIRST_COARSE, err);
   return ATTN_OK;
 }
 
@@ -117,21 +121,19 @@ static attn_status write_sheet(const struct attn_cli_learn_task *task, int blank
   const attn_sink sink = attn_cli_buffer_sink(buffer);
   config.seed = task->seed, config.blank = blank;
   attn_status status = attn_lesson_template(&config, &style, &sink, err);
-  if (!status) sink.write(sink.context, "", 1);
-  return buffer->failed ? attn_cli_no_memory(err) : status;
+  return status ? status : attn_cli_buffer_end(buffer, err);
 }
 
 static attn_status check_text(const struct attn_cli_learn_sheet *sheet,
-                              const struct attn_cli_learn_level *level, const attn_style *style,
-                              struct attn_cli_learn_result *result, attn_error *err) {
+                              struct attn_cli_learn_check *c, attn_error *err) {
   attn_lesson *lesson;
   attn_check *check = NULL;
   attn_status status =
       attn_lesson_read(sheet->text.bytes, sheet->text.size, "exercise", &lesson, err);
   if (!status) status = attn_lesson_check(lesson, &check, err);
-  const struct checked_sheet s = {lesson, check, style, result};
-  if (!status) status = report(&s, sheet, level, err);
-  if (!status && !result->wrong && lesson->unreads)
+  const struct checked_sheet s = {lesson, check, c};
+  if (!status) status = report(&s, sheet, err);
+  if (!status && !c->result.wrong && lesson->unreads)
     status = attn_cli_fail(err, ATTN_ERR_FORMAT,
                            "%d values are not numbers; write each as a decimal like 0.25",
                            (int)lesson->unreads);
@@ -140,39 +142,28 @@ static attn_status check_text(const struct attn_cli_learn_sheet *sheet,
   return status;
 }
 
-attn_status attn_cli_learn_check_sheet(const struct attn_cli_learn_task *task, const char *text,
-                                       const struct attn_cli_learn_level *level,
-                                       const attn_style *style,
-                                       struct attn_cli_learn_result *result, attn_error *err) {
+attn_status attn_cli_learn_check_sheet(struct attn_cli_learn_check *c, attn_error *err) {
   struct attn_cli_buffer solved = {NULL, 0, 0, 0}, blank = {NULL, 0, 0, 0};
   struct attn_cli_learn_sheet sheet = {.open = 0};
-  attn_status status = write_sheet(task, 0, &solved, err);
-  if (!status) status = write_sheet(task, 1, &blank, err);
-  if (!status) status = attn_cli_learn_fill(solved.bytes, blank.bytes, text, &sheet, err);
-  result->open = sheet.open, result->coarse = sheet.coarse;
-  if (!status) status = check_text(&sheet, level, style, result, err);
+  attn_status status = write_sheet(&c->task, 0, &solved, err);
+  if (!status) status = write_sheet(&c->task, 1, &blank, err);
+  if (!status) status = attn_cli_learn_fill(solved.bytes, blank.bytes, c->text, &sheet, err);
+  c->result.open = sheet.open, c->result.coarse = sheet.coarse;
+  if (!status) status = check_text(&sheet, c, err);
   free(solved.bytes), free(blank.bytes), free(sheet.text.bytes);
   return status;
 }
 
 /* ---- The file of an exercise ---- */
 
-static void write_first_line(const struct attn_cli_learn_task *task, const attn_sink *sink) {
-  char line[96];
-  const int bytes =
-      snprintf(line, sizeof line, "<!-- attn learn %d.%d, seed %llu, %s -->\n\n", task->chapter,
-               task->exercise, (unsigned long long)task->seed, task->language ? "ja" : "en");
-  sink->write(sink->context, line, (size_t)bytes);
-}
-
 attn_status attn_cli_learn_write(const struct attn_cli_learn_task *task, const attn_sink *sink,
                                  attn_error *err) {
   struct attn_cli_buffer sheet = {NULL, 0, 0, 0};
-  attn_status status = ATTN_OK;
-  write_first_line(task, sink);
+  attn_cli_write(sink, "<!-- attn learn %d.%d, seed %llu, %s -->\n\n", task->chapter,
+                 task->exercise, (unsigned long long)task->seed, task->language ? "ja" : "en");
   if (attn_cli_learn_exercise_of(task)->question)
     return attn_cli_learn_question_text(task, sink), ATTN_OK;
-  status = write_sheet(task, 1, &sheet, err);
+  attn_status status = write_sheet(task, 1, &sheet, err);
   if (!status) sink->write(sink->context, sheet.bytes, sheet.size - 1);
   free(sheet.bytes);
   return status;

@@ -16,13 +16,8 @@ struct learn_page_set {
 
 static const char *suffix(int32_t language) { return language ? ".ja.html" : ".html"; }
 
-static void put(const attn_sink *sink, const char *text) {
-  sink->write(sink->context, text, strlen(text));
-}
-
 static void put_link(const attn_sink *sink, const char *words, const char *name, int32_t language) {
-  put(sink, "["), put(sink, words), put(sink, "]("), put(sink, name);
-  put(sink, suffix(language)), put(sink, ")");
+  attn_cli_write(sink, "[%s](%s%s)", words, name, suffix(language));
 }
 
 /* The same page in the other language. */
@@ -36,14 +31,17 @@ static void put_links(const attn_sink *sink, int n, int32_t language) {
   const struct attn_cli_learn_chapter *chapters = attn_cli_learn_chapters;
   if (n > 0) {
     attn_cli_learn_title(&chapters[n - 1], language, title);
-    put(sink, "← "), put_link(sink, title, chapters[n - 1].name, language), put(sink, " · ");
+    attn_cli_write(sink, "← "), put_link(sink, title, chapters[n - 1].name, language);
+    attn_cli_write(sink, " · ");
   }
   put_link(sink, attn_cli_learn_word(LEARN_CONTENTS, language), "index", language);
   if (n + 1 < attn_cli_learn_chapter_count) {
     attn_cli_learn_title(&chapters[n + 1], language, title);
-    put(sink, " · "), put_link(sink, title, chapters[n + 1].name, language), put(sink, " →");
+    attn_cli_write(sink, " · "), put_link(sink, title, chapters[n + 1].name, language);
+    attn_cli_write(sink, " →");
   }
-  put(sink, " · "), put_other(sink, chapters[n].name, language), put(sink, "\n\n");
+  attn_cli_write(sink, " · "), put_other(sink, chapters[n].name, language);
+  attn_cli_write(sink, "\n\n");
 }
 
 struct course_page {
@@ -71,17 +69,15 @@ static attn_status write_chapter(struct learn_page_set *set, int n, attn_error *
   const char *text = chapter->text[language], *example = attn_cli_learn_example(chapter, language);
   struct attn_cli_buffer buffer = {NULL, 0, 0, 0};
   const attn_sink sink = attn_cli_buffer_sink(&buffer);
-  char title[TITLE_BYTES], heading[TITLE_BYTES + 16], number[16];
+  char title[TITLE_BYTES], heading[TITLE_BYTES + 16];
   attn_lesson *lesson;
   attn_cli_learn_title(chapter, language, title);
   snprintf(heading, sizeof heading, "%d. %s", n + 1, title);
-  snprintf(number, sizeof number, "%d", n + 1);
   put_links(&sink, n, language);
   sink.write(sink.context, text, (size_t)(example - text));
-  attn_cli_learn_put(&sink, language, LEARN_PAGE_EXERCISES, number, NULL, NULL);
-  sink.write(sink.context, "", 1);
+  attn_cli_learn_put(&sink, language, LEARN_PAGE_EXERCISES, LEARN_NUMBER(n + 1), NULL, NULL);
   attn_status status = attn_lesson_read(text, strlen(text), chapter->name, &lesson, err);
-  if (!status && buffer.failed) status = attn_cli_no_memory(err);
+  if (!status) status = attn_cli_buffer_end(&buffer, err);
   if (!status) status = write_page(set, chapter->name, heading, buffer.bytes, lesson, err);
   attn_lesson_free(lesson);
   free(buffer.bytes);
@@ -92,15 +88,15 @@ static attn_status write_index(struct learn_page_set *set, attn_error *err) {
   struct attn_cli_buffer buffer = {NULL, 0, 0, 0};
   const attn_sink sink = attn_cli_buffer_sink(&buffer);
   const int32_t language = set->style.language;
-  char title[TITLE_BYTES], number[16];
+  char title[TITLE_BYTES];
   for (int n = 0; n < attn_cli_learn_chapter_count; n++) {
     attn_cli_learn_title(&attn_cli_learn_chapters[n], language, title);
-    snprintf(number, sizeof number, "%d. ", n + 1);
-    put(&sink, number), put_link(&sink, title, attn_cli_learn_chapters[n].name, language);
-    put(&sink, "\n");
+    attn_cli_write(&sink, "%d. ", n + 1);
+    put_link(&sink, title, attn_cli_learn_chapters[n].name, language);
+    attn_cli_write(&sink, "\n");
   }
-  put(&sink, "\n"), put_other(&sink, "index", language), sink.write(sink.context, "\n", 2);
-  attn_status status = buffer.failed ? attn_cli_no_memory(err) : ATTN_OK;
+  attn_cli_write(&sink, "\n"), put_other(&sink, "index", language), attn_cli_write(&sink, "\n");
+  attn_status status = attn_cli_buffer_end(&buffer, err);
   if (!status)
     status = write_page(set, "index", attn_cli_learn_word(LEARN_TITLE, language), buffer.bytes,
                         NULL, err);

@@ -98,16 +98,14 @@ attn_status attn_cli_learn_progress_write(const struct attn_cli_learn_progress *
                                           attn_error *err) {
   struct attn_cli_buffer buffer = {NULL, 0, 0, 0};
   const attn_sink sink = attn_cli_buffer_sink(&buffer);
-  char line[128];
-  sink.write(sink.context, header, strlen(header));
+  attn_cli_write(&sink, "%s", header);
   for (int c = 0; c < attn_cli_learn_chapter_count; c++)
     for (int n = 0; n < LEARN_EXERCISES; n++) {
       const struct attn_cli_learn_state *s = &p->state[c][n];
       if (!s->attempts) continue;
-      const int bytes = snprintf(line, sizeof line, "%d.%d\t%llu\t%d\t%d\t%d\t%lld\n", c + 1, n + 1,
-                                 (unsigned long long)s->seed, s->attempts, s->is_done, s->level,
-                                 (long long)s->place);
-      sink.write(sink.context, line, (size_t)bytes);
+      attn_cli_write(&sink, "%d.%d\t%llu\t%d\t%d\t%d\t%lld\n", c + 1, n + 1,
+                     (unsigned long long)s->seed, s->attempts, s->is_done, s->level,
+                     (long long)s->place);
     }
   attn_status status = buffer.failed ? attn_cli_no_memory(err) : make_folders(p->path, err);
   if (!status) status = attn_file_write(p->path, buffer.bytes, buffer.size, err);

@@ -27,13 +27,7 @@ struct learn_question {
 
 /* ---- Numbers ---- */
 
-/* SplitMix64. */
-static uint64_t draw(uint64_t *state, uint64_t below) {
-  uint64_t z = *state += 0x9E3779B97F4A7C15u;
-  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-  return (z ^ z >> 31) % below;
-}
+static uint64_t draw(uint64_t *state, uint64_t below) { return attn_cli_random(state) % below; }
 
 static void set_date(struct learn_question *q, uint64_t *state) {
   static const char *const months[] = {"January",   "February", "March",    "April",
@@ -235,40 +229,31 @@ void attn_cli_learn_question_text(const struct attn_cli_learn_task *task, const 
 
 /* ---- The check ---- */
 
-static void put_hint(const struct learn_question *q, const struct attn_cli_learn_level *level,
-                     const attn_style *style, struct attn_cli_learn_result *result) {
-  const attn_sink sink = attn_cli_buffer_sink(&result->report);
-  char number[16];
-  result->place = 1;
-  int n = level->next(level->context, result->place);
+static void put_hint(const struct learn_question *q, struct attn_cli_learn_check *c) {
+  const attn_sink sink = attn_cli_buffer_sink(&c->result.report);
+  int n = attn_cli_learn_choose_hint(c, 1);
   if (n == 3 && !*q->value[ANSWER]) n = 2; /* there is no model to compute it from */
-  snprintf(number, sizeof number, "%d", n);
-  attn_cli_learn_put(&sink, style->language, LEARN_HINT, number, NULL, NULL);
-  put_part(q, n, style->language, &sink);
+  attn_cli_learn_put(&sink, c->style->language, LEARN_HINT, LEARN_NUMBER(n), NULL, NULL);
+  put_part(q, n, c->style->language, &sink);
 }
 
-attn_status attn_cli_learn_check_question(const struct attn_cli_learn_task *task, const char *text,
-                                          const struct attn_cli_learn_level *level,
-                                          const attn_style *style,
-                                          struct attn_cli_learn_result *result, attn_error *err) {
-  const attn_sink sink = attn_cli_buffer_sink(&result->report);
+attn_status attn_cli_learn_check_question(struct attn_cli_learn_check *c, attn_error *err) {
+  const attn_sink sink = attn_cli_buffer_sink(&c->result.report);
+  const int32_t language = c->style->language;
   struct learn_question q;
-  char number[16];
   int percent;
-  begin(&q, task);
-  read_field(text, "model:", q.model), read_field(text, "answer:", q.answer);
-  result->open = is_unanswered(q.answer);
+  begin(&q, &c->task);
+  read_field(c->text, "model:", q.model), read_field(c->text, "answer:", q.answer);
+  c->result.open = is_unanswered(q.answer);
   attn_status status = find_answer(&q, &percent, err);
-  if (status && (!result->open || q.kind < LEARN_PARAMETERS)) return status;
-  snprintf(number, sizeof number, "%d", percent);
-  if (result->open)
-    attn_cli_learn_put(&sink, style->language, LEARN_NO_ANSWER, NULL, NULL, NULL);
+  if (status && (!c->result.open || q.kind < LEARN_PARAMETERS)) return status;
+  c->result.wrong = !c->result.open && (percent >= 0 || !is_right(&q));
+  if (c->result.open)
+    attn_cli_learn_put(&sink, language, LEARN_NO_ANSWER, NULL, NULL, NULL);
   else if (percent >= 0)
-    result->wrong = 1,
-    attn_cli_learn_put(&sink, style->language, LEARN_NOT_TRAINED, number, NULL, NULL);
-  else if (!is_right(&q))
-    result->wrong = 1,
-    attn_cli_learn_put(&sink, style->language, LEARN_WRONG_ANSWER, q.answer, NULL, NULL);
-  if ((result->open || result->wrong) && percent < 0) put_hint(&q, level, style, result);
+    attn_cli_learn_put(&sink, language, LEARN_NOT_TRAINED, LEARN_NUMBER(percent), NULL, NULL);
+  else if (c->result.wrong)
+    attn_cli_learn_put(&sink, language, LEARN_WRONG_ANSWER, q.answer, NULL, NULL);
+  if ((c->result.open || c->result.wrong) && percent < 0) put_hint(&q, c);
   return ATTN_OK;
 }

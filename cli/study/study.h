@@ -92,7 +92,7 @@ attn_status attn_cli_study_train(struct study_run *run, const struct study_model
 attn_status attn_cli_study_evaluate(struct study_run *run, const attn_model *model, uint64_t seed,
                                     int length, double *share, attn_error *err);
 
-/* Uniform numbers of a seed: splitmix64. */
+/* Uniform numbers of a seed, 0 to 1. */
 double attn_cli_study_uniform(uint64_t *state);
 
 /* Removes the temporary files of a run. */

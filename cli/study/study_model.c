@@ -12,10 +12,7 @@
 enum { TRAINING_WORDS = 20000, TEST_WORDS = 500, WORD = 64, PATH = 1100 };
 
 double attn_cli_study_uniform(uint64_t *state) {
-  uint64_t z = *state += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+  return (double)(attn_cli_random(state) >> 11) * 0x1p-53;
 }
 
 /* ---- Words ---- */
