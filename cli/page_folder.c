@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "console.h"
-#include "picture_files.h"
 
 attn_status attn_cli_page_folder_begin(struct attn_cli_page_folder *f, const char *path,
                                        attn_error *err) {
@@ -40,18 +39,17 @@ static attn_status keep_name(struct attn_cli_page_folder *f, const char *name, a
   return ATTN_OK;
 }
 
+attn_sink attn_cli_page_folder_sink(struct attn_cli_page_folder *f) {
+  return attn_cli_buffer_sink(&f->text);
+}
+
 attn_status attn_cli_page_folder_add(struct attn_cli_page_folder *f, const char *name,
-                                     attn_status (*draw)(const void *data, const attn_sink *sink,
-                                                         attn_error *err),
-                                     const void *data, attn_error *err) {
-  struct attn_cli_buffer buffer = {NULL, 0, 0, 0};
-  const attn_sink sink = attn_cli_buffer_sink(&buffer);
+                                     attn_status drawn, attn_error *err) {
   char *path = attn_cli_join_path(f->temporary, name);
-  attn_status status = path ? keep_name(f, name, err) : attn_cli_no_memory(err);
-  if (!status) status = draw(data, &sink, err);
-  if (buffer.failed) status = attn_cli_no_memory(err);
-  if (!status) status = attn_file_write(path, buffer.bytes, buffer.size, err);
-  free(buffer.bytes), free(path);
+  attn_status status = path ? drawn : attn_cli_no_memory(err);
+  if (!status) status = keep_name(f, name, err);
+  status = attn_cli_buffer_save(&f->text, path, status, err);
+  free(path);
   return status;
 }
 

@@ -30,6 +30,15 @@ attn_status attn_cli_buffer_end(struct attn_cli_buffer *buffer, attn_error *err)
   return buffer->failed ? attn_cli_no_memory(err) : ATTN_OK;
 }
 
+attn_status attn_cli_buffer_save(struct attn_cli_buffer *buffer, const char *path,
+                                 attn_status drawn, attn_error *err) {
+  attn_status status = buffer->failed ? attn_cli_no_memory(err) : drawn;
+  if (!status) status = attn_file_write(path, buffer->bytes, buffer->size, err);
+  free(buffer->bytes);
+  *buffer = (struct attn_cli_buffer){NULL, 0, 0, 0};
+  return status;
+}
+
 int attn_cli_has_pictures(const struct attn_cli_pictures *p) { return p->svg || p->png || p->html; }
 
 int attn_cli_warn_of_glyphs(const struct attn_cli_pictures *p, const char *const *labels,
@@ -47,10 +56,7 @@ int attn_cli_warn_of_glyphs(const struct attn_cli_pictures *p, const char *const
   return 0;
 }
 
-attn_status attn_cli_write_pictures(const struct attn_cli_pictures *p,
-                                    attn_status (*draw)(const void *data,
-                                                        attn_picture_format format,
-                                                        const attn_sink *sink, attn_error *err),
+attn_status attn_cli_write_pictures(const struct attn_cli_pictures *p, attn_cli_draw draw,
                                     const void *data, attn_error *err) {
   const struct {
     const char *path;
@@ -63,13 +69,8 @@ attn_status attn_cli_write_pictures(const struct attn_cli_pictures *p,
     struct attn_cli_buffer buffer = {NULL, 0, 0, 0};
     const attn_sink sink = attn_cli_buffer_sink(&buffer);
     status = draw(data, files[n].format, &sink, err);
-    if (status && buffer.failed) {
-      status = err->status = ATTN_ERR_MEMORY;
-      snprintf(err->message, sizeof err->message, "no memory for the picture");
-    }
-    if (!status) status = attn_file_write(files[n].path, buffer.bytes, buffer.size, err);
+    status = attn_cli_buffer_save(&buffer, files[n].path, status, err);
     if (!status) attn_cli_print_written(files[n].path, "");
-    free(buffer.bytes);
   }
   return status;
 }

@@ -23,10 +23,9 @@ int attn_cli_warn_of_glyphs(const struct attn_cli_pictures *pictures, const char
 
 /* Calls draw(data, format, sink, err) for each requested format. A file appears complete or not at
  * all; each is named on standard output. */
-attn_status attn_cli_write_pictures(const struct attn_cli_pictures *pictures,
-                                    attn_status (*draw)(const void *data,
-                                                        attn_picture_format format,
-                                                        const attn_sink *sink, attn_error *err),
+typedef attn_status (*attn_cli_draw)(const void *data, attn_picture_format format,
+                                     const attn_sink *sink, attn_error *err);
+attn_status attn_cli_write_pictures(const struct attn_cli_pictures *pictures, attn_cli_draw draw,
                                     const void *data, attn_error *err);
 
 /* Text in memory; free bytes. */
@@ -39,5 +38,10 @@ attn_sink attn_cli_buffer_sink(struct attn_cli_buffer *buffer);
 
 /* Ends the text with 0. ATTN_ERR_MEMORY: a part of it is missing. */
 attn_status attn_cli_buffer_end(struct attn_cli_buffer *buffer, attn_error *err);
+
+/* Writes the text to a file, which appears complete or not at all, and empties the buffer. drawn:
+ * the status of what wrote the text; after a failure, which is returned, there is no file. */
+attn_status attn_cli_buffer_save(struct attn_cli_buffer *buffer, const char *path,
+                                 attn_status drawn, attn_error *err);
 
 #endif

@@ -75,8 +75,9 @@ void attn_cli_free_documents(struct attn_cli_documents *list) {
 enum { PAGE_NAME_BYTES = 64 };
 
 attn_status attn_cli_pages_begin(struct attn_cli_check_pages *p, const char *folder, int documents,
-                                 attn_error *err) {
-  *p = (struct attn_cli_check_pages){.entry = calloc((size_t)documents + 1, sizeof *p->entry)};
+                                 const attn_style *style, attn_error *err) {
+  *p = (struct attn_cli_check_pages){.style = style,
+                                     .entry = calloc((size_t)documents + 1, sizeof *p->entry)};
   if (!p->entry) return attn_cli_no_memory(err);
   return attn_cli_page_folder_begin(&p->folder, folder, err);
 }
@@ -93,51 +94,30 @@ static void page_name(char name[PAGE_NAME_BYTES], int number, const char *file) 
   strcpy(name + n, ".html");
 }
 
-struct checked_page {
-  const attn_check_entry *entry;
-  const char *text;
-  size_t bytes;
-  const attn_style *style;
-};
-
-static attn_status draw_page(const void *data, const attn_sink *sink, attn_error *err) {
-  const struct checked_page *page = data;
-  return attn_check_draw(page->entry->lesson, page->entry->check, page->text, page->bytes,
-                         page->style, sink, err);
-}
-
-attn_status attn_cli_pages_add(struct attn_cli_check_pages *p, const char *file,
-                               attn_lesson *lesson, attn_check *check, const char *text,
-                               size_t bytes, const attn_error *problem, const attn_style *style,
+attn_status attn_cli_pages_add(struct attn_cli_check_pages *p, struct attn_cli_checked *d,
                                attn_error *err) {
   attn_check_entry *entry = &p->entry[p->count++];
+  const attn_sink sink = attn_cli_page_folder_sink(&p->folder);
   char name[PAGE_NAME_BYTES];
-  *entry = (attn_check_entry){.lesson = lesson, .check = check, .file = strdup(file)};
+  *entry = (attn_check_entry){.file = strdup(d->path)};
   if (!entry->file) return attn_cli_no_memory(err);
-  if (!lesson || !check) {
-    entry->problem = strdup(problem->message);
+  if (!d->check) {
+    entry->problem = strdup(d->problem.message);
     return entry->problem ? ATTN_OK : attn_cli_no_memory(err);
   }
-  page_name(name, p->count, file);
+  entry->lesson = d->lesson, entry->check = d->check;
+  d->lesson = NULL, d->check = NULL;
+  page_name(name, p->count, d->path);
   if (!(entry->page = strdup(name))) return attn_cli_no_memory(err);
-  const struct checked_page page = {entry, text, bytes, style};
-  return attn_cli_page_folder_add(&p->folder, name, draw_page, &page, err);
+  attn_status status =
+      attn_check_draw(entry->lesson, entry->check, d->text, d->bytes, p->style, &sink, err);
+  return attn_cli_page_folder_add(&p->folder, name, status, err);
 }
 
-struct index_page {
-  const struct attn_cli_check_pages *pages;
-  const attn_style *style;
-};
-
-static attn_status draw_index(const void *data, const attn_sink *sink, attn_error *err) {
-  const struct index_page *index = data;
-  return attn_check_draw_index(index->pages->entry, index->pages->count, index->style, sink, err);
-}
-
-attn_status attn_cli_pages_finish(struct attn_cli_check_pages *p, const attn_style *style,
-                                  attn_error *err) {
-  const struct index_page index = {p, style};
-  attn_status status = attn_cli_page_folder_add(&p->folder, "index.html", draw_index, &index, err);
+attn_status attn_cli_pages_finish(struct attn_cli_check_pages *p, attn_error *err) {
+  const attn_sink sink = attn_cli_page_folder_sink(&p->folder);
+  attn_status status = attn_check_draw_index(p->entry, p->count, p->style, &sink, err);
+  status = attn_cli_page_folder_add(&p->folder, "index.html", status, err);
   if (!status) status = attn_cli_page_folder_finish(&p->folder, err);
   if (status) return status;
   attn_cli_print_written(p->folder.path, "/index.html");

@@ -10,94 +10,62 @@
 #include "command.h"
 #include "console.h"
 #include "help_files.h"
-#include "picture_files.h"
 
 struct check_options {
   attn_style style;
   int json, quiet, reading;
-  struct attn_cli_pictures page;
+  const char *html;
   struct attn_cli_check_pages *pages; /* of several documents, or NULL */
 };
 
-static int report_file_error(const char *path, const struct check_options *o,
-                             const attn_error *problem) {
+static int report_problem(const struct attn_cli_checked *d, const struct check_options *o) {
   attn_error err;
   const attn_sink sink = attn_cli_stdout();
-  if (o->json) attn_check_print_json(path, NULL, NULL, problem, &sink, &err);
-  return attn_cli_report_error("check", path, problem);
+  if (o->json) attn_check_print_json(d->path, NULL, NULL, &d->problem, &sink, &err);
+  return attn_cli_report_error("check", d->path, &d->problem);
 }
 
-static void print_text(const attn_lesson *lesson, const attn_check *check,
-                       const struct check_options *o) {
-  attn_error err;
-  const attn_sink sink = attn_cli_stdout();
-  attn_check_print(lesson, check, &o->style, &sink, &err);
-  if (!o->reading) return;
-  puts("");
-  attn_check_print_reading(lesson, check, &o->style, &sink, &err);
-}
-
-static int print_result(const char *path, const attn_lesson *lesson, const attn_check *check,
-                        const struct check_options *o) {
+static int print_result(const struct attn_cli_checked *d, const struct check_options *o) {
   attn_error err;
   const attn_sink sink = attn_cli_stdout();
   if (o->json)
-    attn_check_print_json(path, lesson, check, NULL, &sink, &err);
+    attn_check_print_json(d->path, d->lesson, d->check, NULL, &sink, &err);
   else if (!o->quiet)
-    print_text(lesson, check, o);
-  if (check->judgement == ATTN_JUDGED_NOT_GIVEN) return EXIT_TROUBLE;
-  return check->judgement >= ATTN_JUDGED_CARRIED ? EXIT_FOUND : EXIT_OK;
-}
-
-/* ---- A page ---- */
-
-struct checked_document {
-  const attn_lesson *lesson;
-  const attn_check *check;
-  const char *text;
-  size_t bytes;
-  const attn_style *style;
-};
-
-static attn_status draw(const void *data, attn_picture_format format, const attn_sink *sink,
-                        attn_error *err) {
-  const struct checked_document *d = data;
-  (void)format; /* html */
-  return attn_check_draw(d->lesson, d->check, d->text, d->bytes, d->style, sink, err);
-}
-
-/* Writes the page that was requested; the pages of several documents then own lesson and check. */
-static attn_status write_page(const struct check_options *o, const char *path, attn_lesson **lesson,
-                              attn_check **check, const char *text, size_t bytes,
-                              const attn_error *problem, attn_error *err) {
-  if (!o->pages) {
-    const struct checked_document document = {*lesson, *check, text, bytes, &o->style};
-    return problem ? ATTN_OK : attn_cli_write_pictures(&o->page, draw, &document, err);
+    attn_check_print(d->lesson, d->check, &o->style, &sink, &err);
+  if (o->reading && !o->json && !o->quiet) {
+    puts("");
+    attn_check_print_reading(d->lesson, d->check, &o->style, &sink, &err);
   }
-  attn_lesson *own_lesson = problem ? NULL : *lesson;
-  attn_check *own_check = problem ? NULL : *check;
-  if (!problem) *lesson = NULL, *check = NULL;
-  return attn_cli_pages_add(o->pages, path, own_lesson, own_check, text, bytes, problem, &o->style,
-                            err);
+  if (d->check->judgement == ATTN_JUDGED_NOT_GIVEN) return EXIT_TROUBLE;
+  return d->check->judgement >= ATTN_JUDGED_CARRIED ? EXIT_FOUND : EXIT_OK;
 }
 
-static int check_file(const char *path, const void *options) {
-  const struct check_options *o = options;
-  attn_error problem, err;
-  attn_lesson *lesson;
-  attn_check *check = NULL;
-  char *text = NULL;
-  size_t bytes = 0;
-  attn_status status = attn_cli_read_document(path, &lesson, &text, &bytes, &problem);
-  if (!status) status = attn_lesson_check(lesson, &check, &problem);
-  int result = status ? report_file_error(path, o, &problem) : print_result(path, lesson, check, o);
-  if (write_page(o, path, &lesson, &check, text, bytes, status ? &problem : NULL, &err)) {
+static attn_status write_page(const struct attn_cli_checked *d, const struct check_options *o,
+                              attn_error *err) {
+  struct attn_cli_buffer buffer = {NULL, 0, 0, 0};
+  const attn_sink sink = attn_cli_buffer_sink(&buffer);
+  attn_status status =
+      attn_check_draw(d->lesson, d->check, d->text, d->bytes, &o->style, &sink, err);
+  status = attn_cli_buffer_save(&buffer, o->html, status, err);
+  if (!status) attn_cli_print_written(o->html, "");
+  return status;
+}
+
+static int check_file(const char *path, const struct check_options *o) {
+  struct attn_cli_checked d = {.path = path};
+  attn_error err;
+  attn_status status = attn_cli_read_document(path, &d.lesson, &d.text, &d.bytes, &d.problem);
+  if (!status) status = attn_lesson_check(d.lesson, &d.check, &d.problem);
+  int result = status ? report_problem(&d, o) : print_result(&d, o);
+  if (o->pages && attn_cli_pages_add(o->pages, &d, &err)) {
+    o->pages->failed = 1;
     result = attn_cli_report_error("check", NULL, &err);
-    if (o->pages) o->pages->failed = 1;
+  } else if (o->html && !o->pages && !status && write_page(&d, o, &err)) {
+    result = attn_cli_report_error("check", NULL, &err);
   }
-  free(text);
-  attn_check_free(check);
-  attn_lesson_free(lesson);
+  free(d.text);
+  attn_check_free(d.check);
+  attn_lesson_free(d.lesson);
   return result;
 }
 
@@ -127,9 +95,9 @@ static int check_to_folder(const struct attn_cli_documents *list, struct check_o
   attn_error err;
   int result = EXIT_TROUBLE;
   o->pages = &pages;
-  attn_status status = attn_cli_pages_begin(&pages, o->page.html, list->count, &err);
+  attn_status status = attn_cli_pages_begin(&pages, o->html, list->count, &o->style, &err);
   if (!status) result = check_documents(list, o);
-  if (!status && !pages.failed) status = attn_cli_pages_finish(&pages, &o->style, &err);
+  if (!status && !pages.failed) status = attn_cli_pages_finish(&pages, &err);
   if (status) result = attn_cli_report_error("check", NULL, &err);
   attn_cli_pages_end(&pages);
   return result;
@@ -144,8 +112,8 @@ static int check_all(int files, char **argv, struct check_options *o) {
   attn_error err;
   if (attn_cli_list_documents(&list, argv + 1, files, &err))
     return attn_cli_report_error("check", NULL, &err);
-  int result = o->page.html && is_folder_of_pages(&list, files, argv) ? check_to_folder(&list, o)
-                                                                      : check_documents(&list, o);
+  int result = o->html && is_folder_of_pages(&list, files, argv) ? check_to_folder(&list, o)
+                                                                 : check_documents(&list, o);
   attn_cli_free_documents(&list);
   return result;
 }
@@ -157,12 +125,12 @@ int attn_cmd_check(int argc, char **argv) {
   const struct attn_cli_option table[] = {{"--json", OPTION_FLAG, &o.json, NULL},
                                           {"--explain-reading", OPTION_FLAG, &o.reading, NULL},
                                           {"--quiet", OPTION_FLAG, &o.quiet, NULL},
-                                          {"--html", OPTION_TEXT, &o.page.html, NULL},
+                                          {"--html", OPTION_TEXT, &o.html, NULL},
                                           ATTN_CLI_STYLE_OPTIONS(&style)};
   const int ended = attn_cli_parse_options(argc, argv, check_txt, ATTN_CLI_TABLE(table), &files);
   if (ended >= 0) return ended;
   if (!files) return attn_cli_print_usage_error("check", "expected a file");
-  if (o.page.html && o.json)
+  if (o.html && o.json)
     return attn_cli_print_usage_error("check", "--html writes a page; leave out --json");
   if (attn_cli_parse_style("check", &style, &o.style)) return EXIT_TROUBLE;
   return check_all(files, argv, &o);

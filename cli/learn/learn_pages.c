@@ -44,23 +44,15 @@ static void put_links(const attn_sink *sink, int n, int32_t language) {
   attn_cli_write(sink, "\n\n");
 }
 
-struct course_page {
-  attn_course_page page;
-  const attn_style *style;
-};
-
-static attn_status draw_page(const void *data, const attn_sink *sink, attn_error *err) {
-  const struct course_page *p = data;
-  return attn_course_page_write(&p->page, p->style, sink, err);
-}
-
 static attn_status write_page(struct learn_page_set *set, const char *name, const char *title,
                               const char *text, const attn_lesson *lesson, attn_error *err) {
-  struct course_page p = {ATTN_COURSE_PAGE_INIT, &set->style};
+  attn_course_page page = ATTN_COURSE_PAGE_INIT;
+  const attn_sink sink = attn_cli_page_folder_sink(&set->folder);
   char file[64];
-  p.page.title = title, p.page.text = text, p.page.lesson = lesson;
+  page.title = title, page.text = text, page.lesson = lesson;
   snprintf(file, sizeof file, "%s%s", name, suffix(set->style.language));
-  return attn_cli_page_folder_add(&set->folder, file, draw_page, &p, err);
+  const attn_status status = attn_course_page_write(&page, &set->style, &sink, err);
+  return attn_cli_page_folder_add(&set->folder, file, status, err);
 }
 
 static attn_status write_chapter(struct learn_page_set *set, int n, attn_error *err) {

@@ -107,10 +107,7 @@ attn_status attn_cli_learn_progress_write(const struct attn_cli_learn_progress *
                      (unsigned long long)s->seed, s->attempts, s->is_done, s->level,
                      (long long)s->place);
     }
-  attn_status status = buffer.failed ? attn_cli_no_memory(err) : make_folders(p->path, err);
-  if (!status) status = attn_file_write(p->path, buffer.bytes, buffer.size, err);
-  free(buffer.bytes);
-  return status;
+  return attn_cli_buffer_save(&buffer, p->path, make_folders(p->path, err), err);
 }
 
 void attn_cli_learn_progress_free(struct attn_cli_learn_progress *p) { free(p->path); }
