@@ -171,8 +171,14 @@ attn_status attn_cli_bench_tensor(struct bench_problem *p, attn_tensor *t, attn_
 /* The call that is timed. */
 attn_status attn_cli_bench_call(struct bench_problem *p, attn_error *err);
 
+int64_t attn_cli_bench_elements(const attn_tensor *t);
+
 /* Reads an element of a float type. */
 double attn_cli_bench_real(const attn_tensor *t, int64_t element);
+
+/* The largest difference between the elements of exact and as many of got, as a share of the
+ * largest of exact; NaN if one of them is. */
+double attn_cli_bench_error(const attn_tensor *got, const attn_tensor *exact);
 
 /* ATTN_ERR_FORMAT: a result is wrong. */
 attn_status attn_cli_bench_verify(struct bench_problem *p, attn_error *err);
@@ -266,8 +272,10 @@ attn_status attn_cli_bench_measure(struct bench_run *run, const struct bench_cas
 attn_status attn_cli_bench_limit(enum bench_limit limit, int32_t threads, double *rate,
                                  attn_error *err);
 
-/* Whether a result is below its goal, or below a peer. */
-int attn_cli_bench_is_short(const struct bench_result *r);
+/* Whether a result is below its goal, below a peer by number, or below any peer. */
+int attn_cli_bench_is_below_goal(const struct bench_result *r);
+int attn_cli_bench_is_below_peer(const struct bench_result *r, int peer);
+int attn_cli_bench_is_below_a_peer(const struct bench_result *r);
 
 /* ---- Output ---- */
 

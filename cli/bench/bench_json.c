@@ -35,7 +35,7 @@ static void print_goal(const struct bench_result *r) {
   attn_cli_json_string("goal_of", isfinite(r->goal) ? of[r->c.goal] : NULL);
   attn_cli_json_number("goal", r->goal);
   attn_cli_json_number("reached", isfinite(r->goal) ? r->reached : (double)NAN);
-  attn_cli_json_bool("short", attn_cli_bench_is_short(r));
+  attn_cli_json_bool("short", attn_cli_bench_is_below_goal(r) || attn_cli_bench_is_below_a_peer(r));
 }
 
 static void print_peer_result(const struct bench_run *run, const struct bench_result *r, int n) {

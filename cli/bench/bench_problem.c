@@ -8,7 +8,7 @@
 
 /* ---- Memory and values ---- */
 
-static int64_t elements(const attn_tensor *t) {
+int64_t attn_cli_bench_elements(const attn_tensor *t) {
   int64_t count = 1;
   for (int n = 0; n < t->rank; n++) count *= t->shape[n];
   return count;
@@ -22,7 +22,7 @@ attn_status attn_cli_bench_tensor(struct bench_problem *p, attn_tensor *t, attn_
     t->shape[n] = shape[n], t->strides[n] = stride;
     stride *= shape[n];
   }
-  size_t bytes = ((size_t)elements(t) * attn_dtype_size(dtype) + 127) / 64 * 64;
+  size_t bytes = ((size_t)attn_cli_bench_elements(t) * attn_dtype_size(dtype) + 127) / 64 * 64;
   t->data = p->count < BENCH_TENSORS ? aligned_alloc(64, bytes) : NULL;
   if (!t->data) return attn_cli_no_memory(err);
   p->memory[p->count++] = memset(t->data, 0, bytes);
@@ -38,7 +38,7 @@ static float uniform(uint64_t *state) { return (float)(draw(state) >> 8) * 0x1p-
 
 /* float32: -1 to 1; float16: 0.5 to 1 of both signs; bf16: the upper bits of float32. */
 static void fill(attn_tensor *t, uint64_t seed) {
-  int64_t count = elements(t);
+  int64_t count = attn_cli_bench_elements(t);
   float *wide = t->data;
   uint16_t *narrow = t->data;
   for (int64_t n = 0; n < count; n++) {
@@ -70,6 +70,16 @@ double attn_cli_bench_real(const attn_tensor *t, int64_t n) {
   double mantissa = (double)(bits & 1023) / 1024;
   double size = exponent ? ldexp(1 + mantissa, exponent - 15) : ldexp(mantissa, -14);
   return bits >> 15 ? -size : size;
+}
+
+double attn_cli_bench_error(const attn_tensor *got, const attn_tensor *exact) {
+  double largest = 0, error = 0;
+  for (int64_t n = 0; n < attn_cli_bench_elements(exact); n++) {
+    double x = attn_cli_bench_real(got, n), y = attn_cli_bench_real(exact, n);
+    largest = fmax(largest, fabs(y));
+    if (!isnan(error) && !(fabs(x - y) <= error)) error = fabs(x - y); /* a NaN as well */
+  }
+  return error > 0 || isnan(error) ? error / largest : 0;
 }
 
 /* ---- Masks and the count of operations ---- */
@@ -136,7 +146,8 @@ static void count_work(struct bench_problem *p) {
   if (c->path == BENCH_BACKWARD) p->operations *= 2.5;
   if (c->path == BENCH_SUMMARY) p->operations = 4 * pairs * (double)s->width;
   p->bytes = (keys + queries) * (c->path == BENCH_BACKWARD ? 2 : 1);
-  if (c->mask) p->bytes += (double)elements(&p->mask) * (double)attn_dtype_size(c->mask_dtype);
+  if (c->mask)
+    p->bytes += (double)attn_cli_bench_elements(&p->mask) * (double)attn_dtype_size(c->mask_dtype);
   p->amount = c->unit == BENCH_GBYTES  ? keys
               : c->unit == BENCH_GTANH ? pairs * (double)s->width
                                        : p->operations;

@@ -82,22 +82,27 @@ static void summarize(struct bench_rates *r) {
 
 /* ---- One case ---- */
 
+/* A problem and the calls of a sample. */
+struct timed_problem {
+  struct bench_problem p;
+  int64_t calls;
+};
+
 struct bench_round {
   struct bench_run *run;
   struct bench_result *result;
-  struct bench_problem ours, base, other; /* other: in another build */
+  struct timed_problem ours, base, other; /* other: in another build */
   struct bench_case c, base_case;
   int has_base, has_peer[BENCH_PEERS];
-  int64_t calls, base_calls, peer_calls[BENCH_PEERS];
+  int64_t peer_calls[BENCH_PROGRAMS];
 };
 
 /* Seconds of a call. */
-static attn_status time_calls(struct bench_problem *p, int64_t calls, double *seconds,
-                              attn_error *err) {
+static attn_status time_calls(struct timed_problem *t, double *seconds, attn_error *err) {
   attn_status status = ATTN_OK;
-  double start = now(p);
-  for (int64_t n = 0; n < calls && !status; n++) status = attn_cli_bench_call(p, err);
-  *seconds = (now(p) - start) / (double)calls;
+  double start = now(&t->p);
+  for (int64_t n = 0; n < t->calls && !status; n++) status = attn_cli_bench_call(&t->p, err);
+  *seconds = (now(&t->p) - start) / (double)t->calls;
   return status;
 }
 
@@ -108,16 +113,17 @@ static int64_t calls_for(const struct bench_run *run, double seconds) {
 }
 
 static attn_status prepare(const struct bench_run *run, const struct bench_case *c,
-                           const struct bench_library *library, struct bench_problem *p,
-                           int64_t *calls, attn_error *err) {
+                           const struct bench_library *library, struct timed_problem *t,
+                           attn_error *err) {
   double seconds;
-  attn_status status = attn_cli_bench_open(c, library, p, err);
-  if (!status) status = attn_cli_bench_call(p, err);
-  if (!status) status = attn_cli_bench_verify(p, err);
-  if (!status) status = time_calls(p, 1, &seconds, err);
-  if (!status) *calls = calls_for(run, seconds);
-  if (!status && *calls > 1) status = time_calls(p, *calls, &seconds, err);
-  if (!status) *calls = calls_for(run, seconds);
+  t->calls = 1;
+  attn_status status = attn_cli_bench_open(c, library, &t->p, err);
+  if (!status) status = attn_cli_bench_call(&t->p, err);
+  if (!status) status = attn_cli_bench_verify(&t->p, err);
+  if (!status) status = time_calls(t, &seconds, err);
+  if (!status) t->calls = calls_for(run, seconds);
+  if (!status && t->calls > 1) status = time_calls(t, &seconds, err);
+  if (!status) t->calls = calls_for(run, seconds);
   return status;
 }
 
@@ -126,11 +132,11 @@ static void prepare_peer(struct bench_round *r, int n) {
   char *reason = r->result->reason[n];
   attn_error err = {.offset = -1};
   if (peer->library) {
-    r->has_peer[n] = !prepare(r->run, &r->c, peer->library, &r->other, &r->peer_calls[n], &err);
+    r->has_peer[n] = !prepare(r->run, &r->c, peer->library, &r->other, &err);
     if (!r->has_peer[n]) snprintf(reason, BENCH_REASON, "%.90s", err.message);
     return;
   }
-  r->has_peer[n] = peer->pid && !attn_cli_bench_peer_open(peer, &r->ours);
+  r->has_peer[n] = peer->pid && !attn_cli_bench_peer_open(peer, &r->ours.p);
   if (!r->has_peer[n]) {
     snprintf(reason, BENCH_REASON, "%s", peer->reason);
     return;
@@ -139,10 +145,10 @@ static void prepare_peer(struct bench_round *r, int n) {
 }
 
 static attn_status prepare_all(struct bench_round *r, attn_error *err) {
-  attn_status status = prepare(r->run, &r->c, &attn_cli_bench_own, &r->ours, &r->calls, err);
+  attn_status status = prepare(r->run, &r->c, &attn_cli_bench_own, &r->ours, err);
   if (!status && r->has_base)
-    status = prepare(r->run, &r->base_case, &attn_cli_bench_own, &r->base, &r->base_calls, err);
-  r->base.by_clock = r->ours.by_clock; /* one thread against two */
+    status = prepare(r->run, &r->base_case, &attn_cli_bench_own, &r->base, err);
+  r->base.p.by_clock = r->ours.p.by_clock; /* one thread against two */
   for (int n = 0; n < BENCH_PEERS && !status; n++)
     if (r->run->peer[n].name && attn_cli_bench_peer_applies(n, r->c.work)) prepare_peer(r, n);
   return status;
@@ -182,11 +188,10 @@ static attn_status run_limit(struct bench_round *r, attn_error *err) {
   return ATTN_OK;
 }
 
-static attn_status run_ours(struct bench_problem *p, int64_t calls, struct bench_rates *rates,
-                            attn_error *err) {
+static attn_status run_ours(struct timed_problem *t, struct bench_rates *rates, attn_error *err) {
   double seconds;
-  attn_status status = time_calls(p, calls, &seconds, err);
-  if (!status && seconds > 0) add(rates, p->amount / seconds * 1e-9);
+  attn_status status = time_calls(t, &seconds, err);
+  if (!status && seconds > 0) add(rates, t->p.amount / seconds * 1e-9);
   return status;
 }
 
@@ -197,9 +202,9 @@ static void run_peer(struct bench_round *r, int n) {
   double seconds = (double)NAN;
   if (!peer->library)
     seconds = attn_cli_bench_peer_time(peer, r->peer_calls[n]);
-  else if (time_calls(&r->other, r->peer_calls[n], &seconds, &err))
+  else if (time_calls(&r->other, &seconds, &err))
     snprintf(peer->reason, BENCH_REASON, "%.90s", err.message);
-  if (seconds > 0) return add(&result->peer[n], r->ours.amount / seconds * 1e-9);
+  if (seconds > 0) return add(&result->peer[n], r->ours.p.amount / seconds * 1e-9);
   r->has_peer[n] = 0;
   snprintf(result->reason[n], BENCH_REASON, "%s", peer->reason);
 }
@@ -207,8 +212,8 @@ static void run_peer(struct bench_round *r, int n) {
 static attn_status run_round(struct bench_round *r, int round, attn_error *err) {
   attn_status status = ATTN_OK;
   if (round % LIMIT_EVERY == 0) status = run_limit(r, err);
-  if (!status) status = run_ours(&r->ours, r->calls, &r->result->ours, err);
-  if (!status && r->has_base) status = run_ours(&r->base, r->base_calls, &r->result->base, err);
+  if (!status) status = run_ours(&r->ours, &r->result->ours, err);
+  if (!status && r->has_base) status = run_ours(&r->base, &r->result->base, err);
   for (int n = 0; n < BENCH_PEERS && !status; n++)
     if (r->has_peer[n]) run_peer(r, n);
   return status;
@@ -258,17 +263,24 @@ static void conclude(struct bench_round *r) {
   result->share = result->limit.count ? result->ours.best / result->limit.best : (double)NAN;
   result->goal = goal_of(r->run, &r->c);
   result->reached = reached(result);
-  if (r->ours.amount > 0) {
-    result->operations = r->ours.operations, result->bytes = r->ours.bytes;
-    result->gflops = result->ours.best * r->ours.operations / r->ours.amount;
-  }
+  const struct bench_problem *p = &r->ours.p;
+  if (!(p->amount > 0)) return;
+  result->operations = p->operations, result->bytes = p->bytes;
+  result->gflops = result->ours.best * p->operations / p->amount;
 }
 
-int attn_cli_bench_is_short(const struct bench_result *r) {
-  int is_short = r->ours.count && isfinite(r->goal) && r->reached < r->goal;
-  for (int n = 0; n < BENCH_PEERS; n++)
-    is_short |= r->peer[n].count && r->ours.best < r->peer[n].best;
-  return is_short;
+int attn_cli_bench_is_below_goal(const struct bench_result *r) {
+  return r->ours.count && isfinite(r->goal) && r->reached < r->goal;
+}
+
+int attn_cli_bench_is_below_peer(const struct bench_result *r, int peer) {
+  return r->peer[peer].count && r->ours.best < r->peer[peer].best;
+}
+
+int attn_cli_bench_is_below_a_peer(const struct bench_result *r) {
+  int is_below = 0;
+  for (int n = 0; n < BENCH_PEERS; n++) is_below |= attn_cli_bench_is_below_peer(r, n);
+  return is_below;
 }
 
 attn_status attn_cli_bench_measure(struct bench_run *run, const struct bench_case *c,
@@ -290,9 +302,9 @@ attn_status attn_cli_bench_measure(struct bench_run *run, const struct bench_cas
     status = prepare_all(r, err);
   if (!status && !*r->result->skipped) status = run_rounds(r, err);
   conclude(r);
-  if (r->ours.c) attn_cli_bench_close(&r->ours);
-  if (r->base.c) attn_cli_bench_close(&r->base);
-  if (r->other.c) attn_cli_bench_close(&r->other);
+  attn_cli_bench_close(&r->ours.p);
+  attn_cli_bench_close(&r->base.p);
+  attn_cli_bench_close(&r->other.p);
   free(r);
   return status;
 }

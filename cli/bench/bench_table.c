@@ -90,9 +90,9 @@ static void print_peers(const struct bench_run *run, const struct bench_result *
 }
 
 static void print_marks(const struct bench_run *run, const struct bench_result *r) {
-  if (isfinite(r->goal) && r->reached < r->goal) attn_cli_print_message(stdout, "  < goal");
+  if (attn_cli_bench_is_below_goal(r)) attn_cli_print_message(stdout, "  < goal");
   for (int n = 0; n < BENCH_PEERS; n++)
-    if (r->peer[n].count && r->ours.best < r->peer[n].best) printf("  < %s", run->peer[n].name);
+    if (attn_cli_bench_is_below_peer(r, n)) printf("  < %s", run->peer[n].name);
 }
 
 void attn_cli_bench_print_row(const struct bench_run *run, const struct bench_result *r) {
@@ -148,11 +148,9 @@ void attn_cli_bench_print_end(const struct bench_run *run) {
   int measured = 0, below_goal = 0, below_peer = 0;
   for (int n = 0; n < run->results; n++) {
     const struct bench_result *r = &run->result[n];
-    int slower = 0;
-    for (int k = 0; k < BENCH_PEERS; k++)
-      slower |= r->peer[k].count && r->ours.best < r->peer[k].best;
-    measured += r->ours.count > 0, below_peer += slower;
-    below_goal += r->ours.count && isfinite(r->goal) && r->reached < r->goal;
+    measured += r->ours.count > 0;
+    below_goal += attn_cli_bench_is_below_goal(r);
+    below_peer += attn_cli_bench_is_below_a_peer(r);
   }
   printf("\n");
   for (int n = 0; n < BENCH_PEERS; n++)

@@ -51,29 +51,21 @@ static attn_status verify_packed(const struct bench_problem *p, attn_error *err)
 
 /* ---- Against float64 ---- */
 
-/* The largest difference of the first elements, as a share of the largest of them. */
 static attn_status compare(const struct bench_problem *p, const char *what, const attn_tensor *got,
                            const attn_tensor *exact, attn_error *err) {
-  double limit = got->dtype == ATTN_F32 ? 0x1p-12 : 0x1p-6, largest = 0, error = 0;
-  int64_t count = 1;
-  for (int n = 0; n < exact->rank; n++) count *= exact->shape[n];
-  for (int64_t n = 0; n < count; n++) {
-    double x = attn_cli_bench_real(got, n), y = attn_cli_bench_real(exact, n);
-    largest = fmax(largest, fabs(y));
-    if (!(fabs(x - y) <= error)) error = fabs(x - y); /* a NaN as well */
-  }
-  return error <= limit * largest ? ATTN_OK : wrong(p, what, error / largest, limit, err);
+  double limit = got->dtype == ATTN_F32 ? 0x1p-12 : 0x1p-6;
+  double error = attn_cli_bench_error(got, exact);
+  return error <= limit ? ATTN_OK : wrong(p, what, error, limit, err);
 }
 
 /* The first `heads` heads of the first batch of a dense tensor as float64. */
 static attn_status widen(struct bench_problem *p, const attn_tensor *from, int64_t heads,
                          attn_tensor *to, attn_error *err) {
-  int64_t shape[ATTN_RANK_MAX], count = 1;
+  int64_t shape[ATTN_RANK_MAX];
   memcpy(shape, from->shape, sizeof shape);
   if (heads) shape[0] = 1, shape[1] = heads;
   attn_status status = attn_cli_bench_tensor(p, to, ATTN_F64, shape, from->rank, err);
-  for (int n = 0; n < from->rank; n++) count *= shape[n];
-  for (int64_t n = 0; n < count && !status; n++)
+  for (int64_t n = 0; !status && n < attn_cli_bench_elements(to); n++)
     ((double *)to->data)[n] = attn_cli_bench_real(from, n);
   return status;
 }
