@@ -18,15 +18,9 @@ struct hint {
 
 /* ---- The rule, in the sentences of attn_lesson_template ---- */
 
-static int has_step(const attn_example *e, int32_t name) {
-  for (int32_t n = 0; n < e->steps; n++)
-    if (e->step[n].name == name) return 1;
-  return 0;
-}
-
 static int projection_rule(const attn_example *e) {
-  if (has_step(e, ATTN_STEP_Y)) return MESSAGE_NEW_PROJECT_CROSS;
-  return has_step(e, ATTN_STEP_POSITIONS) ? MESSAGE_NEW_PROJECT_PLACED : MESSAGE_NEW_PROJECT;
+  if (attn_step_named(e, ATTN_STEP_Y)) return MESSAGE_NEW_PROJECT_CROSS;
+  return attn_step_named(e, ATTN_STEP_POSITIONS) ? MESSAGE_NEW_PROJECT_PLACED : MESSAGE_NEW_PROJECT;
 }
 
 /* Without placeholders; -1: the formula is all. */

@@ -49,6 +49,14 @@ enum attn_step_axis attn_step_axis(const attn_example *e, const attn_step *s, in
   }
 }
 
+int32_t attn_query_count(const attn_example *e, const attn_step *s) {
+  return attn_step_axis(e, s, 1) == ATTN_AXIS_QUERIES ? s->exact.cols : s->exact.rows;
+}
+
+int32_t attn_key_count(const attn_example *e, const attn_step *s) {
+  return attn_step_axis(e, s, 1) == ATTN_AXIS_QUERIES ? s->exact.rows : s->exact.cols;
+}
+
 int attn_is_scorelike(const attn_example *e, const attn_step *s) {
   enum attn_step_axis rows = attn_step_axis(e, s, 0), cols = attn_step_axis(e, s, 1);
   return (rows == ATTN_AXIS_QUERIES && cols == ATTN_AXIS_KEYS) ||
@@ -127,9 +135,9 @@ const char *attn_index_text(const attn_example *e, const attn_step *s, int axis,
 
 /* ---- Titles ---- */
 
-static const char *skip_one_of(const char *at, const char *const *words) {
+const char *attn_skip_one_of(const char *text, const char *const *words) {
   for (; *words; words++)
-    if (!strncmp(at, *words, strlen(*words))) return at + strlen(*words);
+    if (!strncmp(text, *words, strlen(*words))) return text + strlen(*words);
   return NULL;
 }
 
@@ -137,11 +145,11 @@ static const char *skip_one_of(const char *at, const char *const *words) {
 static const char *skip_joint(const char *at) {
   static const char *const spaces[] = {" ", "　", NULL};
   static const char *const joints[] = {":", "：", ".", "．", "-", "–", "—", "、", "。", NULL};
-  for (const char *next; (next = skip_one_of(at, spaces));) at = next;
-  const char *after = skip_one_of(at, joints);
+  for (const char *next; (next = attn_skip_one_of(at, spaces));) at = next;
+  const char *after = attn_skip_one_of(at, joints);
   if (!*at || !strncmp(at, "「", strlen("「"))) return at;
   if (!after || (*after >= '0' && *after <= '9')) return NULL; /* Example 1.2 */
-  for (const char *next; (next = skip_one_of(after, spaces));) after = next;
+  for (const char *next; (next = attn_skip_one_of(after, spaces));) after = next;
   return after;
 }
 
@@ -164,6 +172,12 @@ const char *attn_example_title(const attn_example *e, int32_t index) {
 }
 
 /* ---- Symbols ---- */
+
+const attn_step *attn_step_named(const attn_example *e, int32_t name) {
+  for (int32_t n = 0; n < e->steps; n++)
+    if (e->step[n].name == name) return &e->step[n];
+  return NULL;
+}
 
 static const char *without_lead(const char *symbol) {
   static const char *const leads[] = {

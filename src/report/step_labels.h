@@ -19,6 +19,10 @@ enum {
 enum attn_step_axis { ATTN_AXIS_NONE, ATTN_AXIS_QUERIES, ATTN_AXIS_KEYS };
 enum attn_step_axis attn_step_axis(const attn_example *e, const attn_step *s, int axis);
 
+/* The number of queries of a step with an axis of queries, and of its keys. */
+int32_t attn_query_count(const attn_example *e, const attn_step *s);
+int32_t attn_key_count(const attn_example *e, const attn_step *s);
+
 /* Whether a step has queries along one axis and keys along the other, as scores do. */
 int attn_is_scorelike(const attn_example *e, const attn_step *s);
 
@@ -42,6 +46,12 @@ int attn_token_is_digits(const char *token);
 /* "私", or "2" without a unique token: an index of an address. */
 const char *attn_index_text(const attn_example *e, const attn_step *s, int axis, int32_t index,
                             char text[ATTN_LABEL_BYTES]);
+
+/* The first step of a name, or NULL. */
+const attn_step *attn_step_named(const attn_example *e, int32_t name);
+
+/* The text after the first of the words, ended by NULL, that begins it; NULL: none does. */
+const char *attn_skip_one_of(const char *text, const char *const *words);
 
 /* The name of a step in an address: "weights", or the document's name if two steps of a head are
  * weights. */

@@ -42,6 +42,19 @@ void attn_json_integer(struct attn_json *json, const char *key, int64_t value) {
   attn_json_literal(json, key, ATTN_INTEGER_TEXT(value));
 }
 
+void attn_json_strings(struct attn_json *json, const char *key, char *const *texts, int32_t count) {
+  attn_json_open(json, key, '[');
+  for (int32_t n = 0; n < count; n++) attn_json_string(json, NULL, texts[n]);
+  attn_json_close(json, ']');
+}
+
+void attn_json_integers(struct attn_json *json, const char *key, const int32_t *values,
+                        int32_t count) {
+  attn_json_open(json, key, '[');
+  for (int32_t n = 0; n < count; n++) attn_json_integer(json, NULL, values[n]);
+  attn_json_close(json, ']');
+}
+
 void attn_json_number(struct attn_json *json, const char *key, double value) {
   char text[ATTN_NUMBER_BYTES];
   attn_json_literal(json, key, attn_number_json(value, text));

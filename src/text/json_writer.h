@@ -18,6 +18,10 @@ void attn_json_close(struct attn_json *json, char bracket);
 /* As attn_text_write_json. NULL is an empty string. */
 void attn_json_string(struct attn_json *json, const char *key, const char *text);
 void attn_json_integer(struct attn_json *json, const char *key, int64_t value);
+/* Arrays. */
+void attn_json_strings(struct attn_json *json, const char *key, char *const *texts, int32_t count);
+void attn_json_integers(struct attn_json *json, const char *key, const int32_t *values,
+                        int32_t count);
 /* null if not finite. */
 void attn_json_number(struct attn_json *json, const char *key, double value);
 /* word: "true", "false" or "null". */

@@ -46,15 +46,10 @@ const char *attn_key_in_text(const struct attn_explanation *t, int32_t n,
   return quoted(t, text);
 }
 
-int32_t attn_key_count(const struct attn_explanation *t, const attn_step *s) {
-  return attn_step_axis(t->example, s, 1) == ATTN_AXIS_QUERIES ? s->exact.rows : s->exact.cols;
-}
-
 void attn_cell_of_key(const struct attn_explanation *t, const attn_step *s, int32_t query,
                       int32_t key, int32_t *row, int32_t *col) {
   int down = attn_step_axis(t->example, s, 1) == ATTN_AXIS_QUERIES;
-  int32_t queries = down ? s->exact.cols : s->exact.rows;
-  if (query >= queries) query = 0;
+  if (query >= attn_query_count(t->example, s)) query = 0;
   *row = down ? key : query;
   *col = down ? query : key;
 }
@@ -97,54 +92,40 @@ static int32_t followed_query(const attn_example *e) {
 
 /* ---- The head of an example ---- */
 
-static void put_tokens(struct attn_out *out, char *const *token, int32_t count) {
-  char name[ATTN_LABEL_BYTES];
-  for (int32_t n = 0; n < count; n++) {
-    if (n) attn_out_flow(out, "  ");
-    attn_out_whole(out,
-                   attn_text_shorten(name, sizeof name, token[n] ? token[n] : "", NAME_COLUMNS));
-  }
-}
-
 static int is_cross(const attn_example *e) {
-  for (int32_t n = 0; n < e->steps; n++)
-    if (e->step[n].name == ATTN_STEP_Y) return 1;
-  return e->key_tokens && e->query_tokens && e->key_tokens != e->query_tokens;
-}
-
-static const attn_step *first_named(const attn_example *e, int name) {
-  for (int32_t n = 0; n < e->steps; n++)
-    if (e->step[n].name == name) return &e->step[n];
-  return NULL;
+  return attn_step_named(e, ATTN_STEP_Y) ||
+         (e->key_tokens && e->query_tokens && e->key_tokens != e->query_tokens);
 }
 
 static void put_cross(struct attn_out *out, const attn_example *e) {
-  const attn_step *q = first_named(e, ATTN_STEP_Q), *k = first_named(e, ATTN_STEP_K);
-  if (!q) q = first_named(e, ATTN_STEP_Y);
-  if (!k) k = first_named(e, ATTN_STEP_X);
+  const attn_step *q = attn_step_named(e, ATTN_STEP_Q), *k = attn_step_named(e, ATTN_STEP_K);
+  if (!q) q = attn_step_named(e, ATTN_STEP_Y);
+  if (!k) k = attn_step_named(e, ATTN_STEP_X);
   if (!q || !k || !is_cross(e)) return;
   attn_out_message(out, q->exact.rows == 1 ? MESSAGE_CROSS_ONE : MESSAGE_CROSS,
                    ATTN_INTEGER_TEXT(q->exact.rows), ATTN_INTEGER_TEXT(k->exact.rows), NULL);
   attn_out_line(out, 0);
 }
 
+/* A message, and the tokens. */
+static void put_tokens(struct attn_out *out, int message, char *const *token, int32_t count) {
+  char name[ATTN_LABEL_BYTES];
+  attn_out_message(out, message, ATTN_INTEGER_TEXT(count), NULL);
+  for (int32_t n = 0; n < count; n++) {
+    if (n) attn_out_flow(out, "  ");
+    attn_out_whole(out,
+                   attn_text_shorten(name, sizeof name, token[n] ? token[n] : "", NAME_COLUMNS));
+  }
+  attn_out_line(out, 0);
+}
+
 static void put_names(struct attn_out *out, const attn_example *e) {
   int cross = is_cross(e);
   if (!e->key_tokens && !e->query_tokens) return;
-  if (cross && e->query_tokens) {
-    attn_out_message(out, MESSAGE_QUERY_TOKENS, NULL);
-    put_tokens(out, e->query_token, e->query_tokens);
-    attn_out_line(out, 0);
-  }
-  if (cross && e->key_tokens) {
-    attn_out_message(out, MESSAGE_KEY_TOKENS, NULL);
-    put_tokens(out, e->key_token, e->key_tokens);
-    attn_out_line(out, 0);
-  } else if (!cross) {
-    attn_out_message(out, MESSAGE_TOKENS, ATTN_INTEGER_TEXT(e->key_tokens), NULL);
-    put_tokens(out, e->key_token, e->key_tokens);
-    attn_out_line(out, 0);
-  }
+  if (cross && e->query_tokens)
+    put_tokens(out, MESSAGE_QUERY_TOKENS, e->query_token, e->query_tokens);
+  if (e->key_tokens || !cross)
+    put_tokens(out, cross ? MESSAGE_KEY_TOKENS : MESSAGE_TOKENS, e->key_token, e->key_tokens);
 }
 
 void attn_explain_title(struct attn_out *out, const attn_lesson *lesson, int32_t index) {
@@ -164,7 +145,7 @@ void attn_explain_context(struct attn_out *out, const attn_example *e) {
     attn_out_message(out, MESSAGE_HEADS, ATTN_INTEGER_TEXT(e->heads), NULL);
     attn_out_line(out, 0);
   }
-  if (first_named(e, ATTN_STEP_SCORES) || first_named(e, ATTN_STEP_WEIGHTS)) {
+  if (attn_step_named(e, ATTN_STEP_SCORES) || attn_step_named(e, ATTN_STEP_WEIGHTS)) {
     attn_out_message(out, e->orientation ? MESSAGE_IN_COLUMNS : MESSAGE_IN_ROWS, NULL);
     attn_out_line(out, 0);
   }

@@ -59,8 +59,7 @@ void attn_explain_cell(struct attn_explanation *t, const attn_step *s);
 /* "Scores (head 1): E = Q K^T" */
 void attn_out_step(struct attn_out *out, const attn_example *e, const attn_step *s);
 
-/* The number of keys of a step with one cell per key, and a cell of it. */
-int32_t attn_key_count(const struct attn_explanation *t, const attn_step *s);
+/* The cell of a query and a key in a step with one cell per key. */
 void attn_cell_of_key(const struct attn_explanation *t, const attn_step *s, int32_t query,
                       int32_t key, int32_t *row, int32_t *col);
 void attn_explain_query(struct attn_explanation *t, const attn_step *s);

@@ -40,7 +40,7 @@ static void add_name(struct attention_group *g, const struct attn_explanation *t
 /* Finds the keys of the largest weight below `below`. Returns 0 if no key has a positive weight. */
 static int next_group(const struct attn_explanation *t, const attn_step *s, int32_t query,
                       double below, struct attention_group *g) {
-  int32_t keys = attn_key_count(t, s), named = 0;
+  int32_t keys = attn_key_count(t->example, s), named = 0;
   char name[ATTN_LABEL_BYTES], others[ATTN_LABEL_BYTES];
   *g = (struct attention_group){0, 0, ""};
   for (int32_t k = 0; k < keys; k++) {
@@ -74,7 +74,7 @@ static int first_message(const struct attention_group *g, int32_t keys, double r
 static void tell_query(struct attn_explanation *t, const attn_step *s, int32_t query) {
   struct attn_out *out = t->out;
   struct attention_group g, next;
-  int32_t keys = attn_key_count(t, s);
+  int32_t keys = attn_key_count(t->example, s);
   char name[ATTN_LABEL_BYTES];
   attn_query_in_text(t, query, name);
   if (!next_group(t, s, query, INFINITY, &g)) {
@@ -101,8 +101,7 @@ static void tell_query(struct attn_explanation *t, const attn_step *s, int32_t q
 
 void attn_explain_attention(struct attn_explanation *t, const attn_step *s) {
   if (!attn_is_scorelike(t->example, s)) return;
-  int32_t queries =
-      attn_step_axis(t->example, s, 0) == ATTN_AXIS_QUERIES ? s->exact.rows : s->exact.cols;
+  int32_t queries = attn_query_count(t->example, s);
   for (int32_t q = 0; q < queries && q < ATTN_LINES; q++) {
     tell_query(t, s, q);
     attn_out_line(t->out, ATTN_INDENT);

@@ -19,25 +19,19 @@ struct cell_request {
   char name[NAME_BYTES], row[NAME_BYTES], col[NAME_BYTES];
 };
 
-static const char *skip(const char *at, const char *const *words) {
-  for (; *words; words++)
-    if (!strncmp(at, *words, strlen(*words))) return at + strlen(*words);
-  return NULL;
-}
-
 static const char *skip_spaces(const char *at) { return at + strspn(at, " \t"); }
 
 /* "example 2:"; leaves *number unchanged if there is no such prefix. */
 static const char *read_prefix(const char *at, const char *const *words, int64_t *number) {
   static const char *const colons[] = {":", "：", ",", NULL};
-  const char *next = skip(at, words);
+  const char *next = attn_skip_one_of(at, words);
   int64_t value = 0;
   if (!next) return at;
   next = skip_spaces(next);
   if (*next < '0' || *next > '9') return at;
   for (; *next >= '0' && *next <= '9'; next++)
     if (value < 1000000) value = value * 10 + (*next - '0');
-  next = skip(skip_spaces(next), colons);
+  next = attn_skip_one_of(skip_spaces(next), colons);
   if (!next) return at;
   *number = value ? value : -1;
   return skip_spaces(next);
@@ -110,29 +104,13 @@ static const attn_step *find_step(const attn_example *e, const struct cell_reque
 }
 
 /* Names that people use for the steps of attention, of which attn_step_find knows the meaning. */
-static const char *const common_names[] = {"inputs",
-                                           "query",
-                                           "queries",
-                                           "key",
-                                           "keys",
-                                           "value",
-                                           "values",
-                                           "mask",
-                                           "exponentials",
-                                           "row sum",
-                                           "softmax",
-                                           "attention",
-                                           "attention weights",
-                                           "context",
-                                           "concat",
-                                           "projected"};
+/* clang-format off */
+static const char *const common_names[] = {
+    "inputs", "query", "queries", "key", "keys", "value", "values", "mask", "exponentials",
+    "row sum", "softmax", "attention", "attention weights", "context", "concat", "projected",
+};
+/* clang-format on */
 enum { COMMON_NAMES = sizeof common_names / sizeof *common_names };
-
-static int has_step(const attn_example *e, int32_t name) {
-  for (int32_t n = 0; n < e->steps; n++)
-    if (name >= 0 && e->step[n].name == name) return 1;
-  return 0;
-}
 
 /* The name of a step with a similar spelling, or NULL. */
 static const char *suggestion(const attn_example *e, const char *name) {
@@ -143,7 +121,7 @@ static const char *suggestion(const attn_example *e, const char *name) {
     if (e->step[n].symbol) names[count++] = e->step[n].symbol;
   }
   for (int n = 0; n < COMMON_NAMES; n++)
-    if (has_step(e, attn_step_find(common_names[n]))) names[count++] = common_names[n];
+    if (attn_step_named(e, attn_step_find(common_names[n]))) names[count++] = common_names[n];
   return attn_text_nearest(name, names, count);
 }
 

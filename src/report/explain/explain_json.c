@@ -45,9 +45,7 @@ static void put_step(struct attn_json *json, const attn_step *s) {
   attn_json_string(json, "symbol", s->symbol);
   if (s->head >= 0) attn_json_integer(json, "head", s->head);
   attn_json_string(json, "op", attn_operation_text(s->op)->json);
-  attn_json_open(json, "operands", '[');
-  for (int32_t n = 0; n < s->operands; n++) attn_json_integer(json, NULL, s->operand[n]);
-  attn_json_close(json, ']');
+  attn_json_integers(json, "operands", s->operand, s->operands);
   put_parameters(json, s);
   if (s->gradient_of > 0) attn_json_integer(json, "gradient_of", s->gradient_of - 1);
   attn_json_integer(json, "rows", s->exact.rows);
@@ -59,12 +57,6 @@ static void put_step(struct attn_json *json, const attn_step *s) {
   attn_json_close(json, '}');
 }
 
-static void put_tokens(struct attn_json *json, const char *key, char *const *token, int32_t count) {
-  attn_json_open(json, key, '[');
-  for (int32_t n = 0; n < count; n++) attn_json_string(json, NULL, token[n]);
-  attn_json_close(json, ']');
-}
-
 static void put_example(struct attn_json *json, const attn_example *e) {
   attn_json_open(json, NULL, '{');
   attn_json_string(json, "title", e->title);
@@ -72,8 +64,8 @@ static void put_example(struct attn_json *json, const attn_example *e) {
   attn_json_string(json, "orientation",
                    e->orientation == ATTN_QUERIES_IN_COLUMNS ? "columns" : "rows");
   attn_json_integer(json, "heads", e->heads);
-  put_tokens(json, "query_tokens", e->query_token, e->query_tokens);
-  put_tokens(json, "key_tokens", e->key_token, e->key_tokens);
+  attn_json_strings(json, "query_tokens", e->query_token, e->query_tokens);
+  attn_json_strings(json, "key_tokens", e->key_token, e->key_tokens);
   attn_json_open(json, "steps", '[');
   for (int32_t n = 0; n < e->steps; n++) put_step(json, &e->step[n]);
   attn_json_close(json, ']');

@@ -12,7 +12,7 @@
 void attn_explain_query(struct attn_explanation *t, const attn_step *s) {
   struct attn_out *out = t->out;
   char name[ATTN_LABEL_BYTES];
-  int32_t keys = attn_key_count(t, s), row, col;
+  int32_t keys = attn_key_count(t->example, s), row, col;
   int down = attn_step_axis(t->example, s, 1) == ATTN_AXIS_QUERIES;
   attn_out_message(out, down ? MESSAGE_ONE_COLUMN : MESSAGE_ONE_ROW,
                    attn_query_in_text(t, t->query, name), NULL);
@@ -57,7 +57,7 @@ void attn_explain_scaled(struct attn_explanation *t, const attn_step *s) {
 static void explain_hidden(struct attn_explanation *t, const attn_step *s, const attn_matrix *mask,
                            int32_t query) {
   char name[ATTN_LABEL_BYTES], key[ATTN_LABEL_BYTES], list[9 * ATTN_LABEL_BYTES] = "";
-  int32_t keys = attn_key_count(t, s), hidden = 0, row, col;
+  int32_t keys = attn_key_count(t->example, s), hidden = 0, row, col;
   const char *comma = attn_message_text(MESSAGE_COMMA, t->out->style.language);
   for (int32_t k = 0; k < keys; k++) {
     attn_cell_of_key(t, s, query, k, &row, &col);
@@ -88,8 +88,7 @@ void attn_explain_masked(struct attn_explanation *t, const attn_step *s) {
     attn_out_line(t->out, ATTN_INDENT);
   }
   if (s->operands < 2 || !attn_is_scorelike(t->example, s)) return;
-  int32_t queries =
-      attn_step_axis(t->example, s, 0) == ATTN_AXIS_QUERIES ? s->exact.rows : s->exact.cols;
+  int32_t queries = attn_query_count(t->example, s);
   for (int32_t q = 0; q < queries && q < ATTN_LINES; q++)
     explain_hidden(t, s, &t->example->step[s->operand[1]].exact, q);
 }
