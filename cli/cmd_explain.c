@@ -1,5 +1,4 @@
 /* cmd_explain.c -- attn explain: every step of a worked example, as text or as a picture. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

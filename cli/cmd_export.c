@@ -1,6 +1,4 @@
 /* cmd_export.c -- attn export: write a model as a folder that Hugging Face's transformers loads. */
-#include <stdio.h>
-
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"

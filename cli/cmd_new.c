@@ -1,6 +1,4 @@
 /* cmd_new.c -- attn new: write a worked example to start from. */
-#include <stdio.h>
-
 #include "command.h"
 #include "console.h"
 #include "help_files.h"

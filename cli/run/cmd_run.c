@@ -1,5 +1,4 @@
 /* cmd_run.c -- attn run: attention on tensor files. */
-#include <stdio.h>
 #include <string.h>
 
 #include "command.h"

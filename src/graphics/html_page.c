@@ -3,7 +3,6 @@
  * The page has both languages; two radio buttons and a CSS rule select one without a script. The
  * script only updates the page's lang attribute. */
 #include <math.h>
-#include <string.h>
 
 #include "html.h"
 #include "number_text.h"

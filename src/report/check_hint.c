@@ -1,5 +1,4 @@
 /* check_hint.c -- attn_check_hint: the rule of a step, the operands of a value, its computation. */
-
 #include "error.h"
 #include "matrix_cells.h"
 #include "number_text.h"

@@ -58,11 +58,11 @@ static void put_step(struct attn_json *json, const attn_step *s, const attn_step
   attn_json_close(json, '}');
 }
 
+/* v NULL: there is none. */
 static void put_first_wrong(struct attn_json *json, const attn_example *e,
                             const attn_step_verdict *v) {
-  const attn_finding *f = v->finding;
-  while (f < v->finding + v->findings && f->judgement != ATTN_JUDGED_WRONG) f++;
-  if (f == v->finding + v->findings) {
+  const attn_finding *f = v ? attn_first_finding(v, ATTN_JUDGED_WRONG) : NULL;
+  if (!f) {
     attn_json_literal(json, "first_wrong", "null");
     return;
   }
@@ -93,10 +93,7 @@ static void put_example(struct attn_json *json, const attn_example *e,
     if (is_listed(s, &v->verdict[n])) put_step(json, s, &v->verdict[n]);
   }
   attn_json_close(json, ']');
-  if (v->first_wrong >= 0)
-    put_first_wrong(json, e, &v->verdict[v->first_wrong]);
-  else
-    attn_json_literal(json, "first_wrong", "null");
+  put_first_wrong(json, e, v->first_wrong < 0 ? NULL : &v->verdict[v->first_wrong]);
   attn_json_close(json, '}');
 }
 

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "check_text.h"
+#include "explain.h"
 #include "step_labels.h"
 #include "number_text.h"
 #include "text_writer.h"
-#include "text_layout.h"
 #include "working.h"
 
 enum { TITLE_COLUMNS = 200, NAME_COLUMNS = 20, TERMS = 16 };
@@ -99,12 +99,6 @@ static void distinct_numbers(double printed, double right, int precision, char a
   while (digits < 15 && !strcmp(a, b) && printed != right) attn_number_text(right, ++digits, b);
 }
 
-static const attn_finding *first_of(const attn_step_verdict *v, int32_t judgement) {
-  for (int32_t n = 0; n < v->findings; n++)
-    if (v->finding[n].judgement == judgement) return &v->finding[n];
-  return NULL;
-}
-
 /* "lesson.md:12:5: ", which editors understand. */
 static void put_place(const struct check_printer *p, const attn_finding *f) {
   char place[64];
@@ -155,7 +149,7 @@ static void put_cause(const struct check_printer *p, const attn_step_verdict *v)
 static void put_first_wrong(const struct check_printer *p) {
   const attn_step_verdict *v = &p->verdict->verdict[p->verdict->first_wrong];
   const attn_step *s = &p->example->step[v->step];
-  const attn_finding *f = first_of(v, ATTN_JUDGED_WRONG);
+  const attn_finding *f = attn_first_finding(v, ATTN_JUDGED_WRONG);
   if (!f) return;
   attn_out_line(p->out, 2);
   put_finding(p, s, f, MESSAGE_PRINTED_RIGHT);
@@ -176,7 +170,7 @@ static void put_others(const struct check_printer *p) {
   for (int32_t n = 0; n < p->verdict->verdicts; n++) {
     const attn_step_verdict *v = &p->verdict->verdict[n];
     const attn_step *s = &p->example->step[v->step];
-    const attn_finding *f = first_of(v, v->judgement);
+    const attn_finding *f = attn_first_finding(v, v->judgement);
     if (!f || n == p->verdict->first_wrong || v->judgement == ATTN_JUDGED_CARRIED) continue;
     int message = v->judgement == ATTN_JUDGED_DOUBTFUL ? MESSAGE_DOUBT_AT
                   : is_own(f)                          ? MESSAGE_PRINTED_RIGHT
@@ -190,14 +184,10 @@ static void put_others(const struct check_printer *p) {
 /* ---- Examples ---- */
 
 static void put_title(const struct check_printer *p, int32_t index) {
-  char title[TITLE_COLUMNS * 4];
   struct attn_out *out = p->out;
-  attn_text_shorten(title, sizeof title, attn_example_title(p->example, index), TITLE_COLUMNS);
   attn_out_line(out, 0);
   attn_out_color(out, "1");
-  attn_out_message(out, *title ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE,
-                   ATTN_INTEGER_TEXT(index + 1), NULL);
-  attn_out_flow(out, title);
+  attn_out_example_title(out, p->example, index, TITLE_COLUMNS);
   attn_out_message(out, p->example->orientation ? MESSAGE_ORIENTED_COLUMNS : MESSAGE_ORIENTED_ROWS,
                    ATTN_INTEGER_TEXT(p->example->line), NULL);
   attn_out_message(out, attn_example_verdict_message(p->example, p->verdict), NULL);

@@ -9,6 +9,9 @@
 int attn_file_verdict_message(const attn_lesson *lesson, const attn_check *check);
 int attn_example_verdict_message(const attn_example *e, const attn_example_verdict *v);
 
+/* The first finding of a judgement, or NULL. */
+const attn_finding *attn_first_finding(const attn_step_verdict *v, int32_t judgement);
+
 /* A block of numbers that a step prints. */
 struct attn_read_block {
   int32_t index; /* of the example */

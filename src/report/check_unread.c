@@ -30,6 +30,12 @@ int attn_file_verdict_message(const attn_lesson *lesson, const attn_check *check
   return unread ? MESSAGE_VERDICT_UNREAD : verdict_message(check->judgement);
 }
 
+const attn_finding *attn_first_finding(const attn_step_verdict *v, int32_t judgement) {
+  for (int32_t n = 0; n < v->findings; n++)
+    if (v->finding[n].judgement == judgement) return &v->finding[n];
+  return NULL;
+}
+
 /* ---- The list ---- */
 
 /* Copies the end of a name, without the sign that joins it to the numbers. Returns its length, or

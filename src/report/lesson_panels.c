@@ -42,15 +42,6 @@ static const char *copied(struct attn_lesson_panels *a, const char *text) {
   return copy ? memcpy(copy, text, bytes) : NULL;
 }
 
-/* A message whose {0} is a number. */
-static void fill(char *to, size_t capacity, int message, int language, int number) {
-  const char *text = attn_message_text(message, language), *hole = strstr(text, "{0}");
-  if (hole)
-    snprintf(to, capacity, "%.*s%d%s", (int)(hole - text), text, number, hole + 3);
-  else
-    snprintf(to, capacity, "%s", text);
-}
-
 static attn_bilingual_text section_of(struct attn_lesson_panels *a, const attn_lesson *lesson,
                                       int32_t index) {
   const char *text[2], *title = attn_example_title(&lesson->example[index], index);
@@ -58,8 +49,8 @@ static attn_bilingual_text section_of(struct attn_lesson_panels *a, const attn_l
   for (int language = 0; language < 2; language++) {
     char head[64], name[TITLE_BYTES], whole[TITLE_BYTES + 64];
     attn_text_shorten(name, sizeof name, title, TITLE_COLUMNS);
-    fill(head, sizeof head, *name ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE, language,
-         (int)index + 1);
+    attn_message_fill(head, sizeof head, *name ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE, language,
+                      (int)index + 1);
     snprintf(whole, sizeof whole, "%s%s", head, name);
     text[language] = copied(a, whole);
   }
@@ -70,7 +61,7 @@ static attn_bilingual_text title_of(struct attn_lesson_panels *a, int message, i
   const char *text[2];
   for (int language = 0; language < 2; language++) {
     char whole[128], name[32];
-    fill(name, sizeof name, MESSAGE_HEAD, language, head + 1);
+    attn_message_fill(name, sizeof name, MESSAGE_HEAD, language, head + 1);
     snprintf(whole, sizeof whole,
              head < 0   ? "%s"
              : language ? "%s（%s）"

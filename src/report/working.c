@@ -44,12 +44,20 @@ void attn_out_vector(struct attn_out *out, const double *value, int32_t count, i
   attn_out_flow(out, "]");
 }
 
-/* Whether the sum is cut here; if so, writes the number of its terms. */
-static int cut(const struct attn_worked_cell *w, int32_t k, int32_t count) {
-  if (!w->terms || k < w->terms || count <= w->terms + 1) return 0;
-  attn_out_flow(w->out, " + ");
+/* Begins term k of a sum of `count`. Returns 0 after the last one, or where the sum is cut, after
+ * the number of its terms. */
+static int next_term(const struct attn_worked_cell *w, int32_t k, int32_t count) {
+  if (k >= count) return 0;
+  if (k) attn_out_flow(w->out, " + ");
+  if (!w->terms || k < w->terms || count <= w->terms + 1) return 1;
   attn_out_message(w->out, MESSAGE_MORE_TERMS, ATTN_INTEGER_TEXT(count), NULL);
-  return 1;
+  return 0;
+}
+
+static void put_product(struct attn_out *out, double a, double b) {
+  attn_out_factor(out, a);
+  attn_out_flow(out, "×");
+  attn_out_factor(out, b);
 }
 
 static void put_address(const struct attn_worked_cell *w, int n, int32_t row, int32_t col) {
@@ -69,12 +77,8 @@ void attn_write_product(const struct attn_worked_cell *w) {
   attn_out_flow(w->out, "·");
   put_address(w, 1, tb ? w->col : -1, tb ? -1 : w->col);
   put_equals(w);
-  for (int32_t k = 0; k < inner && !cut(w, k, inner); k++) {
-    if (k) attn_out_flow(w->out, " + ");
-    attn_out_factor(w->out, attn_line_at(a, !ta, w->row, k));
-    attn_out_flow(w->out, "×");
-    attn_out_factor(w->out, attn_line_at(b, tb, w->col, k));
-  }
+  for (int32_t k = 0; next_term(w, k, inner); k++)
+    put_product(w->out, attn_line_at(a, !ta, w->row, k), attn_line_at(b, tb, w->col, k));
 }
 
 /* Part k of q W, or of W a for a row a of operand n. */
@@ -94,19 +98,14 @@ void attn_write_general(const struct attn_worked_cell *w) {
   attn_out_flow(w->out, "·");
   put_address(w, 1, w->col, -1);
   put_equals(w);
-  for (int32_t n = 0; n < m->cols && !cut(w, n, m->cols); n++) {
-    if (n) attn_out_flow(w->out, " + ");
-    attn_out_factor(w->out, part(m, 0, q, w->row, n));
-    attn_out_flow(w->out, "×");
-    attn_out_factor(w->out, attn_cell_at(k, w->col, n));
-  }
+  for (int32_t n = 0; next_term(w, n, m->cols); n++)
+    put_product(w->out, part(m, 0, q, w->row, n), attn_cell_at(k, w->col, n));
 }
 
 void attn_write_additive(const struct attn_worked_cell *w) {
   const attn_matrix *v = matrix(w, 4);
   int32_t count = v->rows * v->cols;
-  for (int32_t n = 0; n < count && !cut(w, n, count); n++) {
-    if (n) attn_out_flow(w->out, " + ");
+  for (int32_t n = 0; next_term(w, n, count); n++) {
     attn_out_factor(w->out, v->at[n]);
     attn_out_flow(w->out, "×tanh(");
     attn_out_factor(w->out, part(matrix(w, 2), 1, matrix(w, 0), w->row, n));
@@ -143,17 +142,11 @@ void attn_write_softmax(const struct attn_worked_cell *w) {
   int32_t axis = w->step->axis, count = attn_line_length(a, axis), line = line_of(w);
   double shift = attn_softmax_shift(a, axis, line), sum = 0;
   double own = attn_cell_at(a, w->row, w->col) - shift;
-  int whole = 1;
+  for (int32_t k = 0; k < count; k++) sum += exp(attn_line_at(a, axis, line, k) - shift);
   put_exponential(w->out, own);
   attn_out_flow(w->out, " / (");
-  for (int32_t k = 0; k < count; k++) {
-    double x = attn_line_at(a, axis, line, k) - shift;
-    sum += exp(x);
-    if (whole && cut(w, k, count)) whole = 0;
-    if (!whole) continue;
-    if (k) attn_out_flow(w->out, " + ");
-    put_exponential(w->out, x);
-  }
+  for (int32_t k = 0; next_term(w, k, count); k++)
+    put_exponential(w->out, attn_line_at(a, axis, line, k) - shift);
   attn_out_flow(w->out, ") = ");
   attn_out_number(w->out, exp(own));
   attn_out_flow(w->out, " / ");
@@ -163,10 +156,8 @@ void attn_write_softmax(const struct attn_worked_cell *w) {
 void attn_write_sum(const struct attn_worked_cell *w) {
   const attn_matrix *a = matrix(w, 0);
   int32_t axis = w->step->axis, count = attn_line_length(a, axis);
-  for (int32_t k = 0; k < count && !cut(w, k, count); k++) {
-    if (k) attn_out_flow(w->out, " + ");
+  for (int32_t k = 0; next_term(w, k, count); k++)
     attn_out_factor(w->out, attn_line_at(a, axis, line_of(w), k));
-  }
 }
 
 /* ---- Element by element ---- */
@@ -246,12 +237,8 @@ void attn_write_softmax_gradient(const struct attn_worked_cell *w) {
   attn_out_flow(w->out, ") = ");
   attn_out_factor(w->out, value_of(w, 0)), attn_out_flow(w->out, "×(");
   attn_out_factor(w->out, value_of(w, 1)), attn_out_flow(w->out, " - (");
-  for (int32_t k = 0; k < count && !cut(w, k, count); k++) {
-    if (k) attn_out_flow(w->out, " + ");
-    attn_out_factor(w->out, attn_line_at(p, axis, line, k));
-    attn_out_flow(w->out, "×");
-    attn_out_factor(w->out, attn_line_at(g, axis, line, k));
-  }
+  for (int32_t k = 0; next_term(w, k, count); k++)
+    put_product(w->out, attn_line_at(p, axis, line, k), attn_line_at(g, axis, line, k));
   attn_out_flow(w->out, ")) = ");
   attn_out_factor(w->out, value_of(w, 0)), attn_out_flow(w->out, "×(");
   attn_out_factor(w->out, value_of(w, 1)), attn_out_flow(w->out, " - ");

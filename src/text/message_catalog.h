@@ -34,4 +34,7 @@ const char *attn_language_code(int32_t language);
 /* Never NULL. */
 const char *attn_message_text(int message, int32_t language);
 
+/* The same with a number for its {0}, cut to size bytes. Returns `to`. */
+const char *attn_message_fill(char *to, size_t size, int message, int32_t language, int number);
+
 #endif

@@ -18,12 +18,16 @@ enum { TITLE_COLUMNS = 400, NAME_COLUMNS = 24, DIFFERENCES_MAX = 6 };
 
 /* ---- Shared by the families of steps ---- */
 
-int attn_explain_once(struct attn_explanation *t, int message) {
-  if (t->explained[message]) return 0;
+int attn_explain_is_new(struct attn_explanation *t, int message) {
+  const int is_new = !t->explained[message];
   t->explained[message] = 1;
+  return is_new;
+}
+
+void attn_explain_once(struct attn_explanation *t, int message) {
+  if (!attn_explain_is_new(t, message)) return;
   attn_out_message(t->out, message, NULL);
   attn_out_line(t->out, ATTN_INDENT);
-  return 1;
 }
 
 static const char *quoted(const struct attn_explanation *t, char text[ATTN_LABEL_BYTES]) {
@@ -81,7 +85,7 @@ static int32_t followed_query(const attn_example *e) {
     if (s->op != ATTN_OP_MASK || !attn_is_scorelike(e, s)) continue;
     int axis = attn_step_axis(e, s, 0) == ATTN_AXIS_QUERIES;
     int32_t best = 0, most = -1;
-    for (int32_t q = 0; q < (axis ? s->exact.rows : s->exact.cols); q++) {
+    for (int32_t q = 0; q < attn_query_count(e, s); q++) {
       int32_t count = isinf(s->scalar) ? visible(&s->exact, axis, q) : 0;
       if (count > most) most = count, best = q;
     }
@@ -128,13 +132,17 @@ static void put_names(struct attn_out *out, const attn_example *e) {
     put_tokens(out, cross ? MESSAGE_KEY_TOKENS : MESSAGE_TOKENS, e->key_token, e->key_tokens);
 }
 
-void attn_explain_title(struct attn_out *out, const attn_lesson *lesson, int32_t index) {
+void attn_out_example_title(struct attn_out *out, const attn_example *e, int32_t index,
+                            int columns) {
   char title[TITLE_COLUMNS * 4];
-  attn_text_shorten(title, sizeof title, attn_example_title(&lesson->example[index], index),
-                    TITLE_COLUMNS);
+  attn_text_shorten(title, sizeof title, attn_example_title(e, index), columns);
   attn_out_message(out, *title ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE,
                    ATTN_INTEGER_TEXT(index + 1), NULL);
   attn_out_flow(out, title);
+}
+
+void attn_explain_title(struct attn_out *out, const attn_lesson *lesson, int32_t index) {
+  attn_out_example_title(out, &lesson->example[index], index, TITLE_COLUMNS);
   attn_out_line(out, 0);
 }
 

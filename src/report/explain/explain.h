@@ -19,7 +19,11 @@ void attn_explain_begin(struct attn_explanation *t, struct attn_out *out, const 
 
 /* ---- Parts of an explanation ---- */
 
-/* "Example 1: A first attention" as a line. */
+/* "Example 1: A first attention" as flowing text, the title in at most so many columns. */
+void attn_out_example_title(struct attn_out *out, const attn_example *e, int32_t index,
+                            int columns);
+
+/* The same as a line. */
 void attn_explain_title(struct attn_out *out, const attn_lesson *lesson, int32_t index);
 
 /* Lines about the whole example: its tokens, heads, orientation. */
@@ -44,8 +48,11 @@ void attn_explain_differences(struct attn_out *out, const attn_example *e, const
 
 /* ---- Shared by the families of steps ---- */
 
-/* Writes a message as a line unless it was written before. Returns whether it did. */
-int attn_explain_once(struct attn_explanation *t, int message);
+/* Whether a message was not written before; from now on it was. */
+int attn_explain_is_new(struct attn_explanation *t, int message);
+
+/* Writes a message as a line unless it was written before. */
+void attn_explain_once(struct attn_explanation *t, int message);
 
 /* The name of a query or a key within a sentence: in quotes in Japanese, unless it is a number. */
 const char *attn_query_in_text(const struct attn_explanation *t, int32_t n,

@@ -56,10 +56,8 @@ static int next_group(const struct attn_explanation *t, const attn_step *s, int3
     add_name(g, t, attn_key_in_text(t, k, name), named == g->keys);
   }
   if (shown == g->keys) return 1;
-  const char *pattern = attn_message_text(MESSAGE_AND_OTHERS, t->out->style.language);
-  const char *hole = strstr(pattern, "{0}");
-  snprintf(others, sizeof others, "%.*s%d%s", (int)(hole - pattern), pattern,
-           (int)(g->keys - shown), hole + 3);
+  attn_message_fill(others, sizeof others, MESSAGE_AND_OTHERS, t->out->style.language,
+                    g->keys - shown);
   add_name(g, t, others, 1);
   return 1;
 }

@@ -43,8 +43,7 @@ void attn_explain_scaled(struct attn_explanation *t, const attn_step *s) {
   if (!s->scaled_by) {
     attn_out_message(t->out, MESSAGE_DIVIDED_BY, root, NULL);
     attn_out_line(t->out, ATTN_INDENT);
-  } else if (!t->explained[MESSAGE_WHY_SCALED]) {
-    t->explained[MESSAGE_WHY_SCALED] = 1;
+  } else if (attn_explain_is_new(t, MESSAGE_WHY_SCALED)) {
     attn_out_message(t->out, MESSAGE_WHY_SCALED, ATTN_INTEGER_TEXT(s->scaled_by), root, NULL);
     attn_out_line(t->out, ATTN_INDENT);
   }
@@ -81,8 +80,7 @@ static void explain_hidden(struct attn_explanation *t, const attn_step *s, const
 }
 
 void attn_explain_masked(struct attn_explanation *t, const attn_step *s) {
-  if (!t->explained[MESSAGE_WHAT_MASK]) {
-    t->explained[MESSAGE_WHAT_MASK] = 1;
+  if (attn_explain_is_new(t, MESSAGE_WHAT_MASK)) {
     attn_out_message(t->out, isinf(s->scalar) ? MESSAGE_WHAT_MASK : MESSAGE_WHAT_MASK_FINITE,
                      ATTN_NUMBER_TEXT(s->scalar, t->out->style.precision), NULL);
     attn_out_line(t->out, ATTN_INDENT);

@@ -41,10 +41,9 @@ static struct wrong_number first_wrong(const attn_check_entry *d) {
     const attn_example_verdict *e = &d->check->example[n];
     if (e->first_wrong < 0) continue;
     const attn_step_verdict *v = &e->verdict[e->first_wrong];
-    for (int32_t k = 0; k < v->findings && !found.finding; k++)
-      if (v->finding[k].judgement == ATTN_JUDGED_WRONG)
-        found = (struct wrong_number){&d->lesson->example[n], &d->lesson->example[n].step[v->step],
-                                      &v->finding[k], v->cause};
+    const attn_example *example = &d->lesson->example[n];
+    found = (struct wrong_number){example, &example->step[v->step],
+                                  attn_first_finding(v, ATTN_JUDGED_WRONG), v->cause};
   }
   return found;
 }
