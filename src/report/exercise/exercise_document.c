@@ -137,17 +137,22 @@ static void put_table(const struct writer *w, const struct markdown_table *t) {
 
 /* ---- Sentences ---- */
 
-static void put_sentence(const struct writer *w, int message, const char *a, const char *b) {
+/* A paragraph; a and b, or NULL, replace its {0} and {1}. */
+static void put_filled(const struct writer *w, int message, const char *a, const char *b) {
   attn_out_message(w->out, message, a, b, NULL);
   attn_out_line(w->out, 0);
   attn_out_text(w->out, "\n");
+}
+
+static void put_sentence(const struct writer *w, int message) {
+  put_filled(w, message, NULL, NULL);
 }
 
 static void put_heading(const struct writer *w, const char *marks, int message, const char *a) {
   int32_t width = w->out->style.width;
   w->out->style.width = ONE_LINE;
   attn_out_text(w->out, marks);
-  put_sentence(w, message, a, NULL);
+  put_filled(w, message, a, NULL);
   w->out->style.width = width;
 }
 
@@ -177,8 +182,8 @@ static void put_title(const struct writer *w) {
   append_names(&s->keys, title);
   put_heading(w, "# ", MESSAGE_NEW_TITLE + kind,
               kind == ATTN_TEMPLATE_QUESTION ? s->question.text : title);
-  put_sentence(w, MESSAGE_NEW_IDEA + kind, sentence ? sentence : keys, NULL);
-  put_sentence(w, s->config.blank ? MESSAGE_NEW_BLANK : MESSAGE_NEW_SOLVED, NULL, NULL);
+  put_filled(w, MESSAGE_NEW_IDEA + kind, sentence ? sentence : keys, NULL);
+  put_sentence(w, s->config.blank ? MESSAGE_NEW_BLANK : MESSAGE_NEW_SOLVED);
   if (s->has_own_inputs || kind == ATTN_TEMPLATE_SCALING) return;
   attn_out_text(w->out, "tokens: ");
   attn_out_text(w->out, keys);
@@ -195,11 +200,9 @@ static const struct attn_exercise_names *columns_of_features(const struct writer
 static void put_inputs(const struct writer *w) {
   const struct attn_exercise *s = w->sheet;
   const struct attn_exercise_names *columns = columns_of_features(w);
-  put_sentence(w,
-               s->has_own_inputs  ? MESSAGE_NEW_INPUTS_CROSS
-               : s->has_attention ? MESSAGE_NEW_INPUTS
-                                  : MESSAGE_NEW_INPUTS_ONLY,
-               NULL, NULL);
+  put_sentence(w, s->has_own_inputs  ? MESSAGE_NEW_INPUTS_CROSS
+                  : s->has_attention ? MESSAGE_NEW_INPUTS
+                                     : MESSAGE_NEW_INPUTS_ONLY);
   if (s->has_own_inputs)
     put_table(w, &(struct markdown_table){"Y", s->y, s->queries.count, s->model, &s->queries,
                                           columns, s->x_decimals, 0, 0});
@@ -226,64 +229,71 @@ static void put_vectors(const struct writer *w, const struct attn_exercise_head 
                                           s->qkv_decimals, is_answer ? ATTN_STEP_Q + m : 0, 0});
 }
 
+static int is_in_columns(const struct writer *w) {
+  return w->sheet->config.kind == ATTN_TEMPLATE_COLUMNS;
+}
+
 /* A table of queries and keys. */
 static void put_square(const struct writer *w, const char *name, const double *at, int decimals,
                        int32_t step) {
   const struct attn_exercise *s = w->sheet;
   const struct attn_exercise_names *q = &s->queries, *k = &s->keys;
-  int flip = s->config.kind == ATTN_TEMPLATE_COLUMNS;
+  int flip = is_in_columns(w);
   put_table(
       w, &(struct markdown_table){name, at, flip ? k->count : q->count, flip ? q->count : k->count,
                                   flip ? k : q, flip ? q : k, decimals, step, flip});
 }
 
 static void put_scores(const struct writer *w, const struct attn_exercise_head *h) {
-  int flip = w->sheet->config.kind == ATTN_TEMPLATE_COLUMNS;
   if (is_left_out(w, ATTN_STEP_SCORES)) return;
-  put_sentence(w, flip ? MESSAGE_NEW_SCORES_COLUMNS : MESSAGE_NEW_SCORES, NULL, NULL);
+  put_sentence(w, is_in_columns(w) ? MESSAGE_NEW_SCORES_COLUMNS : MESSAGE_NEW_SCORES);
   put_square(w, "scores", h->scores, w->sheet->score_decimals, ATTN_STEP_SCORES);
 }
 
 static void put_scaled(const struct writer *w, const struct attn_exercise_head *h) {
   if (is_left_out(w, ATTN_STEP_SCALED)) return;
-  put_sentence(w, MESSAGE_NEW_SCALED, ATTN_INTEGER_TEXT(w->sheet->key),
-               ATTN_NUMBER_TEXT(sqrt(w->sheet->key), ATTN_EXERCISE_DECIMALS));
+  put_filled(w, MESSAGE_NEW_SCALED, ATTN_INTEGER_TEXT(w->sheet->key),
+             ATTN_NUMBER_TEXT(sqrt(w->sheet->key), ATTN_EXERCISE_DECIMALS));
   put_square(w, "scaled", h->scaled, ATTN_EXERCISE_DECIMALS, ATTN_STEP_SCALED);
 }
 
 static void put_masked(const struct writer *w, const struct attn_exercise_head *h) {
   if (is_left_out(w, ATTN_STEP_MASKED)) return;
-  put_sentence(w, MESSAGE_NEW_MASK, NULL, NULL);
+  put_sentence(w, MESSAGE_NEW_MASK);
   put_square(w, "mask", w->sheet->mask, 0, 0);
-  put_sentence(w, MESSAGE_NEW_MASKED, NULL, NULL);
+  put_sentence(w, MESSAGE_NEW_MASKED);
   put_square(w, "masked", h->masked, ATTN_EXERCISE_DECIMALS, ATTN_STEP_MASKED);
 }
 
 static void put_weights(const struct writer *w, const double *weights) {
-  int flip = w->sheet->config.kind == ATTN_TEMPLATE_COLUMNS;
   if (is_left_out(w, ATTN_STEP_WEIGHTS)) return;
-  put_sentence(w, flip ? MESSAGE_NEW_WEIGHTS_COLUMNS : MESSAGE_NEW_WEIGHTS, NULL, NULL);
+  put_sentence(w, is_in_columns(w) ? MESSAGE_NEW_WEIGHTS_COLUMNS : MESSAGE_NEW_WEIGHTS);
   put_square(w, "weights", weights, ATTN_EXERCISE_DECIMALS, ATTN_STEP_WEIGHTS);
+}
+
+/* A computed table, a row for each token. */
+static void put_answer(const struct writer *w, int32_t step, const char *name, const double *at,
+                       const struct attn_exercise_names *rows, int32_t cols) {
+  put_table(w, &(struct markdown_table){name, at, rows->count, cols, rows, NULL,
+                                        ATTN_EXERCISE_DECIMALS, step, 0});
 }
 
 /* From the scores to the output. */
 static void put_attention(const struct writer *w, const struct attn_exercise_head *h) {
   const struct attn_exercise *s = w->sheet;
-  int flip = s->config.kind == ATTN_TEMPLATE_COLUMNS;
   put_scores(w, h);
   put_scaled(w, h);
   if (s->config.kind == ATTN_TEMPLATE_CAUSAL) put_masked(w, h);
   put_weights(w, h->weights);
   if (is_left_out(w, ATTN_STEP_OUTPUT)) return;
-  put_sentence(w, flip ? MESSAGE_NEW_OUTPUT_COLUMNS : MESSAGE_NEW_OUTPUT, NULL, NULL);
-  put_table(w, &(struct markdown_table){"output", h->output, s->queries.count, s->key, &s->queries,
-                                        NULL, ATTN_EXERCISE_DECIMALS, ATTN_STEP_OUTPUT, 0});
+  put_sentence(w, is_in_columns(w) ? MESSAGE_NEW_OUTPUT_COLUMNS : MESSAGE_NEW_OUTPUT);
+  put_answer(w, ATTN_STEP_OUTPUT, "output", h->output, &s->queries, s->key);
 }
 
 /* Formulas have a line of their own, which is never broken. */
 static void put_projected(const struct writer *w, const struct attn_exercise_head *h, int message,
                           const char *formulas) {
-  put_sentence(w, message, NULL, NULL);
+  put_sentence(w, message);
   attn_out_text(w->out, formulas);
   attn_out_text(w->out, "\n\n");
   put_vectors(w, h, 3, 1);
@@ -294,7 +304,7 @@ static void put_projected(const struct writer *w, const struct attn_exercise_hea
 
 static void put_heads(struct writer *w) {
   const struct attn_exercise *s = w->sheet;
-  int32_t tokens = s->keys.count, width = s->heads * s->key;
+  const int32_t width = s->heads * s->key;
   put_table(
       w, &(struct markdown_table){"W_O", s->w_o, width, s->model, NULL, NULL, s->w_decimals, 0, 0});
   for (w->head = 0; w->head < s->heads; w->head++) {
@@ -305,23 +315,19 @@ static void put_heads(struct writer *w) {
   w->head = -1;
   if (is_left_out(w, ATTN_STEP_CONCAT)) return;
   put_heading(w, "## ", MESSAGE_NEW_HEADING_JOIN, NULL);
-  put_sentence(w, MESSAGE_NEW_CONCAT, NULL, NULL);
-  put_table(w, &(struct markdown_table){"concat", s->concat, tokens, width, &s->keys, NULL,
-                                        ATTN_EXERCISE_DECIMALS, ATTN_STEP_CONCAT, 0});
+  put_sentence(w, MESSAGE_NEW_CONCAT);
+  put_answer(w, ATTN_STEP_CONCAT, "concat", s->concat, &s->keys, width);
   if (is_left_out(w, ATTN_STEP_PROJECTED)) return;
-  put_sentence(w, MESSAGE_NEW_PROJECTED, NULL, NULL);
-  put_table(w, &(struct markdown_table){"projected", s->projected, tokens, s->model, &s->keys, NULL,
-                                        ATTN_EXERCISE_DECIMALS, ATTN_STEP_PROJECTED, 0});
+  put_sentence(w, MESSAGE_NEW_PROJECTED);
+  put_answer(w, ATTN_STEP_PROJECTED, "projected", s->projected, &s->keys, s->model);
 }
 
 static void put_positions(const struct writer *w) {
   const struct attn_exercise *s = w->sheet;
-  put_sentence(w, MESSAGE_NEW_POSITIONS, ATTN_POSITIONS_TEXT(s->model), NULL);
-  put_table(w, &(struct markdown_table){"PE", s->positions, s->keys.count, s->model, &s->keys, NULL,
-                                        ATTN_EXERCISE_DECIMALS, ATTN_STEP_POSITIONS, 0});
-  put_sentence(w, MESSAGE_NEW_PLACED, NULL, NULL);
-  put_table(w, &(struct markdown_table){"X + PE", s->placed, s->keys.count, s->model, &s->keys,
-                                        NULL, ATTN_EXERCISE_DECIMALS, ATTN_STEP_POSITIONS, 0});
+  put_filled(w, MESSAGE_NEW_POSITIONS, ATTN_POSITIONS_TEXT(s->model), NULL);
+  put_answer(w, ATTN_STEP_POSITIONS, "PE", s->positions, &s->keys, s->model);
+  put_sentence(w, MESSAGE_NEW_PLACED);
+  put_answer(w, ATTN_STEP_POSITIONS, "X + PE", s->placed, &s->keys, s->model);
   if (s->has_attention && !is_left_out(w, ATTN_STEP_Q))
     put_projected(w, s->head, MESSAGE_NEW_PROJECT_PLACED, FROM_PLACED);
 }
@@ -332,21 +338,21 @@ static void put_scaling(const struct writer *w) {
   put_heading(w, "## ", MESSAGE_NEW_HEADING_UNSCALED, NULL);
   put_vectors(w, h, 2, 0);
   put_scores(w, h);
-  put_sentence(w, MESSAGE_NEW_UNSCALED, NULL, NULL);
+  put_sentence(w, MESSAGE_NEW_UNSCALED);
   put_weights(w, h->unscaled);
   put_heading(w, "## ", MESSAGE_NEW_HEADING_SCALED, NULL);
-  put_sentence(w, MESSAGE_NEW_SAME, NULL, NULL);
+  put_sentence(w, MESSAGE_NEW_SAME);
   put_vectors(w, h, 2, 0);
   put_scores(w, h);
   put_scaled(w, h);
   put_weights(w, h->weights);
-  if (!is_left_out(w, ATTN_STEP_WEIGHTS)) put_sentence(w, MESSAGE_NEW_COMPARE, NULL, NULL);
+  if (!is_left_out(w, ATTN_STEP_WEIGHTS)) put_sentence(w, MESSAGE_NEW_COMPARE);
 }
 
 static void put_question(const struct writer *w) {
   const struct attn_exercise *s = w->sheet;
   char answer[TOKEN_BYTES];
-  put_sentence(w, MESSAGE_NEW_FEATURES, NULL, NULL);
+  put_sentence(w, MESSAGE_NEW_FEATURES);
   if (s->model) {
     put_inputs(w);
     put_weight_matrices(w, s->head);
@@ -356,8 +362,8 @@ static void put_question(const struct writer *w) {
     put_attention(w, s->head);
   }
   if (is_left_out(w, ATTN_STEP_WEIGHTS)) return;
-  put_sentence(w, s->config.blank ? MESSAGE_NEW_ASK : MESSAGE_NEW_ANSWER,
-               name_of(&s->keys, 0, s->question.word[0], answer), NULL);
+  put_filled(w, s->config.blank ? MESSAGE_NEW_ASK : MESSAGE_NEW_ANSWER,
+             name_of(&s->keys, 0, s->question.word[0], answer), NULL);
 }
 
 static void put_plain(const struct writer *w) {
@@ -370,14 +376,8 @@ static void put_plain(const struct writer *w) {
 void attn_exercise_print(const struct attn_exercise *s, struct attn_out *out) {
   struct writer w = {s, out, -1};
   put_title(&w);
-  if (s->config.kind == ATTN_TEMPLATE_QUESTION) {
-    put_question(&w);
-    return;
-  }
-  if (s->config.kind == ATTN_TEMPLATE_SCALING) {
-    put_scaling(&w);
-    return;
-  }
+  if (s->config.kind == ATTN_TEMPLATE_QUESTION) return put_question(&w);
+  if (s->config.kind == ATTN_TEMPLATE_SCALING) return put_scaling(&w);
   put_inputs(&w);
   if (s->config.kind == ATTN_TEMPLATE_POSITIONS) {
     if (s->has_attention) put_weight_matrices(&w, s->head);
