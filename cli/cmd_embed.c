@@ -150,14 +150,7 @@ static int split_lines(char *input, struct embedded_texts *t) {
   int64_t max = t->is_stdin = 1;
   for (const char *at = input; *at; at++) max += *at == '\n';
   if (!(t->text = calloc((size_t)max, sizeof *t->text))) return attn_cli_print_no_memory("embed");
-  for (char *at = input; *at;) {
-    char *end = at + strcspn(at, "\n");
-    int more = *end == '\n';
-    *end = 0;
-    if (end > at && end[-1] == '\r') end[-1] = 0;
-    t->text[t->count++] = at;
-    at = end + more;
-  }
+  for (char *line; (line = attn_cli_next_line(&input));) t->text[t->count++] = line;
   return EXIT_OK;
 }
 

@@ -255,6 +255,15 @@ static attn_status read_bytes(const char *path, char **text, size_t *length, att
   return status;
 }
 
+char *attn_cli_next_line(char **at) {
+  char *line = *at, *end = line + strcspn(line, "\n");
+  if (!*line) return NULL;
+  *at = end + (*end == '\n');
+  *end = 0;
+  if (end > line && end[-1] == '\r') end[-1] = 0;
+  return line;
+}
+
 char *attn_cli_join_path(const char *folder, const char *name) {
   const size_t bytes = strlen(folder) + strlen(name) + 2;
   char *path = malloc(bytes);

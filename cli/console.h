@@ -92,6 +92,10 @@ void attn_cli_write(const attn_sink *sink, const char *format, ...)
 /* The column, from 1 and in characters, of byte `at` of a line. */
 int64_t attn_cli_column(const char *line, size_t at);
 
+/* The line at *at, without its ending, which is overwritten; *at moves to the next one. NULL at
+ * the end of the text. */
+char *attn_cli_next_line(char **at);
+
 /* "FOLDER/NAME", to be freed; NULL: no memory. */
 char *attn_cli_join_path(const char *folder, const char *name);
 

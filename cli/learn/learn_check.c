@@ -14,18 +14,19 @@ struct checked_sheet {
 
 /* ---- The value of the hint ---- */
 
-/* The first wrong value. */
-static int find_wrong(const struct checked_sheet *s, attn_hint_place *place) {
+/* Counts the wrong values, and sets the place of the first one. */
+static int count_wrong(const struct checked_sheet *s, attn_hint_place *first) {
+  int count = 0;
   for (int32_t e = 0; e < s->check->examples; e++)
     for (int32_t n = 0; n < s->check->example[e].verdicts; n++) {
       const attn_step_verdict *v = &s->check->example[e].verdict[n];
       for (int32_t k = 0; k < v->findings; k++) {
-        if (v->finding[k].judgement != ATTN_JUDGED_WRONG) continue;
-        *place = (attn_hint_place){e, v->step, v->finding[k].row, v->finding[k].col, 1};
-        return 1;
+        const attn_finding *f = &v->finding[k];
+        if (f->judgement != ATTN_JUDGED_WRONG) continue;
+        if (!count++) *first = (attn_hint_place){e, v->step, f->row, f->col, 1};
       }
     }
-  return 0;
+  return count;
 }
 
 /* Whether a printing has the value at a line and column; sets its cell. */
@@ -52,15 +53,6 @@ static int find_printed(const attn_lesson *lesson, int64_t line, int64_t column,
 }
 
 /* ---- The report ---- */
-
-static void count_wrong(const struct checked_sheet *s) {
-  for (int32_t e = 0; e < s->check->examples; e++)
-    for (int32_t n = 0; n < s->check->example[e].verdicts; n++) {
-      const attn_step_verdict *v = &s->check->example[e].verdict[n];
-      for (int32_t k = 0; k < v->findings; k++)
-        s->of->result.wrong += v->finding[k].judgement == ATTN_JUDGED_WRONG;
-    }
-}
 
 /* "The first is scores, row "Mia", column 2." */
 static void write_place(const struct checked_sheet *s, const attn_hint_place *place, int message,
@@ -104,8 +96,8 @@ static attn_status write_hint(const struct checked_sheet *s, attn_hint_place *pl
 static attn_status report(const struct checked_sheet *s, const struct attn_cli_learn_sheet *sheet,
                           attn_error *err) {
   attn_hint_place place;
-  count_wrong(s);
-  if (find_wrong(s, &place)) return write_hint(s, &place, LEARN_FIRST_WRONG, err);
+  s->of->result.wrong = count_wrong(s, &place);
+  if (s->of->result.wrong) return write_hint(s, &place, LEARN_FIRST_WRONG, err);
   if (!sheet->first_line) return ATTN_OK;
   if (find_printed(s->lesson, sheet->first_line, sheet->first_column, &place))
     return write_hint(s, &place, sheet->open ? LEARN_FIRST_OPEN : LEARN_FIRST_COARSE, err);
