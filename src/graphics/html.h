@@ -13,6 +13,7 @@ void attn_html_end(struct attn_out *out, const char *script);
 
 /* In both languages, each with its lang attribute; nothing if there is no text. */
 void attn_html_words(struct attn_out *out, const attn_bilingual_text *words);
+void attn_html_message(struct attn_out *out, int message); /* of the catalogue */
 
 /* A panel as a <figure>, with its values as a table; n: its number on the page, from 0. Returns
  * whether there was no memory for it. */

@@ -21,6 +21,11 @@ void attn_html_words(struct attn_out *out, const attn_bilingual_text *words) {
   }
 }
 
+void attn_html_message(struct attn_out *out, int message) {
+  const attn_bilingual_text words = attn_message_bilingual(message);
+  attn_html_words(out, &words);
+}
+
 /* ---- The head ------------------------------------------------------------------------------- */
 
 static void put_variables(struct attn_out *out, enum attn_theme theme) {
@@ -95,9 +100,8 @@ static void put_table_head(struct attn_out *out, const attn_panel *p) {
 }
 
 static void put_table(struct attn_out *out, const attn_panel *p) {
-  const attn_bilingual_text summary = attn_message_bilingual(MESSAGE_PICTURE_TABLE);
   attn_put(out, "<details><summary>");
-  attn_html_words(out, &summary);
+  attn_html_message(out, MESSAGE_PICTURE_TABLE);
   attn_put(out, "</summary><div class=\"wide\"><table>\n");
   put_table_head(out, p);
   attn_put(out, "<tbody>\n");

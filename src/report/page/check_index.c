@@ -48,9 +48,8 @@ static struct wrong_number first_wrong(const attn_check_entry *d) {
   return found;
 }
 
-static void write_line(struct attn_out *out, int language, const void *data) {
+static void write_line(struct attn_out *out, const void *data) {
   const attn_finding *f = data;
-  (void)language;
   attn_out_message(out, MESSAGE_READ_LINE, ATTN_INTEGER_TEXT(f->line), NULL);
 }
 
@@ -74,7 +73,7 @@ static void put_link(struct attn_out *out, const attn_check_entry *d) {
 static void put_verdict(struct attn_out *out, const attn_check_entry *d, enum verdict_rank rank) {
   static const char *const classes[] = {"wrong", "unread", "given", "doubtful", "ok"};
   attn_putf(out, "<td><mark class=\"%s\">", classes[rank]);
-  attn_page_message(out, rank == UNREADABLE ? MESSAGE_PAGE_UNREADABLE
+  attn_html_message(out, rank == UNREADABLE ? MESSAGE_PAGE_UNREADABLE
                                             : attn_file_verdict_message(d->lesson, d->check));
   attn_put(out, "</mark></td>");
 }
@@ -91,7 +90,7 @@ static void put_entry(struct attn_out *out, const attn_check_entry *d) {
   if (rank == UNREADABLE) attn_xml_text(out, d->problem ? d->problem : "");
   attn_put(out, "</td><td>");
   if (wrong.finding)
-    attn_page_message(out, MESSAGE_CAUSE + (wrong.cause ? wrong.cause : ATTN_CAUSE_UNKNOWN));
+    attn_html_message(out, MESSAGE_CAUSE + (wrong.cause ? wrong.cause : ATTN_CAUSE_UNKNOWN));
   attn_put(out, "</td></tr>\n");
 }
 
@@ -103,7 +102,7 @@ static void put_head(struct attn_out *out) {
   attn_put(out, "<thead><tr>");
   for (int n = 0; n < 4; n++) {
     attn_put(out, "<th scope=\"col\">");
-    attn_page_message(out, titles[n]);
+    attn_html_message(out, titles[n]);
     attn_put(out, "</th>");
   }
   attn_put(out, "</tr></thead>\n");
@@ -119,7 +118,7 @@ static void put_counts(struct attn_out *out, const attn_check_entry *entries, in
   for (int n = 0; n < RANKS; n++) {
     if (!counts[n]) continue;
     attn_putf(out, "<li><b>%d</b> ", (int)counts[n]);
-    attn_page_message(out, messages[n]);
+    attn_html_message(out, messages[n]);
     attn_put(out, "</li>\n");
   }
   attn_put(out, "</ul>\n");

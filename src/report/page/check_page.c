@@ -211,21 +211,6 @@ static void put_number(struct check_page *p, const struct marked_number *n) {
   attn_put(p->out, "</mark>");
 }
 
-static void put_document(struct check_page *p) {
-  size_t at = 0;
-  attn_put(p->out, "<pre class=\"document\">");
-  for (size_t n = 0; n < p->numbers && !p->out->failed; n++) {
-    if (p->number[n].begin < at) continue; /* printed once, read twice */
-    put_text(p, at, p->number[n].begin);
-    put_number(p, &p->number[n]);
-    at = p->number[n].end;
-  }
-  put_text(p, at, p->bytes);
-  attn_put(p->out, "</pre>\n");
-}
-
-/* ---- The corrected document ---- */
-
 static int is_corrected(const struct marked_number *n) {
   return n->decimals >= 0 && n->step &&
          (n->judgement == ATTN_JUDGED_WRONG || n->judgement == ATTN_JUDGED_CARRIED);
@@ -240,29 +225,35 @@ static void put_corrected_number(struct check_page *p, const struct marked_numbe
     put_text(p, n->begin, n->end);
 }
 
-static void put_corrected(struct check_page *p) {
-  size_t at = 0, corrections = 0;
-  for (size_t n = 0; n < p->numbers; n++) corrections += (size_t)is_corrected(&p->number[n]);
-  if (!corrections) return;
-  attn_put(p->out, "<details><summary>");
-  attn_page_message(p->out, MESSAGE_PAGE_CORRECTED);
-  attn_put(p->out, "</summary><pre class=\"document\" id=\"corrected\">");
+/* The document with its numbers marked, or with the wrong ones corrected. */
+static void put_document(struct check_page *p, int corrected) {
+  size_t at = 0;
   for (size_t n = 0; n < p->numbers && !p->out->failed; n++) {
     const struct marked_number *number = &p->number[n];
-    if (number->begin < at || !is_corrected(number)) continue;
+    if (number->begin < at) continue; /* printed once, read twice */
+    if (corrected && !is_corrected(number)) continue;
     put_text(p, at, number->begin);
-    put_corrected_number(p, number);
+    (corrected ? put_corrected_number : put_number)(p, number);
     at = number->end;
   }
   put_text(p, at, p->bytes);
+}
+
+static void put_corrected(struct check_page *p) {
+  size_t corrections = 0;
+  for (size_t n = 0; n < p->numbers; n++) corrections += (size_t)is_corrected(&p->number[n]);
+  if (!corrections) return;
+  attn_put(p->out, "<details><summary>");
+  attn_html_message(p->out, MESSAGE_PAGE_CORRECTED);
+  attn_put(p->out, "</summary><pre class=\"document\" id=\"corrected\">");
+  put_document(p, 1);
   attn_put(p->out, "</pre></details>\n");
 }
 
 /* ---- The page ---- */
 
-static void report(struct attn_out *out, int language, const void *data) {
+static void report(struct attn_out *out, const void *data) {
   const struct check_page *p = data;
-  (void)language;
   attn_check_print(p->lesson, p->check, &out->style, out->sink, NULL);
 }
 
@@ -276,7 +267,7 @@ static void put_legend(struct attn_out *out) {
   attn_put(out, "<p class=\"legend\">");
   for (int n = ATTN_JUDGED_OK; n <= UNREAD; n++) {
     attn_putf(out, "<span><mark class=\"%s\">0.5</mark> ", classes[n]);
-    attn_page_message(out, messages[n]);
+    attn_html_message(out, messages[n]);
     attn_put(out, "</span> ");
   }
   attn_put(out, "</p>\n");
@@ -290,9 +281,11 @@ static void put_page(struct check_page *p) {
   attn_put(p->out, "</div>\n");
   put_legend(p->out);
   attn_put(p->out, "<p class=\"note hint\" hidden=\"hidden\">");
-  attn_page_message(p->out, MESSAGE_PAGE_CHECK_HINT);
+  attn_html_message(p->out, MESSAGE_PAGE_CHECK_HINT);
   attn_put(p->out, "</p>\n");
-  put_document(p);
+  attn_put(p->out, "<pre class=\"document\">");
+  put_document(p, 0);
+  attn_put(p->out, "</pre>\n");
   put_corrected(p);
   attn_put(p->out, "<aside class=\"working\" hidden=\"hidden\" aria-live=\"polite\"></aside>\n");
   attn_html_end(p->out, check_page_js);

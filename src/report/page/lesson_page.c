@@ -33,56 +33,49 @@ struct lesson_page {
 
 /* ---- Texts ---- */
 
-struct example_place {
-  const attn_lesson *lesson;
-  int32_t index;
-};
-
-static void example_title(struct attn_out *out, int language, const void *data) {
-  const struct example_place *at = data;
-  (void)language;
-  attn_explain_title(out, at->lesson, at->index);
-}
-
-static void example_context(struct attn_out *out, int language, const void *data) {
-  const struct example_place *at = data;
-  (void)language;
-  attn_explain_context(out, &at->lesson->example[at->index]);
-}
-
-/* ---- A step ---- */
-
+/* An example, and a step of it. */
 struct step_place {
   int32_t example, index, number;
+  const attn_lesson *lesson;
   const attn_example *e;
   const attn_step *s;
   const attn_step_verdict *verdict;
   struct attn_explanation *in; /* per language */
 };
 
-static void step_name(struct attn_out *out, int language, const void *data) {
+static void example_title(struct attn_out *out, const void *data) {
   const struct step_place *at = data;
-  (void)language;
+  attn_explain_title(out, at->lesson, at->example);
+}
+
+static void example_context(struct attn_out *out, const void *data) {
+  const struct step_place *at = data;
+  attn_explain_context(out, at->e);
+}
+
+static void step_name(struct attn_out *out, const void *data) {
+  const struct step_place *at = data;
   attn_explain_name(out, at->s, at->number);
 }
 
-static void step_size(struct attn_out *out, int language, const void *data) {
+static void step_size(struct attn_out *out, const void *data) {
   const struct step_place *at = data;
-  (void)language;
   attn_explain_size(out, at->e, at->s);
 }
 
-static void step_values(struct attn_out *out, int language, const void *data) {
+static void step_values(struct attn_out *out, const void *data) {
   const struct step_place *at = data;
-  at->in[language].out = out;
-  attn_explain_values(&at->in[language], at->s);
+  struct attn_explanation *in = &at->in[out->style.language];
+  in->out = out;
+  attn_explain_values(in, at->s);
 }
 
-static void step_differences(struct attn_out *out, int language, const void *data) {
+static void step_differences(struct attn_out *out, const void *data) {
   const struct step_place *at = data;
-  (void)language;
   attn_explain_differences(out, at->e, at->s, at->verdict);
 }
+
+/* ---- A step ---- */
 
 static int is_unique(const attn_example *e, const attn_step *s) {
   int count = 0;
@@ -162,7 +155,7 @@ static void put_step(struct lesson_page *p, const struct step_place *at) {
 static void each_step(struct lesson_page *p, int32_t example,
                       void (*put_one)(struct lesson_page *p, const struct step_place *at)) {
   const attn_example *e = &p->lesson->example[example];
-  struct step_place at = {.example = example, .e = e, .in = p->in};
+  struct step_place at = {.example = example, .lesson = p->lesson, .e = e, .in = p->in};
   for (int computed = 0; computed < 2; computed++)
     for (int32_t n = 0; n < e->steps && !p->out->failed; n++) {
       at.s = &e->step[n], at.index = n;
@@ -199,7 +192,7 @@ static void put_link(struct lesson_page *p, const struct step_place *at) {
 
 static void put_example(struct lesson_page *p, int32_t n) {
   const attn_example *e = &p->lesson->example[n];
-  const struct example_place place = {p->lesson, n};
+  const struct step_place place = {.example = n, .lesson = p->lesson, .e = e};
   for (int language = 0; language < 2; language++) attn_explain_begin(&p->in[language], p->out, e);
   attn_put(p->out, "<section class=\"example\">\n<h2>");
   attn_page_both(p->out, "span", example_title, &place);

@@ -5,11 +5,6 @@
 #include "html.h"
 #include "working.h"
 
-void attn_page_message(struct attn_out *page, int message) {
-  const attn_bilingual_text words = attn_message_bilingual(message);
-  attn_html_words(page, &words);
-}
-
 static attn_style plain_style(const struct attn_out *page, int language) {
   attn_style style = page->style;
   style.language = language, style.color = 0, style.width = INT32_MAX / 2;
@@ -60,7 +55,7 @@ void attn_page_both(struct attn_out *page, const char *tag, attn_page_writer *wr
     const attn_style style = plain_style(page, language);
     struct attn_out text;
     attn_out_begin(&text, &style, &sink);
-    write(&text, language, data);
+    write(&text, data);
     attn_out_line(&text, 0);
     close_element(&lines);
   }

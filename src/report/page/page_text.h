@@ -4,15 +4,12 @@
 
 #include "text_writer.h"
 
-/* Writes a text in a language; lines do not break. */
-typedef void attn_page_writer(struct attn_out *out, int language, const void *data);
+/* Writes a text in the language of the style; lines do not break. */
+typedef void attn_page_writer(struct attn_out *out, const void *data);
 
 /* Calls write for each language. Each line becomes an element: <p lang="en">. */
 void attn_page_both(struct attn_out *page, const char *tag, attn_page_writer *write,
                     const void *data);
-
-/* A message of the catalogue in both languages. */
-void attn_page_message(struct attn_out *page, int message);
 
 /* The computation of a cell as the attribute data-how. */
 void attn_page_working(struct attn_out *page, const attn_example *e, const attn_step *s,
