@@ -344,18 +344,16 @@ static int run(const struct caption_options *o, const attn_model *model, char **
   r.info.struct_size = sizeof r.info;
   attn_model_describe(model, &r.info, NULL);
   if (!r.info.image_size)
-    return attn_cli_print_error("caption",
-                                "the model reads texts, not pictures; attn generate "
-                                "runs it, attn train captions trains a captioner");
+    return attn_cli_print_error(
+        "the model reads texts, not pictures; attn generate runs it, "
+        "attn train captions trains a captioner");
   if (o->examples && !r.info.task)
-    return attn_cli_print_error("caption",
-                                "--examples requires a model that was trained on a task of attn");
-  if (!(r.views = calloc((size_t)r.count, sizeof *r.views)))
-    return attn_cli_print_no_memory("caption");
+    return attn_cli_print_error("--examples requires a model that was trained on a task of attn");
+  if (!(r.views = calloc((size_t)r.count, sizeof *r.views))) return attn_cli_print_no_memory();
   attn_status status = caption_all(&r, paths, &file, &err);
   for (int64_t n = 0; n < r.count; n++) free_view(&r.views[n]);
   free(r.views), free(r.panels), free(r.pixels);
-  return status ? attn_cli_report_error("caption", file, &err) : EXIT_OK;
+  return status ? attn_cli_report_error(file, &err) : EXIT_OK;
 }
 
 static const char *conflict(const struct caption_options *o, int operands) {
@@ -387,17 +385,15 @@ int attn_cmd_caption(int argc, char **argv) {
   const int ended =
       attn_cli_parse_options(argc, argv, caption_txt, ATTN_CLI_TABLE(table), &operands);
   if (ended >= 0) return ended;
-  if (conflict(&o, operands))
-    return attn_cli_print_usage_error("caption", "%s", conflict(&o, operands));
-  if (attn_cli_check_range("caption", "--examples", o.examples, 0, EXAMPLES_MAX) ||
-      attn_cli_check_range("caption", "--num-beams", o.num_beams, 0, 4096) ||
-      attn_cli_check_range("caption", "--threads", o.threads, 0, ATTN_CLI_MAX_THREADS) ||
-      attn_cli_parse_precision("caption", o.precision, &o.generation.precision) ||
-      attn_cli_parse_style("caption", &style, &o.style))
+  if (conflict(&o, operands)) return attn_cli_print_usage_error("%s", conflict(&o, operands));
+  if (attn_cli_check_range("--examples", o.examples, 0, EXAMPLES_MAX) ||
+      attn_cli_check_range("--num-beams", o.num_beams, 0, 4096) ||
+      attn_cli_check_range("--threads", o.threads, 0, ATTN_CLI_MAX_THREADS) ||
+      attn_cli_parse_precision(o.precision, &o.generation.precision) ||
+      attn_cli_parse_style(&style, &o.style))
     return EXIT_TROUBLE;
   o.generation.num_beams = (int32_t)o.num_beams, o.generation.threads = (int32_t)o.threads;
-  if (attn_model_open(argv[1], &model, &err))
-    return attn_cli_report_error("caption", argv[1], &err);
+  if (attn_model_open(argv[1], &model, &err)) return attn_cli_report_error(argv[1], &err);
   int result = run(&o, model, argv + 2, operands - 1);
   attn_model_free(model);
   return result;

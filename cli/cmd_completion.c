@@ -12,8 +12,7 @@ int attn_cmd_completion(int argc, char **argv) {
   int operands;
   const int ended = attn_cli_parse_options(argc, argv, completion_txt, NULL, 0, &operands);
   if (ended >= 0) return ended;
-  if (operands != 1)
-    return attn_cli_print_usage_error("completion", "expected a shell: bash, zsh or fish");
-  const int n = attn_cli_parse_choice("completion", "SHELL", argv[1], shells, 3);
+  if (operands != 1) return attn_cli_print_usage_error("expected a shell: bash, zsh or fish");
+  const int n = attn_cli_parse_choice("SHELL", argv[1], shells, 3);
   return n < 0 ? EXIT_TROUBLE : (fputs(scripts[n], stdout), EXIT_OK);
 }

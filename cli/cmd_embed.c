@@ -130,14 +130,14 @@ static int embed_texts(const attn_model *model, const struct embed_options *o,
                        struct embedded_texts *t) {
   attn_error err;
   attn_model_info info = {.struct_size = sizeof info};
-  if (attn_model_describe(model, &info, &err)) return attn_cli_report_error("embed", NULL, &err);
+  if (attn_model_describe(model, &info, &err)) return attn_cli_report_error(NULL, &err);
   t->d_model = info.d_model;
   t->vectors = calloc((size_t)(t->count * t->d_model) + 1, sizeof *t->vectors);
   t->norms = calloc((size_t)t->count + 1, sizeof *t->norms);
-  if (!t->vectors || !t->norms) return attn_cli_print_no_memory("embed");
+  if (!t->vectors || !t->norms) return attn_cli_print_no_memory();
   warn_unknown(model, t);
-  if (embed(model, o, t, &err)) return attn_cli_report_error("embed", NULL, &err);
-  if (write_embeddings(o, t, &err)) return attn_cli_report_error("embed", o->output, &err);
+  if (embed(model, o, t, &err)) return attn_cli_report_error(NULL, &err);
+  if (write_embeddings(o, t, &err)) return attn_cli_report_error(o->output, &err);
   print_similarities(model, o, t);
   return EXIT_OK;
 }
@@ -148,7 +148,7 @@ static int embed_texts(const attn_model *model, const struct embed_options *o,
 static int split_lines(char *input, struct embedded_texts *t) {
   int64_t max = t->is_stdin = 1;
   for (const char *at = input; *at; at++) max += *at == '\n';
-  if (!(t->text = calloc((size_t)max, sizeof *t->text))) return attn_cli_print_no_memory("embed");
+  if (!(t->text = calloc((size_t)max, sizeof *t->text))) return attn_cli_print_no_memory();
   for (char *line; (line = attn_cli_next_line(&input));) t->text[t->count++] = line;
   return EXIT_OK;
 }
@@ -159,18 +159,17 @@ static int run(const struct embed_options *o, const attn_model *model, int opera
   char *input = NULL;
   int result = EXIT_OK;
   if (operands > 1) {
-    if (!(t.text = calloc((size_t)operands, sizeof *t.text)))
-      return attn_cli_print_no_memory("embed");
+    if (!(t.text = calloc((size_t)operands, sizeof *t.text))) return attn_cli_print_no_memory();
     for (; t.count < operands - 1; t.count++) t.text[t.count] = argv[2 + t.count];
   } else if (attn_cli_read_text("-", &input, &err)) {
-    return attn_cli_report_error("embed", "-", &err);
+    return attn_cli_report_error("-", &err);
   } else {
     result = split_lines(input, &t);
   }
   if (result == EXIT_OK)
     result = t.count ? embed_texts(model, o, &t)
                      : attn_cli_print_usage_error(
-                           "embed", "expected texts as operands or as lines of standard input");
+                           "expected texts as operands or as lines of standard input");
   free(t.text), free(t.vectors), free(t.norms), free(input);
   return result;
 }
@@ -179,13 +178,13 @@ static const char *const poolings[] = {"mean", "cls"};
 
 static int set_config(struct embed_options *o) {
   if (o->pooling) {
-    int pooling = attn_cli_parse_choice("embed", "--pooling", o->pooling, poolings, 2);
+    int pooling = attn_cli_parse_choice("--pooling", o->pooling, poolings, 2);
     if (pooling < 0) return -1;
     o->config.pooling = pooling ? ATTN_POOLING_CLS : ATTN_POOLING_MEAN;
   }
   if (o->no_normalize) o->config.normalize = ATTN_NORMALIZE_NONE;
-  if (attn_cli_check_range("embed", "--threads", o->threads, 0, ATTN_CLI_MAX_THREADS) ||
-      attn_cli_check_range("embed", "--batch-size", o->batch_size, 0, MAX_BATCH_SIZE))
+  if (attn_cli_check_range("--threads", o->threads, 0, ATTN_CLI_MAX_THREADS) ||
+      attn_cli_check_range("--batch-size", o->batch_size, 0, MAX_BATCH_SIZE))
     return -1;
   o->config.threads = (int32_t)o->threads, o->config.batch_size = (int32_t)o->batch_size;
   return 0;
@@ -206,11 +205,11 @@ int attn_cmd_embed(int argc, char **argv) {
       {"--json", OPTION_FLAG, &o.json, NULL}};
   const int ended = attn_cli_parse_options(argc, argv, embed_txt, ATTN_CLI_TABLE(table), &operands);
   if (ended >= 0) return ended;
-  if (!operands) return attn_cli_print_usage_error("embed", "expected a model");
+  if (!operands) return attn_cli_print_usage_error("expected a model");
   if (set_config(&o)) return EXIT_TROUBLE;
   if (o.output && attn_array_outputs_check(&o.output, 1, &err))
-    return attn_cli_report_error("embed", o.output, &err);
-  if (attn_model_open(argv[1], &model, &err)) return attn_cli_report_error("embed", argv[1], &err);
+    return attn_cli_report_error(o.output, &err);
+  if (attn_model_open(argv[1], &model, &err)) return attn_cli_report_error(argv[1], &err);
   int result = run(&o, model, operands, argv);
   attn_model_free(model);
   return result;

@@ -114,15 +114,13 @@ static int explain_file(const char *path, const void *options) {
   attn_error err;
   attn_lesson *lesson;
   if (o->lesson)
-    return write_lesson(path, o, &sink, &err) ? attn_cli_report_error("explain", path, &err)
-                                              : EXIT_OK;
+    return write_lesson(path, o, &sink, &err) ? attn_cli_report_error(path, &err) : EXIT_OK;
   attn_status status =
       is_model(o) ? read_head(path, o, &lesson, &err) : attn_cli_read_lesson(path, &lesson, &err);
   int is_read = !status, result = EXIT_TROUBLE;
   if (!status) status = explain_any(lesson, o, &err);
   if (status) /* after reading, ATTN_ERR_FILE is about the picture */
-    result =
-        attn_cli_report_error("explain", is_read && status == ATTN_ERR_FILE ? NULL : path, &err);
+    result = attn_cli_report_error(is_read && status == ATTN_ERR_FILE ? NULL : path, &err);
   else if (lesson->examples)
     result = EXIT_OK;
   attn_lesson_free(lesson);
@@ -159,9 +157,8 @@ int attn_cmd_explain(int argc, char **argv) {
   const int ended = attn_cli_parse_options(argc, argv, explain_txt, ATTN_CLI_TABLE(table), &files);
   if (ended >= 0) return ended;
   const char *message = conflict(&o, files);
-  if (message) return attn_cli_print_usage_error("explain", "%s", message);
-  if (attn_cli_check_attention("explain", &o.attention, 1) ||
-      attn_cli_parse_style("explain", &style, &o.style))
+  if (message) return attn_cli_print_usage_error("%s", message);
+  if (attn_cli_check_attention(&o.attention, 1) || attn_cli_parse_style(&style, &o.style))
     return EXIT_TROUBLE;
   return attn_cli_for_each_file(files, argv, explain_file, &o);
 }

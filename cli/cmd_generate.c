@@ -109,7 +109,7 @@ static int64_t find_refused(const attn_model *model, const struct generate_optio
 /* line 0: the whole block. */
 static int report_line(attn_error *err, int64_t line) {
   err->line = line, err->column = line > 0;
-  return attn_cli_report_error("generate", "-", err);
+  return attn_cli_report_error("-", err);
 }
 
 /* The fallback if there is no memory for the block. */
@@ -161,9 +161,9 @@ static int read_line(struct line_block *b) {
 static int report_read_error(const struct line_block *b, int read_result) {
   const attn_error nul = {ATTN_ERR_FORMAT, "", ATTN_CLI_NUL_BYTE, b->first, b->nul_column, -1};
   if (read_result == -1)
-    attn_cli_report_error("generate", "-", &nul);
+    attn_cli_report_error("-", &nul);
   else
-    attn_cli_print_error("generate", "standard input: cannot read: %s", strerror(-read_result - 2));
+    attn_cli_print_error("standard input: cannot read: %s", strerror(-read_result - 2));
   return EXIT_TROUBLE;
 }
 
@@ -173,7 +173,7 @@ static int generate_from_stdin(const attn_model *model, const struct generate_op
   int64_t capacity = o->batch_size > 1 ? o->batch_size * BATCHES_PER_BLOCK : 1;
   struct line_block b = {
       .lines = calloc((size_t)capacity, sizeof *b.lines), .capacity = capacity, .first = 1};
-  if (!b.lines) return attn_cli_print_no_memory("generate");
+  if (!b.lines) return attn_cli_print_no_memory();
   int result = EXIT_OK, more = 1;
   while (more > 0 && !result) {
     while (b.count < b.capacity && (more = read_line(&b)) > 0) continue;
@@ -197,13 +197,12 @@ static int set_config(struct generate_options *o) {
                   {"--batch-size", o->batch_size, 1 << 16},
                   {"--threads", o->threads, ATTN_CLI_MAX_THREADS}};
   for (size_t n = 0; n < sizeof integers / sizeof *integers; n++)
-    if (attn_cli_check_range("generate", integers[n].name, integers[n].value, 0, integers[n].max))
-      return -1;
+    if (attn_cli_check_range(integers[n].name, integers[n].value, 0, integers[n].max)) return -1;
   o->config.num_beams = (int32_t)o->num_beams;
   o->config.num_return_sequences = (int32_t)o->num_return_sequences;
   o->config.top_k = (int32_t)o->top_k, o->config.threads = (int32_t)o->threads;
   o->config.seed = (uint64_t)o->seed, o->config.batch_size = (int32_t)o->batch_size;
-  return attn_cli_parse_precision("generate", o->precision, &o->config.precision);
+  return attn_cli_parse_precision(o->precision, &o->config.precision);
 }
 
 static int generate_from_operands(const attn_model *model, const struct generate_options *o,
@@ -215,7 +214,7 @@ static int generate_from_operands(const attn_model *model, const struct generate
     attn_cli_warn_unknown_tokens(name, 0, model, texts[n]);
   }
   attn_status status = generate(model, o, (const char *const *)texts, count, 0, &err);
-  return status ? attn_cli_report_error("generate", NULL, &err) : EXIT_OK;
+  return status ? attn_cli_report_error(NULL, &err) : EXIT_OK;
 }
 
 int attn_cmd_generate(int argc, char **argv) {
@@ -240,10 +239,9 @@ int attn_cmd_generate(int argc, char **argv) {
   const int ended =
       attn_cli_parse_options(argc, argv, generate_txt, ATTN_CLI_TABLE(table), &operands);
   if (ended >= 0) return ended;
-  if (!operands) return attn_cli_print_usage_error("generate", "expected a model");
+  if (!operands) return attn_cli_print_usage_error("expected a model");
   if (set_config(&o)) return EXIT_TROUBLE;
-  if (attn_model_open(argv[1], &model, &err))
-    return attn_cli_report_error("generate", argv[1], &err);
+  if (attn_model_open(argv[1], &model, &err)) return attn_cli_report_error(argv[1], &err);
   if (o.target_prefix) attn_cli_warn_unknown_tokens("--target-prefix", 0, model, o.target_prefix);
   int result = operands > 1 ? generate_from_operands(model, &o, operands - 1, argv + 2)
                             : generate_from_stdin(model, &o);

@@ -58,15 +58,15 @@ static int print_tensors(const char *path, int json) {
   attn_error err;
   const char *name;
   size_t length = attn_array_path_split(path, &name);
-  if (attn_array_list_read(path, &list, &err)) return attn_cli_report_error("info", path, &err);
+  if (attn_array_list_read(path, &list, &err)) return attn_cli_report_error(path, &err);
   char *file = strndup(path, length);
   int64_t found = file ? print_list(file, name, &list, json) : 0;
   int failed = !file || (name && !found);
   if (!file)
-    attn_cli_print_no_memory("info");
+    attn_cli_print_no_memory();
   else if (failed)
-    attn_cli_print_error("info", "%s has no tensor \"%s\"; attn info --tensors %s lists them", file,
-                         name, file);
+    attn_cli_print_error("%s has no tensor \"%s\"; attn info --tensors %s lists them", file, name,
+                         file);
   else if (!list.count && !json)
     attn_cli_print_text(path, stdout), attn_cli_print_line(": no tensors");
   attn_array_list_free(&list);
@@ -200,8 +200,7 @@ int attn_cmd_info(int argc, char **argv) {
   double gflops = 0, gbytes = 0, bf16 = 0;
   attn_machine_query(&machine);
   if (measure && (attn_machine_measure(&gflops, &gbytes) || attn_machine_measure_bf16(&bf16)))
-    return attn_cli_print_error("info",
-                                "cannot measure: no memory, or ATTN_ISA is not available here");
+    return attn_cli_print_error("cannot measure: no memory, or ATTN_ISA is not available here");
   (json ? print_machine_json : print_machine)(&machine, gflops, gbytes, bf16);
   return EXIT_OK;
 }

@@ -17,9 +17,9 @@ static const char *const steps[] = {"positions", "Q",      "K",        "V",
                                     "output",    "concat", "projected"};
 
 static int set_config(struct new_options *o) {
-  int kind = attn_cli_parse_choice("new", "--kind", o->kind, kinds, sizeof kinds / sizeof *kinds);
-  if (kind < 0 || attn_cli_check_range("new", "--level", o->level, 1, 3)) return -1;
-  if (o->has_heads && attn_cli_check_range("new", "--num-heads", o->num_heads, 2, 4)) return -1;
+  int kind = attn_cli_parse_choice("--kind", o->kind, kinds, sizeof kinds / sizeof *kinds);
+  if (kind < 0 || attn_cli_check_range("--level", o->level, 1, 3)) return -1;
+  if (o->has_heads && attn_cli_check_range("--num-heads", o->num_heads, 2, 4)) return -1;
   o->config.first_step = o->from ? attn_step_find(o->from) : 0;
   o->config.last_step = o->to ? attn_step_find(o->to) : 0;
   o->config.kind = kind;
@@ -52,14 +52,12 @@ int attn_cmd_new(int argc, char **argv) {
   const int ended = attn_cli_parse_options(argc, argv, new_txt, ATTN_CLI_TABLE(table), &operands);
   if (ended >= 0) return ended;
   if (operands)
-    return attn_cli_print_usage_error("new",
-                                      "unexpected operand \"%.60s\"; quote the words: "
-                                      "--tokens 'I have cats'",
-                                      argv[1]);
-  if (set_config(&o) || attn_cli_parse_style("new", &style_options, &style)) return EXIT_TROUBLE;
+    return attn_cli_print_usage_error(
+        "unexpected operand \"%.60s\"; quote the words: --tokens 'I have cats'", argv[1]);
+  if (set_config(&o) || attn_cli_parse_style(&style_options, &style)) return EXIT_TROUBLE;
   style.width = 80; /* a document does not depend on the terminal */
   const attn_sink sink = attn_cli_stdout();
   if (attn_lesson_template(&o.config, &style, &sink, &err))
-    return attn_cli_report_error("new", NULL, &err);
+    return attn_cli_report_error(NULL, &err);
   return EXIT_OK;
 }

@@ -268,7 +268,7 @@ static int train(struct train_options *o) {
   if (trained && (!status || status == ATTN_ERR_INTERRUPTED))
     (o->json ? print_result_json : print_result)(o, &end, &evaluation);
   if (!status) return EXIT_OK;
-  return attn_cli_report_error("train", err.offset >= 0 ? o->config.resume : NULL, &err);
+  return attn_cli_report_error(err.offset >= 0 ? o->config.resume : NULL, &err);
 }
 
 /* ---- Options ---- */
@@ -305,7 +305,7 @@ static int check_task(const char *name) {
   while (count < MAX_TASKS && attn_task_describe(count, &task)) names[count++] = task.name;
   for (int n = 0; n < count; n++)
     if (!strcmp(name, names[n])) return 0;
-  attn_cli_print_unknown_name("train", "task", name, names, count);
+  attn_cli_print_unknown_name("task", name, names, count);
   return -1;
 }
 
@@ -314,7 +314,7 @@ static int read_config(struct train_options *o) {
   attn_error err;
   if (!o->config.config || *o->config.config == '{') return 0;
   if (attn_cli_read_text(o->config.config, &o->config_text, &err))
-    return attn_cli_report_error("train", o->config.config, &err), -1;
+    return attn_cli_report_error(o->config.config, &err), -1;
   o->config.config = o->config_text;
   return 0;
 }
@@ -323,22 +323,22 @@ static int read_config(struct train_options *o) {
 static int set_output(struct train_options *o) {
   static const char ending[] = ".safetensors";
   if (o->config.output) return 0;
-  if (!o->config.task) return attn_cli_print_usage_error("train", "expected -o FILE"), -1;
+  if (!o->config.task) return attn_cli_print_usage_error("expected -o FILE"), -1;
   size_t length = strlen(o->config.task);
-  if (!(o->output = malloc(length + sizeof ending))) return attn_cli_print_no_memory("train"), -1;
+  if (!(o->output = malloc(length + sizeof ending))) return attn_cli_print_no_memory(), -1;
   memcpy(o->output, o->config.task, length), memcpy(o->output + length, ending, sizeof ending);
   o->config.output = o->output;
   return 0;
 }
 
 static int prepare(struct train_options *o, int operands, char **argv) {
-  if (operands > 1) return attn_cli_print_usage_error("train", "expected one task"), -1;
+  if (operands > 1) return attn_cli_print_usage_error("expected one task"), -1;
   if (operands && check_task(argv[1])) return -1;
   o->config.task = operands ? argv[1] : NULL;
   if (!operands && !o->config.data && !o->config.resume)
-    return attn_cli_print_usage_error("train", "expected a task, --data FILE or --resume FILE"), -1;
-  if (attn_cli_check_range("train", "--threads", o->threads, 0, ATTN_CLI_MAX_THREADS) ||
-      attn_cli_check_range("train", "--test-examples", o->test_examples, 0, 1 << 24))
+    return attn_cli_print_usage_error("expected a task, --data FILE or --resume FILE"), -1;
+  if (attn_cli_check_range("--threads", o->threads, 0, ATTN_CLI_MAX_THREADS) ||
+      attn_cli_check_range("--test-examples", o->test_examples, 0, 1 << 24))
     return -1;
   o->config.seed = (uint64_t)o->seed, o->config.threads = (int32_t)o->threads;
   return set_output(o) ? -1 : read_config(o);

@@ -70,24 +70,28 @@ void attn_cli_print_written(const char *path, const char *file) {
   attn_cli_print_text(path, stdout), puts(file);
 }
 
-static void print_line(const char *command, const char *format, va_list arguments) {
+static const char *command;
+
+void attn_cli_set_command(const char *name) { command = name; }
+
+static void print_error(const char *format, va_list arguments) {
   fprintf(stderr, command ? "attn %s: " : "attn: ", command);
   print_translated(stderr, format, arguments);
   fputc('\n', stderr);
 }
 
-int attn_cli_print_error(const char *command, const char *format, ...) {
+int attn_cli_print_error(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  print_line(command, format, arguments);
+  print_error(format, arguments);
   va_end(arguments);
   return EXIT_TROUBLE;
 }
 
-int attn_cli_print_usage_error(const char *command, const char *format, ...) {
+int attn_cli_print_usage_error(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  print_line(command, format, arguments);
+  print_error(format, arguments);
   va_end(arguments);
   attn_cli_print_message(stderr, "Try: attn%s%s --help", command ? " " : "",
                          command ? command : "");
@@ -95,21 +99,19 @@ int attn_cli_print_usage_error(const char *command, const char *format, ...) {
   return EXIT_TROUBLE;
 }
 
-int attn_cli_print_unknown_name(const char *command, const char *kind, const char *name,
-                                const char *const *names, int count) {
+int attn_cli_print_unknown_name(const char *kind, const char *name, const char *const *names,
+                                int count) {
   const char *near = attn_text_nearest(name, names, count);
   if (near)
-    attn_cli_print_error(command, "unknown %s \"%.40s\"; did you mean \"%s\"?", kind, name, near);
+    attn_cli_print_error("unknown %s \"%.40s\"; did you mean \"%s\"?", kind, name, near);
   else
-    attn_cli_print_error(command, "unknown %s \"%.40s\"", kind, name);
+    attn_cli_print_error("unknown %s \"%.40s\"", kind, name);
   attn_cli_print_message(stderr, "Try: attn %s --list", command);
   fputc('\n', stderr);
   return EXIT_TROUBLE;
 }
 
-int attn_cli_print_no_memory(const char *command) {
-  return attn_cli_print_error(command, "no memory");
-}
+int attn_cli_print_no_memory(void) { return attn_cli_print_error("no memory"); }
 
 attn_status attn_cli_fail(attn_error *err, attn_status status, const char *format, ...) {
   va_list arguments;
@@ -154,8 +156,7 @@ static const char *translate_after(const char *message, size_t skipped, char *bu
   return attn_cli_translate(message + skipped, buffer);
 }
 
-static void report(const char *command, const char *file, const char *severity,
-                   const attn_error *err) {
+static void report(const char *file, const char *severity, const attn_error *err) {
   char location[64] = "";
   if (err->line)
     snprintf(location, sizeof location, ":%lld:%lld", (long long)err->line, (long long)err->column);
@@ -177,15 +178,15 @@ static void report(const char *command, const char *file, const char *severity,
   fputc('\n', stderr);
 }
 
-int attn_cli_report_error(const char *command, const char *file, const attn_error *err) {
+int attn_cli_report_error(const char *file, const attn_error *err) {
   if (err->status == ATTN_ERR_FILE && ferror(stdout))
     return EXIT_TROUBLE; /* attn_cli_finish reports it */
-  report(command, file, "error: ", err);
+  report(file, "error: ", err);
   return err->status == ATTN_ERR_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_TROUBLE;
 }
 
 void attn_cli_report_warning(const char *file, const attn_error *warning) {
-  report(NULL, file, "warning: ", warning);
+  report(file, "warning: ", warning);
 }
 
 /* ---- The terminal --------------------------------------------------------------- */
@@ -203,9 +204,10 @@ int attn_cli_finish(int status) {
   int before = ferror(stdout), pipe = errno == EPIPE;
   errno = 0;
   if (!fflush(stdout) && !before) return status;
+  attn_cli_set_command(NULL);
   if (errno != EPIPE && !(before && pipe))
-    return errno ? attn_cli_print_error(NULL, "standard output: cannot write: %s", strerror(errno))
-                 : attn_cli_print_error(NULL, "standard output: cannot write");
+    return errno ? attn_cli_print_error("standard output: cannot write: %s", strerror(errno))
+                 : attn_cli_print_error("standard output: cannot write");
   return EXIT_TROUBLE;
 }
 

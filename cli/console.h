@@ -35,20 +35,21 @@ void attn_cli_print_cell(const char *text, int width);
 /* Writes "wrote PATH" to standard output; file: what follows the path, or "". */
 void attn_cli_print_written(const char *path, const char *file);
 
-/* Write "attn COMMAND: message" to standard error; the second adds where the help is. command NULL:
- * attn itself. Both return EXIT_TROUBLE. */
-int attn_cli_print_error(const char *command, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-int attn_cli_print_usage_error(const char *command, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Sets the command that messages name; NULL, as before the first call: attn itself. */
+void attn_cli_set_command(const char *name);
+
+/* Write "attn COMMAND: message" to standard error; the second adds where the help is. Both return
+ * EXIT_TROUBLE. */
+int attn_cli_print_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int attn_cli_print_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Writes "attn COMMAND: unknown KIND "NAME"; did you mean "NEAREST"?" and how to list the names:
  * "Try: attn COMMAND --list". Returns EXIT_TROUBLE. */
-int attn_cli_print_unknown_name(const char *command, const char *kind, const char *name,
-                                const char *const *names, int count);
+int attn_cli_print_unknown_name(const char *kind, const char *name, const char *const *names,
+                                int count);
 
 /* Writes "attn COMMAND: no memory". Returns EXIT_TROUBLE. */
-int attn_cli_print_no_memory(const char *command);
+int attn_cli_print_no_memory(void);
 
 /* Set err to a status and a message, and return the status. attn_cli_fail_file: ATTN_ERR_FILE and
  * "PATH: what: " with the reason from errno. attn_cli_no_memory: ATTN_ERR_MEMORY. */
@@ -61,7 +62,7 @@ attn_status attn_cli_no_memory(attn_error *err);
  * as is known: "attn: FILE: byte 80: error: ...", "attn COMMAND: error: ...". file is the input, or
  * NULL. A file name or location at the start of the message is not repeated.
  * Returns the exit status. */
-int attn_cli_report_error(const char *command, const char *file, const attn_error *err);
+int attn_cli_report_error(const char *file, const attn_error *err);
 
 /* The same for "attn: FILE:LINE:COLUMN: warning: message". */
 void attn_cli_report_warning(const char *file, const attn_error *warning);

@@ -56,9 +56,8 @@ static int refuse_command(const char *name) {
   const char *names[COMMANDS];
   for (int n = 0; n < COMMANDS; n++) names[n] = commands[n].name;
   const char *near = attn_text_nearest(name, names, COMMANDS);
-  if (!near) return attn_cli_print_usage_error(NULL, "unknown command \"%.60s\"", name);
-  return attn_cli_print_usage_error(NULL, "unknown command \"%.60s\"; did you mean \"%s\"?", name,
-                                    near);
+  if (!near) return attn_cli_print_usage_error("unknown command \"%.60s\"", name);
+  return attn_cli_print_usage_error("unknown command \"%.60s\"; did you mean \"%s\"?", name, near);
 }
 
 /* For the completion scripts: the commands, or the options of one. */

@@ -201,7 +201,7 @@ int attn_info_print_model(const char *path, int json) {
   attn_model *model;
   attn_error err;
   attn_model_info facts = {.struct_size = sizeof facts};
-  if (attn_model_open(path, &model, &err)) return attn_cli_report_error("info", path, &err);
+  if (attn_model_open(path, &model, &err)) return attn_cli_report_error(path, &err);
   attn_model_describe(model, &facts, NULL);
   (json ? print_json : print_text)(path, &facts);
   attn_model_free(model);

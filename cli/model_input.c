@@ -13,19 +13,18 @@ const char *const attn_cli_attention_kinds[3] = {[ATTN_ATTENTION_ENCODER] = "enc
                                                  [ATTN_ATTENTION_DECODER] = "decoder",
                                                  [ATTN_ATTENTION_CROSS] = "cross"};
 
-int attn_cli_parse_precision(const char *command, const char *text, int32_t *precision) {
+int attn_cli_parse_precision(const char *text, int32_t *precision) {
   static const char *const precisions[] = {"float32", "bf16"};
-  int chosen = text ? attn_cli_parse_choice(command, "--precision", text, precisions, 2) : 0;
+  int chosen = text ? attn_cli_parse_choice("--precision", text, precisions, 2) : 0;
   if (text && chosen >= 0) *precision = chosen ? ATTN_BF16 : ATTN_F32;
   return chosen < 0 ? -1 : 0;
 }
 
-int attn_cli_check_attention(const char *command, const struct attn_cli_attention_options *o,
-                             int64_t min_index) {
-  if (attn_cli_check_range(command, "--layer", o->layer, min_index, INT32_MAX) ||
-      attn_cli_check_range(command, "--head", o->head, min_index, INT32_MAX))
+int attn_cli_check_attention(const struct attn_cli_attention_options *o, int64_t min_index) {
+  if (attn_cli_check_range("--layer", o->layer, min_index, INT32_MAX) ||
+      attn_cli_check_range("--head", o->head, min_index, INT32_MAX))
     return -1;
-  return attn_cli_check_range(command, "--threads", o->threads, 0, ATTN_CLI_MAX_THREADS);
+  return attn_cli_check_range("--threads", o->threads, 0, ATTN_CLI_MAX_THREADS);
 }
 
 attn_attention_kind attn_cli_attention_kind(const struct attn_cli_attention_options *o,

@@ -23,15 +23,14 @@ extern const char *const attn_cli_attention_kinds[3]; /* by attn_attention_kind 
   {"--input", OPTION_TEXT, &(a)->input, NULL}, ATTN_CLI_HEAD_OPTIONS(a)
 
 /* min_index: 1, or 0 if 0 selects all layers and heads. Returns 0, or -1 after a message. */
-int attn_cli_check_attention(const char *command, const struct attn_cli_attention_options *options,
-                             int64_t min_index);
+int attn_cli_check_attention(const struct attn_cli_attention_options *options, int64_t min_index);
 
 /* The kind of --kind; without it cross-attention if the model has it, else self-attention. */
 attn_attention_kind attn_cli_attention_kind(const struct attn_cli_attention_options *options,
                                             const attn_model *model);
 
 /* float32 or bf16 as ATTN_F32 or ATTN_BF16; NULL is 0. Returns 0, or -1 after a message. */
-int attn_cli_parse_precision(const char *command, const char *text, int32_t *precision);
+int attn_cli_parse_precision(const char *text, int32_t *precision);
 
 /* ---- Text that the vocabulary does not cover ---- */
 

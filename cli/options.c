@@ -38,16 +38,15 @@ int attn_cli_parse_double(const char *text, double *value) {
   return *end || errno == ERANGE ? -1 : 0;
 }
 
-int attn_cli_check_range(const char *command, const char *option, int64_t value, int64_t min,
-                         int64_t max) {
+int attn_cli_check_range(const char *option, int64_t value, int64_t min, int64_t max) {
   if (value >= min && value <= max) return 0;
-  attn_cli_print_error(command, "%s must be between %lld and %lld, got %lld", option,
-                       (long long)min, (long long)max, (long long)value);
+  attn_cli_print_error("%s must be between %lld and %lld, got %lld", option, (long long)min,
+                       (long long)max, (long long)value);
   return -1;
 }
 
-int attn_cli_parse_choice(const char *command, const char *option, const char *text,
-                          const char *const *names, int count) {
+int attn_cli_parse_choice(const char *option, const char *text, const char *const *names,
+                          int count) {
   const int is_japanese = attn_cli_language() == ATTN_LANGUAGE_JAPANESE;
   const char *const comma = is_japanese ? "、" : ", ", *const last = is_japanese ? "、" : " or ";
   char list[160] = "";
@@ -57,7 +56,7 @@ int attn_cli_parse_choice(const char *command, const char *option, const char *t
     const char *separator = n == 0 ? "" : n == count - 1 ? last : comma;
     length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", separator, names[n]);
   }
-  attn_cli_print_error(command, "%s must be %s, got \"%.60s\"", option, list, text);
+  attn_cli_print_error("%s must be %s, got \"%.60s\"", option, list, text);
   return -1;
 }
 
@@ -67,7 +66,6 @@ enum { MAX_OPTIONS = 64 };
 
 /* The options of a command, and those that every command has. */
 struct option_set {
-  const char *command;
   struct attn_cli_option at[MAX_OPTIONS];
   int count;
   uint64_t seen; /* bit n: at[n] */
@@ -109,48 +107,45 @@ static const char *new_name(const char *name, const struct option_set *set) {
 
 static int refuse_unknown(const struct option_set *set, const char *name) {
   const char *names[MAX_OPTIONS], *now = new_name(name, set);
-  if (now) return attn_cli_print_usage_error(set->command, "%s is now %s", name, now);
+  if (now) return attn_cli_print_usage_error("%s is now %s", name, now);
   for (int n = 0; n < set->count; n++) names[n] = set->at[n].name;
   const char *near = attn_text_nearest(name, names, set->count);
-  if (!near) return attn_cli_print_usage_error(set->command, "unknown option %.60s", name);
-  return attn_cli_print_usage_error(set->command, "unknown option %.60s; did you mean %s?", name,
-                                    near);
+  if (!near) return attn_cli_print_usage_error("unknown option %.60s", name);
+  return attn_cli_print_usage_error("unknown option %.60s; did you mean %s?", name, near);
 }
 
 /* ---- The table ---- */
 
-static int add_text(const char *command, const struct attn_cli_option *o, const char *value) {
+static int add_text(const struct attn_cli_option *o, const char *value) {
   struct attn_cli_texts *to = o->to;
   if (to->count == ATTN_CLI_TEXTS_MAX)
-    return attn_cli_print_error(command, "%s is given more than %d times", o->name,
-                                ATTN_CLI_TEXTS_MAX);
+    return attn_cli_print_error("%s is given more than %d times", o->name, ATTN_CLI_TEXTS_MAX);
   to->text[to->count++] = value;
   return 0;
 }
 
-static int store_choice(const char *command, const struct attn_cli_option *o, const char *value) {
+static int store_choice(const struct attn_cli_option *o, const char *value) {
   const struct attn_cli_choice *choice = o->to;
-  if (attn_cli_parse_choice(command, o->name, value, choice->names, choice->count) < 0)
-    return EXIT_TROUBLE;
+  if (attn_cli_parse_choice(o->name, value, choice->names, choice->count) < 0) return EXIT_TROUBLE;
   *choice->to = value;
   return 0;
 }
 
-static int store_value(const char *command, const struct attn_cli_option *o, const char *value) {
+static int store_value(const struct attn_cli_option *o, const char *value) {
   switch (o->kind) {
     case OPTION_FLAG:
       *(int *)o->to = 1;
       return 0;
     case OPTION_INT:
       if (!attn_cli_parse_int(value, o->to)) return 0;
-      return attn_cli_print_error(command, "%s must be an integer, got \"%.60s\"", o->name, value);
+      return attn_cli_print_error("%s must be an integer, got \"%.60s\"", o->name, value);
     case OPTION_DOUBLE:
       if (!attn_cli_parse_double(value, o->to)) return 0;
-      return attn_cli_print_error(command, "%s must be a number, got \"%.60s\"", o->name, value);
+      return attn_cli_print_error("%s must be a number, got \"%.60s\"", o->name, value);
     case OPTION_TEXTS:
-      return add_text(command, o, value);
+      return add_text(o, value);
     case OPTION_CHOICE:
-      return store_choice(command, o, value);
+      return store_choice(o, value);
     default:
       *(const char **)o->to = value;
       return 0;
@@ -166,9 +161,9 @@ static int store(struct option_set *set, int k, const char *value) {
   const struct attn_cli_option *o = &set->at[k];
   for (int n = 0; n < set->count; n++)
     if ((set->seen >> n & 1) && set->at[n].to == o->to && !may_repeat(o->kind))
-      return attn_cli_print_error(set->command, "%s is given twice", o->name);
+      return attn_cli_print_error("%s is given twice", o->name);
   set->seen |= (uint64_t)1 << k;
-  int refused = store_value(set->command, o, value);
+  int refused = store_value(o, value);
   if (!refused && o->given) *o->given = 1;
   return refused;
 }
@@ -185,11 +180,10 @@ static int parse_option(struct option_set *set, int argc, char **argv, int *n) {
     const struct attn_cli_option *o = &set->at[k];
     if (strlen(o->name) != length || strncmp(o->name, word, length)) continue;
     const char *value = equals ? equals + 1 : "";
-    if (o->kind == OPTION_FLAG && equals)
-      return attn_cli_print_error(set->command, "%s takes no value", o->name);
+    if (o->kind == OPTION_FLAG && equals) return attn_cli_print_error("%s takes no value", o->name);
     if (!takes_no_argument(o) && !equals) {
       if (*n + 1 >= argc || !strncmp(argv[*n + 1], "--", 2))
-        return attn_cli_print_error(set->command, "%s needs a value", o->name);
+        return attn_cli_print_error("%s needs a value", o->name);
       value = argv[++*n];
     }
     return store(set, k, value);
@@ -216,10 +210,11 @@ int attn_cli_parse_options(int argc, char **argv, const char *help,
       {"--help", OPTION_FLAG, &is_help, NULL},
       {"-h", OPTION_FLAG, &is_help, NULL},
       {"--lang", ATTN_CLI_CHOICE(&lang, attn_cli_languages), NULL}};
-  struct option_set set = {.command = argv[0]};
+  struct option_set set = {.count = 0};
   for (; set.count < options; set.count++) set.at[set.count] = table[set.count];
   for (int n = 0; n < 3; n++) set.at[set.count++] = common[n];
   *operands = 0;
+  attn_cli_set_command(argv[0]);
   if (argc == 2 && !strcmp(argv[1], ATTN_CLI_LIST_OPTIONS)) return list_options(&set);
   for (int n = 1; n < argc; n++) {
     if (!only_operands && !strcmp(argv[n], "--")) {
@@ -256,11 +251,9 @@ static int terminal_width(void) {
   return 80;
 }
 
-int attn_cli_parse_style(const char *command, const struct attn_cli_style_options *o,
-                         attn_style *style) {
-  if (o->width && attn_cli_check_range(command, "--width", o->width, 20, 10000)) return -1;
-  if (o->precision != -1 && attn_cli_check_range(command, "--precision", o->precision, 0, 17))
-    return -1;
+int attn_cli_parse_style(const struct attn_cli_style_options *o, attn_style *style) {
+  if (o->width && attn_cli_check_range("--width", o->width, 20, 10000)) return -1;
+  if (o->precision != -1 && attn_cli_check_range("--precision", o->precision, 0, 17)) return -1;
   int32_t precision = o->precision < 0 ? 0 : o->precision ? (int32_t)o->precision : -1;
   *style = (attn_style){sizeof *style, (int32_t)attn_cli_language(), wants_color(o->color),
                         o->width ? (int32_t)o->width : terminal_width(), precision};

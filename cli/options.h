@@ -43,12 +43,12 @@ struct attn_cli_option {
 
 #define ATTN_CLI_LIST_OPTIONS "--list-options"
 
-/* Parses argv[1..] and moves the operands to argv[1..*operands]. Every command also has --help, -h
- * and --lang. Returns ATTN_CLI_CONTINUE, or the exit status of a command that is done: after
- * --help; after argv[1] ATTN_CLI_LIST_OPTIONS, which prints the options for shells, a line each,
- * "--lang=" and its names after tabs if it takes a value; or after a message: an unknown option
- * (with the nearest name, or the new name of a renamed option), a missing or malformed value, an
- * option given twice. At most 61 options. */
+/* Parses argv[1..] and moves the operands to argv[1..*operands]. Messages name the command argv[0]
+ * from now on. Every command also has --help, -h and --lang. Returns ATTN_CLI_CONTINUE, or the exit
+ * status of a command that is done: after --help; after argv[1] ATTN_CLI_LIST_OPTIONS, which prints
+ * the options for shells, a line each, "--lang=" and its names after tabs if it takes a value; or
+ * after a message: an unknown option (with the nearest name, or the new name of a renamed option),
+ * a missing or malformed value, an option given twice. At most 61 options. */
 enum { ATTN_CLI_CONTINUE = -1 };
 int attn_cli_parse_options(int argc, char **argv, const char *help,
                            const struct attn_cli_option *table, int options, int *operands);
@@ -58,15 +58,14 @@ int attn_cli_parse_int(const char *text, int64_t *value);
 int attn_cli_parse_double(const char *text, double *value);
 
 /* Returns 0, or -1 after "--threads must be between 0 and 1024, got 5000". */
-int attn_cli_check_range(const char *command, const char *option, int64_t value, int64_t min,
-                         int64_t max);
+int attn_cli_check_range(const char *option, int64_t value, int64_t min, int64_t max);
 
 enum { ATTN_CLI_MAX_THREADS = 1024 };
 
 /* Returns the index of text in names, or -1 after "--kind must be cross, encoder or decoder, got
  * "x"". */
-int attn_cli_parse_choice(const char *command, const char *option, const char *text,
-                          const char *const *names, int count);
+int attn_cli_parse_choice(const char *option, const char *text, const char *const *names,
+                          int count);
 
 /* ---- Style ---- */
 
@@ -86,7 +85,6 @@ extern const char *const attn_cli_colors[3];
 
 /* Fills style from the options, the environment and the terminal. Returns 0, or -1 after a
  * message. */
-int attn_cli_parse_style(const char *command, const struct attn_cli_style_options *options,
-                         attn_style *style);
+int attn_cli_parse_style(const struct attn_cli_style_options *options, attn_style *style);
 
 #endif

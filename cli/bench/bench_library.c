@@ -32,13 +32,13 @@ int attn_cli_bench_library_open(const char *path, struct bench_library *library)
   /* DEEPBIND: its own functions, although this program has loaded some of the same names. */
   void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   if (!handle) {
-    attn_cli_print_error("bench", "--library: %.500s", dlerror());
+    attn_cli_print_error("--library: %.500s", dlerror());
     return -1;
   }
   for (size_t n = 0; n < sizeof functions / sizeof *functions; n++) {
     void *symbol = dlsym(handle, functions[n].name);
     if (!symbol) {
-      attn_cli_print_error("bench", "--library: %.200s has no %s", path, functions[n].name);
+      attn_cli_print_error("--library: %.200s has no %s", path, functions[n].name);
       dlclose(handle);
       return -1;
     }

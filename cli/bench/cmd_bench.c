@@ -34,7 +34,7 @@ static int check_list(const char *option, const char *list, const char *const *n
   char item[ITEM];
   for (const char *at = list; at; at = strchr(at, ','), at += at != NULL) {
     snprintf(item, sizeof item, "%.*s", (int)strcspn(at, ","), at);
-    if (attn_cli_parse_choice("bench", option, item, names, count) < 0) return -1;
+    if (attn_cli_parse_choice(option, item, names, count) < 0) return -1;
   }
   return 0;
 }
@@ -103,7 +103,7 @@ static int add_shapes(struct case_list *list, const struct bench_options *o,
   for (const char *at = o->shapes; at; at = strchr(at, ','), at += at != NULL) {
     struct bench_case other = *c;
     if (parse_shape(at, &other.shape))
-      return attn_cli_print_error("bench", "--shapes: \"%.*s\" is not a shape such as 1x16x2048x64",
+      return attn_cli_print_error("--shapes: \"%.*s\" is not a shape such as 1x16x2048x64",
                                   (int)strcspn(at, ","), at),
              -1;
     if (fits_case(&other)) add_case(list, &other);
@@ -115,7 +115,7 @@ static int select_cases(const struct bench_options *o, struct case_list *list) {
   int64_t shapes = 1;
   for (const char *at = o->shapes; at && (at = strchr(at, ',')); at++) shapes++;
   list->c = calloc((size_t)(attn_cli_bench_count() * shapes), sizeof *list->c);
-  if (!list->c) return attn_cli_print_no_memory("bench"), -1;
+  if (!list->c) return attn_cli_print_no_memory(), -1;
   for (int n = 0; n < attn_cli_bench_count(); n++) {
     struct bench_case c = attn_cli_bench_cases[n];
     if (!contains(o->work, c.work) || !contains(o->dtype, attn_cli_bench_dtype_text(c.dtype)))
@@ -123,7 +123,7 @@ static int select_cases(const struct bench_options *o, struct case_list *list) {
     if (o->quick) attn_cli_bench_shrink(&c);
     if (add_shapes(list, o, &c)) return -1;
   }
-  if (!list->count) return attn_cli_print_error("bench", "no case has these types"), -1;
+  if (!list->count) return attn_cli_print_error("no case has these types"), -1;
   return 0;
 }
 
@@ -221,7 +221,7 @@ static int run_bench(const struct bench_options *o, const struct case_list *list
                           .seconds = o->quick ? 0 : o->seconds / (double)list->count};
   if (open_library(&run, o->library)) return EXIT_TROUBLE;
   run.result = calloc((size_t)list->count, sizeof *run.result);
-  if (!run.result) return attn_cli_print_no_memory("bench");
+  if (!run.result) return attn_cli_print_no_memory();
   attn_machine_query(&run.machine);
   run.progress = attn_cli_progress_begin("bench", o->quiet);
   start_peers(&run, o, list);
@@ -232,8 +232,8 @@ static int run_bench(const struct bench_options *o, const struct case_list *list
   if (!status && attn_cli_has_pictures(&o->pictures)) status = complete_limits(&run, &err);
   if (!status) status = write_results(&run, o, &err);
   free(run.result);
-  if (status == ATTN_ERR_FORMAT) return attn_cli_report_error("bench", NULL, &err), EXIT_FOUND;
-  if (status) return attn_cli_report_error("bench", NULL, &err);
+  if (status == ATTN_ERR_FORMAT) return attn_cli_report_error(NULL, &err), EXIT_FOUND;
+  if (status) return attn_cli_report_error(NULL, &err);
   return run.interrupted ? EXIT_INTERRUPTED : EXIT_OK;
 }
 
@@ -243,11 +243,11 @@ static int check_isa(const char *isa) {
   static const char *const names[] = {"scalar", "avx2", "avx512", "avx512_bf16"};
   attn_machine machine = {.struct_size = sizeof machine};
   if (isa) {
-    if (attn_cli_parse_choice("bench", "--isa", isa, names, 4) < 0) return -1;
+    if (attn_cli_parse_choice("--isa", isa, names, 4) < 0) return -1;
     setenv("ATTN_ISA", isa, 1);
   }
   if (attn_machine_query(&machine) || !machine.isa_invalid) return 0;
-  attn_cli_print_error("bench", "the instruction set \"%.30s\" is not available on this CPU",
+  attn_cli_print_error("the instruction set \"%.30s\" is not available on this CPU",
                        getenv("ATTN_ISA"));
   return -1;
 }
@@ -260,11 +260,10 @@ static int check_options(const struct bench_options *o) {
   peers[BENCH_PROGRAMS] = "none";
   if (check_list("--work", o->work, works, count) || check_list("--dtype", o->dtype, types, 4) ||
       check_list("--peers", o->peers, peers, BENCH_PROGRAMS + 1) ||
-      attn_cli_check_range("bench", "--threads", o->threads, 1, ATTN_CLI_MAX_THREADS) ||
-      check_isa(o->isa))
+      attn_cli_check_range("--threads", o->threads, 1, ATTN_CLI_MAX_THREADS) || check_isa(o->isa))
     return -1;
   if (o->seconds >= 1 && o->seconds <= 1e6) return 0;
-  attn_cli_print_error("bench", "--seconds must be between 1 and 1000000, got %g", o->seconds);
+  attn_cli_print_error("--seconds must be between 1 and 1000000, got %g", o->seconds);
   return -1;
 }
 
@@ -282,7 +281,7 @@ int attn_cmd_bench(int argc, char **argv) {
       {"--quiet", OPTION_FLAG, &o.quiet, NULL},     ATTN_CLI_PICTURE_OPTIONS(&o.pictures)};
   const int ended = attn_cli_parse_options(argc, argv, bench_txt, ATTN_CLI_TABLE(table), &operands);
   if (ended >= 0) return ended;
-  if (operands) return attn_cli_print_usage_error("bench", "unexpected operand \"%.40s\"", argv[1]);
+  if (operands) return attn_cli_print_usage_error("unexpected operand \"%.40s\"", argv[1]);
   if (check_options(&o) || select_cases(&o, &list)) return free(list.c), EXIT_TROUBLE;
   int status = o.list ? list_cases(&list) : run_bench(&o, &list);
   free(list.c);

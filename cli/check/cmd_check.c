@@ -22,7 +22,7 @@ static int report_problem(const struct attn_cli_checked *d, const struct check_o
   attn_error err;
   const attn_sink sink = attn_cli_stdout();
   if (o->json) attn_check_print_json(d->path, NULL, NULL, &d->problem, &sink, &err);
-  return attn_cli_report_error("check", d->path, &d->problem);
+  return attn_cli_report_error(d->path, &d->problem);
 }
 
 static int print_result(const struct attn_cli_checked *d, const struct check_options *o) {
@@ -59,9 +59,9 @@ static int check_file(const char *path, const struct check_options *o) {
   int result = status ? report_problem(&d, o) : print_result(&d, o);
   if (o->pages && attn_cli_pages_add(o->pages, &d, &err)) {
     o->pages->failed = 1;
-    result = attn_cli_report_error("check", NULL, &err);
+    result = attn_cli_report_error(NULL, &err);
   } else if (o->html && !o->pages && !status && write_page(&d, o, &err)) {
-    result = attn_cli_report_error("check", NULL, &err);
+    result = attn_cli_report_error(NULL, &err);
   }
   free(d.text);
   attn_check_free(d.check);
@@ -98,7 +98,7 @@ static int check_to_folder(const struct attn_cli_documents *list, struct check_o
   attn_status status = attn_cli_pages_begin(&pages, o->html, list->count, &o->style, &err);
   if (!status) result = check_documents(list, o);
   if (!status && !pages.failed) status = attn_cli_pages_finish(&pages, &err);
-  if (status) result = attn_cli_report_error("check", NULL, &err);
+  if (status) result = attn_cli_report_error(NULL, &err);
   attn_cli_pages_end(&pages);
   return result;
 }
@@ -111,7 +111,7 @@ static int check_all(int files, char **argv, struct check_options *o) {
   struct attn_cli_documents list;
   attn_error err;
   if (attn_cli_list_documents(&list, argv + 1, files, &err))
-    return attn_cli_report_error("check", NULL, &err);
+    return attn_cli_report_error(NULL, &err);
   int result = o->html && is_folder_of_pages(&list, files, argv) ? check_to_folder(&list, o)
                                                                  : check_documents(&list, o);
   attn_cli_free_documents(&list);
@@ -129,9 +129,8 @@ int attn_cmd_check(int argc, char **argv) {
                                           ATTN_CLI_STYLE_OPTIONS(&style)};
   const int ended = attn_cli_parse_options(argc, argv, check_txt, ATTN_CLI_TABLE(table), &files);
   if (ended >= 0) return ended;
-  if (!files) return attn_cli_print_usage_error("check", "expected a file");
-  if (o.html && o.json)
-    return attn_cli_print_usage_error("check", "--html writes a page; leave out --json");
-  if (attn_cli_parse_style("check", &style, &o.style)) return EXIT_TROUBLE;
+  if (!files) return attn_cli_print_usage_error("expected a file");
+  if (o.html && o.json) return attn_cli_print_usage_error("--html writes a page; leave out --json");
+  if (attn_cli_parse_style(&style, &o.style)) return EXIT_TROUBLE;
   return check_all(files, argv, &o);
 }

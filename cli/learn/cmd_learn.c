@@ -246,7 +246,7 @@ static int check_file(const char *path, const void *options) {
   attn_status status = attn_cli_read_text(path, &text, &err);
   if (!status) status = check_text(path, text, o, &result, &err);
   free(text);
-  return status ? attn_cli_report_error("learn", path, &err) : result;
+  return status ? attn_cli_report_error(path, &err) : result;
 }
 
 /* ---- The command ---- */
@@ -266,17 +266,15 @@ static int run_chapter(const char *text, const struct learn_options *o) {
   attn_error err;
   if (attn_cli_parse_int(text, &n))
     return attn_cli_print_usage_error(
-        "learn", "expected a chapter's number, got \"%.60s\"; --check FILE checks a file", text);
-  if (attn_cli_check_range("learn", "CHAPTER", n, 1, attn_cli_learn_chapter_count))
-    return EXIT_TROUBLE;
-  if (print_chapter((int)n, o, &err)) return attn_cli_report_error("learn", NULL, &err);
+        "expected a chapter's number, got \"%.60s\"; --check FILE checks a file", text);
+  if (attn_cli_check_range("CHAPTER", n, 1, attn_cli_learn_chapter_count)) return EXIT_TROUBLE;
+  if (print_chapter((int)n, o, &err)) return attn_cli_report_error(NULL, &err);
   return EXIT_OK;
 }
 
 static int run_pages(const struct learn_options *o) {
   attn_error err;
-  if (attn_cli_learn_pages(o->html, &o->style, &err))
-    return attn_cli_report_error("learn", NULL, &err);
+  if (attn_cli_learn_pages(o->html, &o->style, &err)) return attn_cli_report_error(NULL, &err);
   attn_cli_print_written(o->html, "/index.html");
   return EXIT_OK;
 }
@@ -287,7 +285,7 @@ static int run_with_progress(struct learn_options *o, int operands, char **argv)
   int result;
   o->state = &progress;
   if (attn_cli_learn_progress_read(o->progress, &progress, &err))
-    result = attn_cli_report_error("learn", progress.path, &err);
+    result = attn_cli_report_error(progress.path, &err);
   else
     result = o->check ? attn_cli_for_each_file(operands, argv, check_file, o) : list_chapters(o);
   attn_cli_learn_progress_free(&progress);
@@ -310,9 +308,9 @@ int attn_cmd_learn(int argc, char **argv) {
   const int ended = attn_cli_parse_options(argc, argv, learn_txt, ATTN_CLI_TABLE(table), &operands);
   if (ended >= 0) return ended;
   const char *message = conflict(&o, operands);
-  if (message) return attn_cli_print_usage_error("learn", "%s", message);
-  if ((o.has_hint && attn_cli_check_range("learn", "--hint", o.hint, 1, 3)) ||
-      attn_cli_parse_style("learn", &style, &o.style))
+  if (message) return attn_cli_print_usage_error("%s", message);
+  if ((o.has_hint && attn_cli_check_range("--hint", o.hint, 1, 3)) ||
+      attn_cli_parse_style(&style, &o.style))
     return EXIT_TROUBLE;
   if (o.html) return run_pages(&o);
   if (operands && !o.check) return run_chapter(argv[1], &o);

@@ -42,7 +42,7 @@ static int parse(int argc, char **argv, struct attn_run_options *o) {
   int operands;
   const int ended = attn_cli_parse_options(argc, argv, run_txt, ATTN_CLI_TABLE(table), &operands);
   if (ended >= 0 || !operands) return ended;
-  return attn_cli_print_usage_error("run", "unexpected operand \"%.60s\"", argv[1]);
+  return attn_cli_print_usage_error("unexpected operand \"%.60s\"", argv[1]);
 }
 
 static int parse_window(const char *text, attn_sdpa *d) {
@@ -56,8 +56,7 @@ static int parse_window(const char *text, attn_sdpa *d) {
           attn_cli_parse_int(comma + 1, &d->window_right);
   }
   if (bad)
-    return attn_cli_print_usage_error("run", "--window must be two integers L,R, got \"%.60s\"",
-                                      text);
+    return attn_cli_print_usage_error("--window must be two integers L,R, got \"%.60s\"", text);
   d->flags |= ATTN_SDPA_WINDOW;
   return 0;
 }
@@ -67,12 +66,12 @@ static int set_desc(const struct attn_run_options *o, attn_sdpa *d) {
   if (o->has_scale) d->flags |= ATTN_SDPA_SCALE, d->scale = o->scale;
   if (o->has_softcap) d->flags |= ATTN_SDPA_SOFTCAP, d->softcap = o->softcap;
   if (o->causal) d->flags |= ATTN_SDPA_CAUSAL;
-  if (o->align && (d->align = attn_cli_parse_choice("run", "--align", o->align, aligns, 2)) < 0)
+  if (o->align && (d->align = attn_cli_parse_choice("--align", o->align, aligns, 2)) < 0)
     return EXIT_TROUBLE;
   if (o->has_offset)
     d->flags |= ATTN_SDPA_OFFSET, d->align = ATTN_ALIGN_OFFSET, d->offset = o->offset;
   if (o->empty_row &&
-      (d->empty_row = attn_cli_parse_choice("run", "--empty-row", o->empty_row, empty_rows, 4)) < 0)
+      (d->empty_row = attn_cli_parse_choice("--empty-row", o->empty_row, empty_rows, 4)) < 0)
     return EXIT_TROUBLE;
   d->threads = (int32_t)o->threads;
   return o->window ? parse_window(o->window, d) : 0;
@@ -81,25 +80,24 @@ static int set_desc(const struct attn_run_options *o, attn_sdpa *d) {
 /* Checks what does not need a file. */
 static int check_options(const struct attn_run_options *o) {
   int64_t rows;
-  if (!o->q || !o->k || !o->v) return attn_run_usage_error("expected --q, --k and --v");
+  if (!o->q || !o->k || !o->v) return attn_cli_print_usage_error("expected --q, --k and --v");
   if (!o->o && !o->weights && !o->lse && !o->has_verify && !o->plan)
-    return attn_run_usage_error("nothing to do: give -o, --weights, --lse, --verify or --plan");
+    return attn_cli_print_usage_error(
+        "nothing to do: give -o, --weights, --lse, --verify or --plan");
   if (o->align && o->has_offset)
-    return attn_run_usage_error("--align and --offset exclude each other");
+    return attn_cli_print_usage_error("--align and --offset exclude each other");
   if (o->has_offset && !o->causal && !o->window)
-    return attn_run_usage_error("--offset needs --causal or --window");
+    return attn_cli_print_usage_error("--offset needs --causal or --window");
   if (o->has_num_kv_heads && !o->has_num_heads)
-    return attn_run_usage_error("--num-kv-heads needs --num-heads");
-  if ((o->has_num_heads &&
-       attn_cli_check_range("run", "--num-heads", o->num_heads, 1, INT32_MAX)) ||
+    return attn_cli_print_usage_error("--num-kv-heads needs --num-heads");
+  if ((o->has_num_heads && attn_cli_check_range("--num-heads", o->num_heads, 1, INT32_MAX)) ||
       (o->has_num_kv_heads &&
-       attn_cli_check_range("run", "--num-kv-heads", o->num_kv_heads, 1, INT32_MAX)) ||
-      (o->has_threads &&
-       attn_cli_check_range("run", "--threads", o->threads, 1, ATTN_CLI_MAX_THREADS)))
+       attn_cli_check_range("--num-kv-heads", o->num_kv_heads, 1, INT32_MAX)) ||
+      (o->has_threads && attn_cli_check_range("--threads", o->threads, 1, ATTN_CLI_MAX_THREADS)))
     return EXIT_TROUBLE;
   if (*o->verify && (attn_cli_parse_int(o->verify, &rows) || rows < 1))
-    return attn_cli_print_usage_error(
-        "run", "--verify=ROWS must be a positive integer, got \"%.60s\"", o->verify);
+    return attn_cli_print_usage_error("--verify=ROWS must be a positive integer, got \"%.60s\"",
+                                      o->verify);
   return 0;
 }
 

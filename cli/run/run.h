@@ -34,7 +34,6 @@ struct attn_run_job {
 };
 
 /* Return 0, or an exit status after a message. */
-int attn_run_usage_error(const char *message);
 int attn_run_report_error(const char *file, const attn_error *err); /* with a hint */
 int attn_run_read(struct attn_run_job *job);
 int attn_run_allocate_outputs(struct attn_run_job *job);

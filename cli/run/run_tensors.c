@@ -8,10 +8,6 @@
 #include "command.h"
 #include "run.h"
 
-int attn_run_usage_error(const char *message) {
-  return attn_cli_print_usage_error("run", "%s", message);
-}
-
 static int print_hint(const char *hint) {
   return attn_cli_print_message(stderr, "hint: %s", hint), fputc('\n', stderr), EXIT_TROUBLE;
 }
@@ -33,10 +29,10 @@ static const char *hint_of(attn_status status) {
 
 int attn_run_report_error(const char *file, const attn_error *err) {
   if (err->status == ATTN_ERR_INTERRUPTED) {
-    attn_cli_print_error("run", "interrupted; nothing was written");
+    attn_cli_print_error("interrupted; nothing was written");
     return EXIT_INTERRUPTED;
   }
-  int status = attn_cli_report_error("run", file, err);
+  int status = attn_cli_report_error(file, err);
   if (hint_of(err->status)) print_hint(hint_of(err->status));
   return status;
 }
@@ -64,7 +60,7 @@ static int refuse_type(const char *path, const attn_array *array, const char *wa
   attn_error err = {ATTN_ERR_TYPE, "", "", 0, 0, -1};
   snprintf(err.message, sizeof err.message, "is %s; it must be %s",
            attn_dtype_name(array->tensor.dtype), wanted);
-  attn_cli_report_error("run", path, &err);
+  attn_cli_report_error(path, &err);
   attn_cli_print_message(stderr, "hint: numpy.save(file, %s)", numpy), fputc('\n', stderr);
   return EXIT_TROUBLE;
 }
@@ -154,7 +150,7 @@ static int parse_lengths(const char *text, attn_array *array) {
   for (int64_t n = 0; n < count && !bad; n++)
     bad = attn_cli_parse_int(strsep(&rest, ","), &values[n]);
   free(copy);
-  return bad ? attn_run_usage_error("--key-lengths must be integers N,N,... or a file") : 0;
+  return bad ? attn_cli_print_usage_error("--key-lengths must be integers N,N,... or a file") : 0;
 }
 
 static int read_lengths(struct attn_run_job *j) {
@@ -263,7 +259,7 @@ int attn_run_check_outputs(const struct attn_run_job *j) {
     given[count++] = outputs[n];
     for (size_t m = 0; m < sizeof inputs / sizeof *inputs; m++)
       if (overwrites(outputs[n], inputs[m])) {
-        attn_cli_print_error("run", "%s: is an input and would be overwritten", outputs[n]);
+        attn_cli_print_error("%s: is an input and would be overwritten", outputs[n]);
         return print_hint("choose another file");
       }
   }

@@ -293,12 +293,11 @@ static int show(const struct show_options *o, const attn_model *model) {
   int result = EXIT_TROUBLE;
   order_panels(&v), set_output(&v);
   if (v.failed)
-    attn_cli_print_no_memory("show");
+    attn_cli_print_no_memory();
   else if (!status && !v.count)
-    attn_cli_print_error("show",
-                         "the model has no such kind, layer or head; --all shows those it has");
+    attn_cli_print_error("the model has no such kind, layer or head; --all shows those it has");
   else if (status || print_view(&v, &err))
-    result = attn_cli_report_error("show", NULL, &err);
+    result = attn_cli_report_error(NULL, &err);
   else
     result = EXIT_OK;
   free_view(&v);
@@ -354,13 +353,13 @@ int attn_cmd_show(int argc, char **argv) {
   if (ended >= 0) return ended;
   if (argc == 2 && operands == 1) return attn_info_print_model(argv[1], 0);
   const char *message = conflict(&o, operands);
-  if (message) return attn_cli_print_usage_error("show", "%s", message);
+  if (message) return attn_cli_print_usage_error("%s", message);
   o.attention.input = o.page.inputs.count ? o.page.inputs.text[0] : NULL;
-  if (attn_cli_check_attention("show", &o.attention, 0) ||
-      attn_cli_check_range("show", "--num-beams", o.page.num_beams, 0, 4096) ||
-      attn_cli_parse_style("show", &style, &o.style))
+  if (attn_cli_check_attention(&o.attention, 0) ||
+      attn_cli_check_range("--num-beams", o.page.num_beams, 0, 4096) ||
+      attn_cli_parse_style(&style, &o.style))
     return EXIT_TROUBLE;
-  if (attn_model_open(argv[1], &model, &err)) return attn_cli_report_error("show", argv[1], &err);
+  if (attn_model_open(argv[1], &model, &err)) return attn_cli_report_error(argv[1], &err);
   int result = show_all(&o, model, argv[1]);
   attn_model_free(model);
   return result;

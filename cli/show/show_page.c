@@ -89,5 +89,5 @@ int attn_cli_show_page(const attn_model *model, const char *name, const char *pa
   const char *file = status ? o->input_file : NULL;
   if (!status) status = run_all(&r, &err);
   free(text);
-  return status ? attn_cli_report_error("show", file, &err) : EXIT_OK;
+  return status ? attn_cli_report_error(file, &err) : EXIT_OK;
 }

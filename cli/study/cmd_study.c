@@ -65,7 +65,7 @@ static const struct study *find_study(const char *name) {
     if (!strcmp(name, attn_cli_studies[n].name)) return &attn_cli_studies[n];
     names[n] = attn_cli_studies[n].name;
   }
-  attn_cli_print_unknown_name("study", "study", name, names, count);
+  attn_cli_print_unknown_name("study", name, names, count);
   return NULL;
 }
 
@@ -84,14 +84,14 @@ static int run_study(const struct study_options *o, const struct study *study) {
                           .test_examples = o->test_examples,
                           .threads = (int32_t)o->threads,
                           .table = calloc(STUDY_TABLES, sizeof *run.table)};
-  if (!run.table) return attn_cli_print_no_memory("study");
+  if (!run.table) return attn_cli_print_no_memory();
   run.progress = attn_cli_progress_begin(study->name, o->quiet);
   attn_status status = study->run(&run, &err);
   attn_cli_progress_end(&run.progress);
   attn_cli_study_clean(&run);
   if (!status) status = write_results(o, &run, &err);
   free(run.table);
-  return status ? attn_cli_report_error("study", NULL, &err) : EXIT_OK;
+  return status ? attn_cli_report_error(NULL, &err) : EXIT_OK;
 }
 
 int attn_cmd_study(int argc, char **argv) {
@@ -110,13 +110,12 @@ int attn_cmd_study(int argc, char **argv) {
   const int ended = attn_cli_parse_options(argc, argv, study_txt, ATTN_CLI_TABLE(table), &operands);
   if (ended >= 0) return ended;
   if (o.list) return list_studies();
-  if (operands != 1) return attn_cli_print_usage_error("study", "expected one study");
-  if (attn_cli_check_range("study", "--seeds", o.seeds, 1, STUDY_SEEDS) ||
-      attn_cli_check_range("study", "--seed", o.seed, 0, INT32_MAX) ||
-      (o.has_steps && attn_cli_check_range("study", "--steps", o.steps, 1, 1 << 20)) ||
-      (o.has_tests &&
-       attn_cli_check_range("study", "--test-examples", o.test_examples, 1, 1 << 17)) ||
-      attn_cli_check_range("study", "--threads", o.threads, 0, ATTN_CLI_MAX_THREADS))
+  if (operands != 1) return attn_cli_print_usage_error("expected one study");
+  if (attn_cli_check_range("--seeds", o.seeds, 1, STUDY_SEEDS) ||
+      attn_cli_check_range("--seed", o.seed, 0, INT32_MAX) ||
+      (o.has_steps && attn_cli_check_range("--steps", o.steps, 1, 1 << 20)) ||
+      (o.has_tests && attn_cli_check_range("--test-examples", o.test_examples, 1, 1 << 17)) ||
+      attn_cli_check_range("--threads", o.threads, 0, ATTN_CLI_MAX_THREADS))
     return EXIT_TROUBLE;
   const struct study *study = find_study(argv[1]);
   return study ? run_study(&o, study) : EXIT_TROUBLE;

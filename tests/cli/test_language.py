@@ -70,7 +70,7 @@ def calls(names):
 
 
 # Functions that take a format, and its argument.
-FORMATS = {"attn_fail": 3, "attn_fail_at": 4, "attn_fail_offset": 3, "attn_cli_print_error": 1, "attn_cli_print_usage_error": 1,
+FORMATS = {"attn_fail": 3, "attn_fail_at": 4, "attn_fail_offset": 3, "attn_cli_print_error": 0, "attn_cli_print_usage_error": 0,
            "attn_cli_print_message": 1, "attn_cli_fail": 2, "attn_scan_fail": 2, "attn_scan_add_misprint": 2, "attn_python_fail": 2, "attn_cli_print_line": 0}
 # Functions that take a phrase, its argument, and the message that has it.
 PHRASES = [("src/io/npy.c", "broken", 1, "npy header: {}; rewrite the file with numpy.save"), ("src/io/idx.c", "invalid", 1, "x: idx: {}"),
@@ -81,7 +81,7 @@ PHRASES = [("src/io/npy.c", "broken", 1, "npy header: {}; rewrite the file with 
            ("src/model/generate/generation_defaults.c", "reject", 2, 'x.json: "x" must be {}, got 1'),
            ("src/model/generate/token_search.c", "reject_real", 2, "top_p must be {}, got 3"), ("", "attn_tokenizer_invalid", 2, "tokenizer.json: x: {}"),
            ("src/train/captions/photos.c", "invalid", 0, "Fashion-MNIST: {}"), ("src/train/train_setup.c", "invalid", 2, "{name} {}"),
-           ("src/sdpa/validate.c", "mismatch", 5, "k is (1, 2), but q is (3, 4): {} must be the same"), ("", "attn_run_usage_error", 0, "{}"),
+           ("src/sdpa/validate.c", "mismatch", 5, "k is (1, 2), but q is (3, 4): {} must be the same"),
            ("cli/run/run_tensors.c", "print_hint", 0, "hint: {}"), ("cli/run/run_tensors.c", "refuse_type", 2, "is int8; it must be {}"), ("cli/console.c", "fail_errno", 1, "{}: Permission denied"),
            ("", "attn_cli_fail_file", 2, "x: {}: Permission denied"), ("", "attn_cli_progress_begin", 0, "{} 10 %, 3 s left"),
            ("", "attn_cli_progress_restart", 1, "{} 10 %, 3 s left"), ("", "attn_cli_print_wrapped", 0, "{}"),
