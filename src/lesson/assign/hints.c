@@ -43,7 +43,7 @@ static const char WEIGHTS_LAST[] =
     "(*UCP)(?<!\\w)" INPUT "[ ·@*×]{0,3}" WEIGHTS "(?!\\s?(?:\\w|\\.T|'|\\^\\s?\\(?[T⊤]))";
 static const char NOT_SCALED[] =
     "(?i)\\b(?:no|not|without|skip\\w*|omit\\w*|un|ignor\\w*|leave out|forget)\\W{0,3}(?:the |any "
-    "|do |we |be |a )?(?:scal|divi|square root|√|sqrt)|n['’]t (?:\\w+ )?(?:scal|divi)|"
+    "|do |we |be |a )?(?:1 ?/ ?)?(?:scal|divi|square root|√|sqrt)|n['’]t (?:\\w+ )?(?:scal|divi)|"
     "unscaled|\\b(?:ohne|sans|sin|senza|nicht) (?:\\w+ )?(?:skal|wurzel|zu "
     "teilen|divi|échelle|escal|racine|ra[íi]z)|"
     "wurzel[^.\\n]{0,30}\\bweg\\b|"

@@ -217,6 +217,7 @@ static int by_line(const void *line, const void *heading) {
 }
 
 static int is_heading(const struct attn_scan *scan, int line) {
+  if (!scan->headings) return 0;
   const struct attn_scan_heading *found =
       bsearch(&line, scan->heading, (size_t)scan->headings, sizeof *found, by_line);
   return found && found->marked;

@@ -41,7 +41,7 @@ static const char LIST[] =
     "(*UCP)(?<![\\w.\\x{25A3}/^(=\\x{221A})\\]\\x{D7}\\x{B7}*+-])(-?" ATTN_NUMBER
     "(?:\\s?%)?+)" AFTER_NUMBER "(?=" SEPARATOR "-?(?:\\d|\\.\\d))";
 /* Ends a clause of Japanese that a result follows: "内積をとると、2、0、4" */
-#define CLAUSE "[\\x{3068}\\x{306F}],"
+#define CLAUSE "[\\x{3066}\\x{3067}\\x{3068}\\x{306F}],"
 /* In front of a list of integers. */
 static const char VERB[] =
     "(?:\\b(?:is|are|becomes?|gives?|gets?|yields?|obtain|equals?|into)|:|\\x{2192}|->|\\x{306F}|"
@@ -52,7 +52,7 @@ static const char COUNTED[] =
     "(?i)(?:\\b(?:sections?|chapters?|fig(?:ures?|s?\\.)?|eqs?\\.?|equations?|tables?|versions?|v|"
     "steps?|rows?|columns?|heads?|positions?|tokens?|problems?|exercises?|parts?|pages?|p\\.|"
     "rates?|temperatures?|or|by|of|from|than|with|at)|\\x{7AE0}|\\x{7BC0}|\\x{56F3}|\\x{8868}|"
-    "\\x{5F0F}|(?<![\\x{3068}\\x{306F}]),)\\s*$";
+    "\\x{5F0F}|(?<![\\x{3066}-\\x{3068}\\x{306F}]),)\\s*$";
 static const char ONLY_AND[] = "(?:^|,)\\s*(?:and|or|und)$";
 /* A list that begins a sentence is not a result. */
 static const char SENTENCE_END[] = "(?:[.!?]|\\x{3002})\\s*$";
