@@ -276,10 +276,19 @@ static void push_results(struct attn_expansion *e, int role, int head) {
   }
 }
 
-/* A row is known, and this role of it: another row begins. */
+static int same_values(const struct attn_grid *a, const struct attn_grid *b) {
+  int n = 0, cells = a->rows * a->cols;
+  if (a->rows != b->rows || a->cols != b->cols) return 0;
+  while (n < cells && a->value[n] == b->value[n]) n++;
+  return n == cells;
+}
+
+/* A row is known, and this role of it: another row begins. The same numbers are that row again. */
 static void push_next_query(struct attn_expansion *e, int role, int head) {
   const struct attn_roles *known = &e->state->head[head];
   if (known->row < 0 || !is_of_row(role)) return;
+  const struct attn_node *last = known->at[role];
+  if (last && same_values(last->grid, e->candidate->grid[e->reading])) return;
   struct attn_state state = *e->state;
   struct attn_expansion next = *e;
   attn_roles_finish_row(&state.head[head], role);

@@ -17,11 +17,6 @@ static void list_exp_of_scaled(struct attn_listing *l) {
   attn_list(l, &x);
 }
 
-void attn_list_exponentials(struct attn_listing *l) {
-  attn_list_rules(l);
-  list_exp_of_scaled(l);
-}
-
 /* ---- weights ---- */
 
 /* What softmax may be taken of. */
@@ -181,7 +176,7 @@ static void list_at_once(struct weights *w, int d_k) {
   }
 }
 
-/* Which weights are 0 or blank; any: whether there are some that no rounding explains. NULL: no
+/* Which weights or exponentials are 0 or blank; any: whether there are some that no rounding explains. NULL: no
  * memory. */
 static unsigned char *zeros(struct attn_listing *l, int *any) {
   const struct attn_grid *g = l->grid;
@@ -192,6 +187,29 @@ static unsigned char *zeros(struct attn_listing *l, int *any) {
     *any |= zero[n] = g->value[n] == 0 || g->value[n] == -(double)INFINITY;
   *any &= !g->coarse || l->hints->causal || l->hints->padding;
   return zero;
+}
+
+/* exp of what is masked on the way */
+static void list_exp_of_masked(struct attn_listing *l) {
+  const struct attn_node *from = attn_listing_node(l, ATTN_ROLE_LOGITS);
+  struct attn_masks masks = {.count = 0};
+  int any = 0;
+  const unsigned char *zero = zeros(l, &any);
+  if (!from || !zero || !any || attn_listing_node(l, ATTN_ROLE_MASKED)) return;
+  attn_masks_of(l, zero, &masks);
+  for (int n = 0; n < masks.count; n++) {
+    const struct attn_mask *m = &masks.at[n];
+    struct attn_draft x = attn_draft_over(l, from, NULL, m->cause, m->cost + 1);
+    int ref = attn_draft_mask(&x, m, 0);
+    attn_draft_use(&x, ATTN_OP_EXP, ATTN_STEP_EXPONENTIALS, 0, ref, 0);
+    attn_list(l, &x);
+  }
+}
+
+void attn_list_exponentials(struct attn_listing *l) {
+  attn_list_rules(l);
+  list_exp_of_scaled(l);
+  list_exp_of_masked(l);
 }
 
 void attn_list_weights(struct attn_listing *l) {

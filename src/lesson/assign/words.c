@@ -32,7 +32,7 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_W_V, "(*UCP)(?i)" WEIGHTS "V|value[ -](?:weight |projection )?(?:matrix|weights)"},
     {ATTN_ROLE_W_O, "(*UCP)(?i)" WEIGHTS "O" END "|output projection|projection matrix"},
     {ATTN_ROLE_SCALED, "(*UCP)(?i)" NOT_DENIED "scal(?:ed(?: attention| dot[- ]product)? " OF_SCORES
-                       "|ed|ing|e\\b)|√|sqrt|root|divid|(?<!\\.\\d)(?<!\\.\\d\\d)/ ?(?:d_?k|\\d)"},
+                       "|ed|ing|e\\b)|√|sqrt|root|divid|\\bhalved|(?<!\\.\\d)(?<!\\.\\d\\d)/ ?(?:d_?k|\\d)"},
     {ATTN_ROLE_MASKED,
      "(*UCP)(?i)" NOT_DENIED "mask(?:ed(?: scaled| attention)? " OF_SCORES ")?|-∞|\\+ ?M\\b"},
     {ATTN_ROLE_SHIFTED,

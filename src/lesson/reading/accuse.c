@@ -178,6 +178,13 @@ static enum attn_accusation accuse_weights(struct attn_scan *scan, const struct 
   return attn_order_of_weights(scan, columns) > 0 ? ATTN_ACCUSED : ATTN_UNCERTAIN;
 }
 
+/* Is a product "S W_a" computed with the transposed matrix? */
+static int turns_alignment(struct attn_scan *scan, const struct attn_placement *p) {
+  static const char PRODUCT[] = "(*UCP)\\w[^\\w=]{0,3}\\s(?:\\w\\W{0,2})?W_?\\W?a\\b(?!\\W{0,3}(?:T\\b|top))";
+  return p->role == ATTN_ROLE_W_A_Q && p->relation->use[0].op == ATTN_OP_MATMUL_NT &&
+         attn_occurs(scan->patterns, PRODUCT, scan->block[p->block].name);
+}
+
 enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_priors *priors,
                                  const struct attn_reading *reading, const struct attn_placement *p,
                                  int *cause) {
@@ -189,6 +196,7 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
     case ATTN_CAUSE_NONE:
       if (r->use[0].base && r->use[0].base != attn_stated_position_base(scan))
         return ATTN_UNCERTAIN;
+      if (turns_alignment(scan, p)) return ATTN_UNCERTAIN;
       if (forgets_stated_mask(scan, head, p)) return *cause = ATTN_CAUSE_MASK_IGNORED, ATTN_ACCUSED;
       if (serves_as_values(head, p) && has_values(scan, priors, p)) return ATTN_UNCERTAIN;
       if (forgets_temperature(scan, head, p))
