@@ -176,8 +176,8 @@ static void list_at_once(struct weights *w, int d_k) {
   }
 }
 
-/* Which weights or exponentials are 0 or blank; any: whether there are some that no rounding explains. NULL: no
- * memory. */
+/* Which weights or exponentials are 0 or blank; any: whether there are some that no rounding
+ * explains. NULL: no memory. */
 static unsigned char *zeros(struct attn_listing *l, int *any) {
   const struct attn_grid *g = l->grid;
   size_t count = (size_t)g->rows * (size_t)g->cols;

@@ -31,8 +31,9 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_W_K, "(*UCP)(?i)" WEIGHTS "K|key[ -](?:weight |projection )?(?:matrix|weights)"},
     {ATTN_ROLE_W_V, "(*UCP)(?i)" WEIGHTS "V|value[ -](?:weight |projection )?(?:matrix|weights)"},
     {ATTN_ROLE_W_O, "(*UCP)(?i)" WEIGHTS "O" END "|output projection|projection matrix"},
-    {ATTN_ROLE_SCALED, "(*UCP)(?i)" NOT_DENIED "scal(?:ed(?: attention| dot[- ]product)? " OF_SCORES
-                       "|ed|ing|e\\b)|√|sqrt|root|divid|\\bhalved|(?<!\\.\\d)(?<!\\.\\d\\d)/ ?(?:d_?k|\\d)"},
+    {ATTN_ROLE_SCALED,
+     "(*UCP)(?i)" NOT_DENIED "scal(?:ed(?: attention| dot[- ]product)? " OF_SCORES
+     "|ed|ing|e\\b)|√|sqrt|root|divid|\\bhalved|(?<!\\.\\d)(?<!\\.\\d\\d)/ ?(?:d_?k|\\d)"},
     {ATTN_ROLE_MASKED,
      "(*UCP)(?i)" NOT_DENIED "mask(?:ed(?: scaled| attention)? " OF_SCORES ")?|-∞|\\+ ?M\\b"},
     {ATTN_ROLE_SHIFTED,
@@ -58,8 +59,8 @@ static const struct word WORDS[] = {
      "(*UCP)(?i)multi-?head|project(?:ed|ion of the concat)|final|concat\\w* ?(?:times|·|@|×)? ?W"},
     {ATTN_ROLE_POSITIONED, "(*UCP)(?i)X ?\\+ ?P|positioned|with position"},
     {ATTN_ROLE_POSITION_TABLE, "(*UCP)(?i)\\bPE?\\b|positional"},
-    {ATTN_ROLE_Y, "(*UCP)(?i)\\bY\\b|decoder(?: states?)?|target|\\btgt" END},
-    {ATTN_ROLE_X, "(*UCP)(?i)\\bX\\b|input|embedd|[xh]_?\\d|h\\x{304}|\\bsrc" END
+    {ATTN_ROLE_Y, "(*UCP)(?i)\\bY\\b|decoder(?: states?)?|target|\\b(?:tgt|dec)" END},
+    {ATTN_ROLE_X, "(*UCP)(?i)\\bX\\b|input|embedd|[xh]_?\\d|h\\x{304}|\\b(?:src|enc)" END
                   "|tokens?\\b|encoder(?: states?)?|states?"},
     {ATTN_ROLE_Q,
      "(*UCP)(?i)quer(?:y|ies)|\\bq" END "|decoder states?|(?<!\\w\\()\\b(?-i:s)(?:_?t)?" END},

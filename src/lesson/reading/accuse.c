@@ -180,7 +180,8 @@ static enum attn_accusation accuse_weights(struct attn_scan *scan, const struct 
 
 /* Is a product "S W_a" computed with the transposed matrix? */
 static int turns_alignment(struct attn_scan *scan, const struct attn_placement *p) {
-  static const char PRODUCT[] = "(*UCP)\\w[^\\w=]{0,3}\\s(?:\\w\\W{0,2})?W_?\\W?a\\b(?!\\W{0,3}(?:T\\b|top))";
+  static const char PRODUCT[] =
+      "(*UCP)\\w[^\\w=]{0,3}\\s(?:\\w\\W{0,2})?W_?\\W?a\\b(?!\\W{0,3}(?:T\\b|top))";
   return p->role == ATTN_ROLE_W_A_Q && p->relation->use[0].op == ATTN_OP_MATMUL_NT &&
          attn_occurs(scan->patterns, PRODUCT, scan->block[p->block].name);
 }

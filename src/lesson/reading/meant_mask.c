@@ -1,5 +1,6 @@
 /* meant_mask.c -- a mask that is neither causal nor of the padding that the document names: which
  * one was meant? */
+#include <stdlib.h>
 #include <string.h>
 
 #include "reading.h"
@@ -9,7 +10,7 @@ static const char PADDING[] = "(?i)pad|パディング";
 
 /* ---- tokens of padding ---- */
 
-enum { KEYS_MAX = 32 };
+enum { KEYS_MAX = 31 };
 
 static int is_padding(struct attn_scan *scan, const char *token, size_t bytes) {
   static const char TOKEN[] = "(?i)\\W*(?:pad|padding|パディング)\\d?\\W*$";
@@ -79,7 +80,28 @@ static uint32_t padding_of_text(struct attn_scan *scan, int keys) {
   return found;
 }
 
-/* The keys that are padding, a bit each, as tokens or labels name them; 0: none is named so. */
+/* "valid length is 2", "the last 2 columns are masked", "末尾2個がパディング". */
+static uint32_t padding_of_count(struct attn_scan *scan, int keys) {
+  static const char VALID[] =
+      "(?i)valid[ _-]len(?:gth)?s?(?:\\W{1,3}(?:is|of|are))?[^\\w\\n]{1,4}(\\d{1,2})\\b";
+  static const char LAST[] =
+      "(?i)\\blast[^\\w\\n]{1,3}(\\d{1,2})[^\\w\\n]{1,3}(?:columns?|keys?|tokens?|positions?)\\W(?:"
+      "\\w+\\W){0,3}"
+      "(?:mask|pad|hidden)|(?:末尾|後ろ|最後)の?(\\d{1,2})(?:個|つ|語|列)";
+  struct attn_match m;
+  size_t bytes = strlen(scan->text);
+  int valid = -1;
+  if (attn_find(scan->patterns, VALID, scan->text, bytes, 0, &m))
+    valid = atoi(scan->text + m.group[1].begin);
+  else if (attn_find(scan->patterns, LAST, scan->text, bytes, 0, &m))
+    valid = keys - atoi(scan->text +
+                        (m.group[1].end > m.group[1].begin ? m.group[1].begin : m.group[2].begin));
+  return valid > 0 && valid < keys ? ((1u << keys) - 1) & ~((1u << valid) - 1) : 0;
+}
+
+/* The keys that are padding, a bit each, as tokens, labels or a count name them; 0: none is named
+ * so.
+ */
 static uint32_t padding_keys(struct attn_scan *scan, int keys) {
   uint32_t found = 0;
   if (keys > KEYS_MAX || !attn_mentions_padding(scan)) return 0;
@@ -88,7 +110,8 @@ static uint32_t padding_keys(struct attn_scan *scan, int keys) {
     found = padding_of_labels(scan, b->label, b->labels, keys) |
             padding_of_labels(scan, b->column_label, b->column_labels, keys);
   }
-  return found ? found : padding_of_text(scan, keys);
+  if (!found) found = padding_of_text(scan, keys);
+  return found ? found : padding_of_count(scan, keys);
 }
 
 /* ---- the mask that was meant ---- */
