@@ -37,6 +37,15 @@ int attn_is_turned(const struct attn_builder *b, int name);
 struct attn_turned attn_apply(struct attn_builder *b, const struct attn_use *use, int head,
                               int name, const struct attn_turned *in, int shown);
 
+/* guess.c. The node of a block, where a node stands for the right numbers in its place. */
+const struct attn_node *attn_on_page(const struct attn_node *node);
+/* NULL: none has the node. */
+const struct attn_placement *attn_placement_of(const struct attn_builder *b,
+                                               const struct attn_node *node);
+int attn_follows_from_guess(const struct attn_builder *b, const struct attn_relation *r);
+int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p);
+int attn_departs(const struct attn_builder *b, const struct attn_relation *r);
+
 /* tokens.c: labels of the rows of X, Q, K or V name the tokens; else a list of tokens. */
 void attn_name_tokens(struct attn_builder *b, const struct attn_placement *p);
 void attn_name_listed_tokens(struct attn_builder *b);

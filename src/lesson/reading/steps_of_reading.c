@@ -43,12 +43,6 @@ int attn_step_of_role(int role) {
   return role >= 0 && role < ATTN_ROLES ? STEP_OF_ROLE[role] : ATTN_STEP_OTHER;
 }
 
-/* The node on the page: that should have other numbers; or of all heads. */
-static const struct attn_node *on_page(const struct attn_node *node) {
-  if (node->shadow_of) node = node->shadow_of;
-  return node->columns_of ? node->columns_of : node;
-}
-
 static int step_of_node(const struct attn_builder *b, const struct attn_node *node) {
   if (node->shadow_of) node = node->shadow_of;
   for (int n = b->count - 1; n >= 0; n--)
@@ -240,33 +234,11 @@ static int head_of(const struct attn_builder *b, const struct attn_placement *p)
   return s->heads > 1 && !attn_role_is_shared(p->role) && !is_of_all(s, p) ? p->head : -1;
 }
 
-static const struct attn_placement *placement_of(const struct attn_builder *b,
-                                                 const struct attn_node *node) {
-  for (int n = 0; n < b->reading->placements; n++)
-    if (b->reading->placement[n]->node == on_page(node)) return b->reading->placement[n];
-  return NULL;
-}
-
-static const double NAMED = 6, OWN_NAME = 8; /* bits: its own name, or a caption */
-
-/* Does it follow from scores, or from what comes after them, that are given, and are not called so?
- */
-static int follows_from_guess(const struct attn_builder *b, const struct attn_relation *r) {
-  for (int n = 0; n < r->operands; n++) {
-    const struct attn_placement *p = placement_of(b, r->operand[n]);
-    if (!p || attn_role_order(p->role) <= attn_role_order(ATTN_ROLE_V)) continue;
-    if (p->relation ? follows_from_guess(b, p->relation)
-                    : b->priors[p->block].bits[p->role] < OWN_NAME)
-      return 1;
-  }
-  return 0;
-}
-
 /* A slip that is accused becomes the right relation, so that its cells are judged wrong. */
 static const struct attn_relation *judged_relation(struct attn_builder *b,
                                                    const struct attn_placement *p, int *cause) {
   enum attn_accusation a = attn_accuse(b->scan, b->priors, b->reading, p, cause);
-  if (a == ATTN_ACCUSED && follows_from_guess(b, p->relation)) a = ATTN_UNCERTAIN;
+  if (a == ATTN_ACCUSED && attn_follows_from_guess(b, p->relation)) a = ATTN_UNCERTAIN;
   if (a == ATTN_UNCERTAIN) b->ex->uncertain = 1;
   if (a != ATTN_ACCUSED) *cause = ATTN_CAUSE_NONE;
   if (a != ATTN_ACCUSED) return p->relation;
@@ -274,43 +246,6 @@ static const struct attn_relation *judged_relation(struct attn_builder *b,
       attn_right_relation(b->scan, b->relations, b->reading, p, *cause);
   if (right == p->relation) b->ex->uncertain = 1; /* nothing to judge it by */
   return right;
-}
-
-/* Do other numbers follow from these, or from what they should be? */
-static int is_followed(const struct attn_builder *b, const struct attn_placement *p) {
-  for (int n = 0; n < b->reading->placements; n++) {
-    const struct attn_placement *q = b->reading->placement[n];
-    for (int k = 0; q->relation && q->node->share == 1 && k < q->relation->operands; k++)
-      if (on_page(q->relation->operand[k]) == p->node) return 1;
-  }
-  return 0;
-}
-
-/* Of scores that are none of the queries and keys that are known. */
-static int follows_from_odd_scores(const struct attn_builder *b, const struct attn_placement *p) {
-  const struct attn_roles *head = attn_roles_of(b->reading, p);
-  const struct attn_node *scores = p->relation->operands ? p->relation->operand[0] : NULL;
-  const struct attn_placement *its = scores ? placement_of(b, scores) : NULL;
-  return its && its->role == ATTN_ROLE_SCORES && !its->relation && head->at[ATTN_ROLE_Q] &&
-         head->at[ATTN_ROLE_K];
-}
-
-/* Its place is known too little to call a number wrong: words of a sentence are not a name, and its
- * own name may be that of another step. */
-static int is_guess(const struct attn_builder *b, const struct attn_placement *p) {
-  static const char SENTENCE[] = "(?i)\\s(?:is|are|was|were|gives?|yields?)\\W*$|は$";
-  const struct attn_block *block = &b->scan->block[p->block];
-  const struct attn_priors *named = &b->priors[p->block];
-  int in_sentence =
-      block->source == ATTN_BLOCK_INLINE || attn_occurs(b->scan->patterns, SENTENCE, block->name);
-  if (p->node->share == 0 && (p->relation->uses > 1 || follows_from_guess(b, p->relation)))
-    return 1;
-  if (p->node->share < 1 && follows_from_odd_scores(b, p)) return 1;
-  int is_other = named->best >= OWN_NAME && named->bits[p->role] <= 0;
-  if (is_other && p->node->share <= .5) return 1;
-  if ((p->role == ATTN_ROLE_ROW_SUM || p->node->share >= .5) && is_followed(b, p)) return 0;
-  if (is_other) return 1;
-  return p->node->share < 0.4 && (in_sentence || named->bits[p->role] < NAMED);
 }
 
 /* A bias, dropout, a residual: what is not followed, and what is computed from it. */
@@ -326,19 +261,6 @@ static void note_unfollowed(struct attn_builder *b, const struct attn_placement 
                               !attn_occurs(b->scan->patterns, UNFOLLOWED, nearest)))
     return;
   if (!b->ex->unfollowed || name < b->ex->unfollowed) b->ex->unfollowed = name;
-}
-
-/* Computed from the numbers that should be where the document has others, and these are no slip? */
-static int departs(const struct attn_builder *b, const struct attn_relation *r) {
-  for (int n = 0; n < r->operands; n++) {
-    const struct attn_placement *p =
-        r->operand[n]->shadow_of ? placement_of(b, r->operand[n]) : NULL;
-    int cause;
-    if (p && p->relation && p->relation->cause &&
-        attn_accuse(b->scan, b->priors, b->reading, p, &cause) != ATTN_ACCUSED)
-      return 1;
-  }
-  return 0;
 }
 
 static const double MOST = 0.5; /* of the numbers: a slip that explains fewer is not their cause */
@@ -361,10 +283,10 @@ static void add_computed(struct attn_builder *b, const struct attn_placement *p)
   }
   if (step < 0 || b->status) return;
   attn_step *s = &b->ex->step[step];
-  int is_new = s->printings == 1, guess = is_guess(b, p);
+  int is_new = s->printings == 1, guess = attn_is_guess(b, p);
   if (p->node->share >= MOST && cause) s->suspected = cause;
   s->uncertain =
-      (guess && (is_new || s->uncertain)) || departs(b, p->relation) || b->reading->exhausted;
+      (guess && (is_new || s->uncertain)) || attn_departs(b, p->relation) || b->reading->exhausted;
   note_unfollowed(b, p);
   set_symbol(b, block, s);
   remember(b, p->node, step);
@@ -510,6 +432,8 @@ static int is_turned_silently(const struct attn_builder *b, const attn_example *
          !attn_occurs(b->scan->patterns, TURNED, b->scan->text);
 }
 
+static const double NAMED = 6; /* bits: its own name, or a caption */
+
 static int is_named(const struct attn_builder *b, const struct attn_placement *p) {
   int source = b->scan->block[p->block].source;
   return p->node && b->priors[p->block].bits[p->role] >= NAMED && source != ATTN_BLOCK_INLINE;
@@ -533,7 +457,7 @@ static int takes_part(const struct attn_builder *b, const struct attn_placement 
   for (int n = 0; n < b->reading->placements; n++) {
     const struct attn_relation *r = b->reading->placement[n]->relation;
     for (int k = 0; r && k < r->operands; k++)
-      if (on_page(r->operand[k]) == p->node) return 1;
+      if (attn_on_page(r->operand[k]) == p->node) return 1;
   }
   return p->relation != NULL;
 }

@@ -1,0 +1,80 @@
+/* guess.c -- is the place of a block among the steps sure enough to call its numbers wrong? */
+#include "step_builder.h"
+
+static const double NAMED = 6, OWN_NAME = 8; /* bits: its own name, or a caption */
+
+/* The node on the page: that should have other numbers; or of all heads. */
+const struct attn_node *attn_on_page(const struct attn_node *node) {
+  if (node->shadow_of) node = node->shadow_of;
+  return node->columns_of ? node->columns_of : node;
+}
+
+const struct attn_placement *attn_placement_of(const struct attn_builder *b,
+                                                 const struct attn_node *node) {
+  for (int n = 0; n < b->reading->placements; n++)
+    if (b->reading->placement[n]->node == attn_on_page(node)) return b->reading->placement[n];
+  return NULL;
+}
+
+/* Does it follow from scores, or from what comes after them, that are given, and are not called so?
+ */
+int attn_follows_from_guess(const struct attn_builder *b, const struct attn_relation *r) {
+  for (int n = 0; n < r->operands; n++) {
+    const struct attn_placement *p = attn_placement_of(b, r->operand[n]);
+    if (!p || attn_role_order(p->role) <= attn_role_order(ATTN_ROLE_V)) continue;
+    if (p->relation ? attn_follows_from_guess(b, p->relation)
+                    : b->priors[p->block].bits[p->role] < OWN_NAME)
+      return 1;
+  }
+  return 0;
+}
+
+/* Do other numbers follow from these, or from what they should be? */
+static int is_followed(const struct attn_builder *b, const struct attn_placement *p) {
+  for (int n = 0; n < b->reading->placements; n++) {
+    const struct attn_placement *q = b->reading->placement[n];
+    for (int k = 0; q->relation && q->node->share == 1 && k < q->relation->operands; k++)
+      if (attn_on_page(q->relation->operand[k]) == p->node) return 1;
+  }
+  return 0;
+}
+
+/* Of scores that are none of the queries and keys that are known. */
+static int follows_from_odd_scores(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_roles *head = attn_roles_of(b->reading, p);
+  const struct attn_node *scores = p->relation->operands ? p->relation->operand[0] : NULL;
+  const struct attn_placement *its = scores ? attn_placement_of(b, scores) : NULL;
+  return its && its->role == ATTN_ROLE_SCORES && !its->relation && head->at[ATTN_ROLE_Q] &&
+         head->at[ATTN_ROLE_K];
+}
+
+/* Its place is known too little to call a number wrong: words of a sentence are not a name, and its
+ * own name may be that of another step. */
+int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p) {
+  static const char SENTENCE[] = "(?i)\\s(?:is|are|was|were|gives?|yields?)\\W*$|は$";
+  const struct attn_block *block = &b->scan->block[p->block];
+  const struct attn_priors *named = &b->priors[p->block];
+  int in_sentence =
+      block->source == ATTN_BLOCK_INLINE || attn_occurs(b->scan->patterns, SENTENCE, block->name);
+  if (p->node->share == 0 && (p->relation->uses > 1 || attn_follows_from_guess(b, p->relation)))
+    return 1;
+  if (p->node->share < 1 && follows_from_odd_scores(b, p)) return 1;
+  int is_other = named->best >= OWN_NAME && named->bits[p->role] <= 0;
+  if (is_other && p->node->share <= .5) return 1;
+  if ((p->role == ATTN_ROLE_ROW_SUM || p->node->share >= .5) && is_followed(b, p)) return 0;
+  if (is_other) return 1;
+  return p->node->share < 0.4 && (in_sentence || named->bits[p->role] < NAMED);
+}
+
+/* Computed from the numbers that should be where the document has others, and these are no slip? */
+int attn_departs(const struct attn_builder *b, const struct attn_relation *r) {
+  for (int n = 0; n < r->operands; n++) {
+    const struct attn_placement *p =
+        r->operand[n]->shadow_of ? attn_placement_of(b, r->operand[n]) : NULL;
+    int cause;
+    if (p && p->relation && p->relation->cause &&
+        attn_accuse(b->scan, b->priors, b->reading, p, &cause) != ATTN_ACCUSED)
+      return 1;
+  }
+  return 0;
+}
