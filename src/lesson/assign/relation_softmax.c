@@ -189,13 +189,20 @@ static unsigned char *zeros(struct attn_listing *l, int *any) {
   return zero;
 }
 
+static int has_positive(const struct attn_grid *g) {
+  for (int n = 0; n < g->rows * g->cols; n++)
+    if (g->value[n] > 0) return 1;
+  return 0;
+}
+
 /* exp of what is masked on the way */
 static void list_exp_of_masked(struct attn_listing *l) {
   const struct attn_node *from = attn_listing_node(l, ATTN_ROLE_LOGITS);
   struct attn_masks masks = {.count = 0};
   int any = 0;
+  if (!from || attn_listing_node(l, ATTN_ROLE_MASKED) || !has_positive(l->grid)) return;
   const unsigned char *zero = zeros(l, &any);
-  if (!from || !zero || !any || attn_listing_node(l, ATTN_ROLE_MASKED)) return;
+  if (!zero || !any) return;
   attn_masks_of(l, zero, &masks);
   for (int n = 0; n < masks.count; n++) {
     const struct attn_mask *m = &masks.at[n];

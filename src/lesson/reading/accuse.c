@@ -178,6 +178,11 @@ static enum attn_accusation accuse_weights(struct attn_scan *scan, const struct 
   return attn_order_of_weights(scan, columns) > 0 ? ATTN_ACCUSED : ATTN_UNCERTAIN;
 }
 
+static int runs_down_columns(struct attn_scan *scan) {
+  static const char DOWN[] = "(?i)softmax[^.\\n]{0,20} down (?:each|every|the) column";
+  return attn_mentions_columns(scan) || attn_occurs(scan->patterns, DOWN, scan->text);
+}
+
 /* Is a product "S W_a" computed with the transposed matrix? */
 static int turns_alignment(struct attn_scan *scan, const struct attn_placement *p) {
   static const char PRODUCT[] =
@@ -214,8 +219,7 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
     case ATTN_CAUSE_TRANSPOSED_WEIGHTS:
       return p->role <= ATTN_ROLE_V ? accuse_weights(scan, head, p) : ATTN_ACCUSED;
     case ATTN_CAUSE_SOFTMAX_OVER_COLUMNS:
-      return attn_mentions_columns(scan) && !p->node->grid->transposed ? ATTN_EXCUSED
-                                                                       : ATTN_ACCUSED;
+      return runs_down_columns(scan) && !p->node->grid->transposed ? ATTN_EXCUSED : ATTN_ACCUSED;
     case ATTN_CAUSE_SOFTMAX_WITHOUT_EXP:
       if (attn_occurs(scan->patterns, SOFTMAX, scan->text) ||
           priors[p->block].bits[ATTN_ROLE_WEIGHTS] > 5)

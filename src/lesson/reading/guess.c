@@ -10,7 +10,7 @@ const struct attn_node *attn_on_page(const struct attn_node *node) {
 }
 
 const struct attn_placement *attn_placement_of(const struct attn_builder *b,
-                                                 const struct attn_node *node) {
+                                               const struct attn_node *node) {
   for (int n = 0; n < b->reading->placements; n++)
     if (b->reading->placement[n]->node == attn_on_page(node)) return b->reading->placement[n];
   return NULL;
