@@ -8,7 +8,7 @@
  *     Q = ⎡ 1 0 ⎤   K = ⎡ 1 2 ⎤
  *         ⎣ 0 1 ⎦       ⎣ 3 4 ⎦
  */
-enum { PIECE_BYTES = 3, NAME_BYTES = 240 };
+enum { PIECE_BYTES = 3, NAME_BYTES = 240, LINE_MATRICES = 64 };
 
 struct attn_drawn {
   struct attn_block *block;
@@ -193,6 +193,10 @@ int attn_drawn_line(struct attn_grouping *g, const struct attn_scan_line *line) 
     struct attn_part name = rest, body = rest;
     name.end = next_piece(line->text, rest, 0);
     if (name.end == rest.end) break;
+    if (found == LINE_MATRICES) {
+      attn_stray_text(g, line, rest, NULL, 0);
+      break;
+    }
     rest.begin = name.end + PIECE_BYTES;
     if (piece(line->text, name.end, rest.end) == ']') continue;
     body.begin = rest.begin;
