@@ -134,9 +134,13 @@ static int is_identifier(struct attn_grouping *g, const char *text, size_t at) {
   return attn_part_ends_in(g, BEFORE, text, (struct attn_part){0, at}, WIDTH_CHARACTERS);
 }
 
-/* After a sign of equality: 1; of a size: -1; else 0. */
+/* After a sign of equality or an arrow: 1; of a size: -1; else 0. */
 static int is_assigned(struct attn_grouping *g, const char *text, size_t at) {
+  static const char ARROW[] = "\u2192";
   at = back_over(text, at, " \t");
+  if (at >= sizeof ARROW - 1 &&
+      memcmp(text + at - (sizeof ARROW - 1), ARROW, sizeof ARROW - 1) == 0)
+    return 1;
   if (at == 0 || text[at - 1] != '=') return 0;
   return attn_is_size(g, text, (struct attn_part){0, back_over(text, at, " \t=")}) ? -1 : 1;
 }

@@ -334,8 +334,10 @@ static int list(struct account *a, const attn_cell *first, int rows, int cols, c
 }
 
 /* "1.41 or 1.414 for the root" */
-static int is_root(const struct attn_block *b, const struct attn_known *known) {
+static int is_root(const struct account *a, const struct attn_block *b,
+                   const struct attn_known *known) {
   const attn_printing *p = &b->reading[0];
+  if (attn_names_sum(a->scan, b->name)) return 0;
   for (int32_t n = 0; n < p->rows * p->cols; n++)
     if (p->cells[n].decimals < 1 || !attn_is_known_root(known, &p->cells[n])) return 0;
   return b->source == ATTN_BLOCK_SCALARS;
@@ -379,7 +381,7 @@ static int is_unread(struct account *a, int block, const struct attn_known *know
   const struct attn_block *b = &a->scan->block[block];
   if (is_total(a, b, known) || are_sums_of_weights(a, &b->reading[0])) return 0;
   return !is_mention(a, block) && !is_mask(a, block) && !block_is_worked_out(a, &b->reading[0]) &&
-         !is_root(b, known) && !attn_is_of_sublayer(a->lesson, &b->reading[0]);
+         !is_root(a, b, known) && !attn_is_of_sublayer(a->lesson, &b->reading[0]);
 }
 
 attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,

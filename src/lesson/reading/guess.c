@@ -39,7 +39,7 @@ static int is_followed(const struct attn_builder *b, const struct attn_placement
   return 0;
 }
 
-/* Of scores that are none of the queries and keys that are known. */
+/* Of given scores, where queries and keys are known that they do not follow from. */
 static int follows_from_odd_scores(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_roles *head = attn_roles_of(b->reading, p);
   const struct attn_node *scores = p->relation->operands ? p->relation->operand[0] : NULL;

@@ -37,7 +37,7 @@ int attn_is_turned(const struct attn_builder *b, int name);
 struct attn_turned attn_apply(struct attn_builder *b, const struct attn_use *use, int head,
                               int name, const struct attn_turned *in, int shown);
 
-/* guess.c. The node of a block, where a node stands for the right numbers in its place. */
+/* guess.c. The node of the block itself, for one that has the right numbers in its place. */
 const struct attn_node *attn_on_page(const struct attn_node *node);
 /* NULL: none has the node. */
 const struct attn_placement *attn_placement_of(const struct attn_builder *b,
