@@ -158,14 +158,6 @@ static void find_side_by_side(struct attn_grouping *g, struct attn_table *t,
   if (found == parts && least >= PART_GAP) set_parts(g, t, phrase, parts, begin);
 }
 
-/* Does the first column only count its rows: 1, 2, ..? */
-static int counts_rows(const struct attn_table *t) {
-  int row = 0;
-  while (row < t->rows && attn_item_is_integer(attn_table_item(t, row, t->number[0]), row + 1))
-    row++;
-  return t->rows > 1 && row == t->rows;
-}
-
 static void find_words(struct attn_grouping *g, struct attn_table *t) {
   const struct attn_scan_line *line = g->text_line;
   int most = t->cols + 1;
@@ -175,7 +167,8 @@ static void find_words(struct attn_grouping *g, struct attn_table *t) {
   if (words > most || has_number(g, line, word, words)) return;
   if (words >= t->cols) {
     set_words(g, t, word + (words - t->cols));
-  } else if (words > 1 && words == t->cols - 1 && t->numbers == t->cols && counts_rows(t)) {
+  } else if (words > 1 && words == t->cols - 1 && t->numbers == t->cols && t->rows > 1 &&
+             attn_table_counts(t, 1)) {
     t->skip = 1;
   } else if (words > 1) {
     find_side_by_side(g, t, word, words);

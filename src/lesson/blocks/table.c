@@ -157,14 +157,17 @@ static void check_units(struct attn_table *t, int col) {
     if (attn_table_item(t, r, col)->unit) attn_table_item(t, r, col)->kind = ATTN_ITEM_TEXT;
 }
 
+int attn_table_counts(const struct attn_table *t, int first) {
+  for (int r = 0; r < t->rows; r++)
+    if (!attn_item_is_integer(attn_table_item(t, r, t->number[0]), first + r)) return 0;
+  return 1;
+}
+
 /* Does the first column only count: 0, 1, .. or 1, 2, ..? */
 static int has_index_column(const struct attn_table *t) {
   if (t->numbers < 2 || t->rows < 2 || t->style == ATTN_ROW_SPACES) return 0;
   if (t->labels >= 0 && t->labels < t->number[0]) return 0; /* "cat | 1 | 2" */
-  int first = attn_item_is_integer(attn_table_item(t, 0, t->number[0]), 1);
-  for (int r = 0; r < t->rows; r++)
-    if (!attn_item_is_integer(attn_table_item(t, r, t->number[0]), first + r)) return 0;
-  return 1;
+  return attn_table_counts(t, attn_item_is_integer(attn_table_item(t, 0, t->number[0]), 1));
 }
 
 static int read_columns(struct attn_grouping *g, struct attn_table *t) {

@@ -31,6 +31,8 @@ struct attn_table {
 
 /* table.c */
 struct attn_row_item *attn_table_item(const struct attn_table *t, int row, int col);
+/* Does the first column of numbers only count its rows, from `first` on? */
+int attn_table_counts(const struct attn_table *t, int first);
 char *attn_item_text(struct attn_grouping *g, const struct attn_row *row, int item);
 int attn_table_count(const struct attn_table *t, int col, int kind); /* column_kind's items */
 /* The step that a row or column is called, also in words: "divided by √2"; -1: none. */
