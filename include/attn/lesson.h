@@ -233,6 +233,7 @@ typedef struct attn_step_verdict {
 typedef struct attn_example_verdict {
   int32_t judgement;     /* the worst of its steps; NOT_GIVEN: nothing to check in it */
   int32_t first_wrong;   /* index into verdict, or -1 */
+  int32_t misread;       /* 1: values disagree, and are doubtful: they were perhaps read wrongly */
   int32_t verdicts;
   attn_step_verdict *verdict; /* one for each computed step, in order */
 } attn_example_verdict;

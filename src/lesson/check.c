@@ -77,13 +77,61 @@ static void make_doubtful(attn_step_verdict *v) {
 
 enum { MANY_UNREAD = 3 }; /* a table or two aside are left alone */
 
-/* Where so many blocks were not read, the others were perhaps read wrongly: no value is called
- * wrong. */
-static void excuse_reading(const attn_lesson *lesson, attn_example_verdict *out) {
+static int is_read_in_part(const attn_lesson *lesson, const attn_example_verdict *out) {
   const int32_t unread = unread_blocks(lesson);
   int32_t judged = 0;
   for (int32_t n = 0; n < out->verdicts; n++) judged += out->verdict[n].cells > 0;
-  if (out->first_wrong < 0 || unread < MANY_UNREAD || unread <= judged / 2) return;
+  return unread >= MANY_UNREAD && unread > judged / 2;
+}
+
+/* Is something not read between the first and the last number of an example? */
+static int has_gaps(const attn_lesson *lesson, const attn_example *e) {
+  int32_t first = INT32_MAX, last = 0;
+  for (int32_t s = 0; s < e->steps; s++)
+    for (int32_t p = 0; p < e->step[s].printings; p++) {
+      const attn_printing *g = &e->step[s].printing[p];
+      first = g->cells[0].line < first ? g->cells[0].line : first;
+      last = g->cells[0].line > last ? g->cells[0].line : last;
+    }
+  int32_t n = 0;
+  while (n < lesson->unreads && (lesson->unread[n].line < first || lesson->unread[n].line > last))
+    n++;
+  return n < lesson->unreads;
+}
+
+static int32_t wrong_values(const attn_step_verdict *v) {
+  int32_t count = 0;
+  for (int32_t n = 0; n < v->findings; n++) count += v->finding[n].judgement != ATTN_JUDGED_CARRIED;
+  return count;
+}
+
+/* An error that no known slip explains may be one of the reading: where numbers between were not
+ * read, and where most values are wrong, unless they are the product of an input and weights. */
+static int is_misread(const attn_lesson *lesson, const attn_example *e,
+                      const attn_step_verdict *v) {
+  const int is_single = v->cells == 1 || 2 * wrong_values(v) < v->cells;
+  const int is_most =
+      e->step[v->step].name > ATTN_STEP_V && v->cells > 2 && 2 * wrong_values(v) > v->cells;
+  if (v->cause == ATTN_CAUSE_ARITHMETIC_CELL || v->cause == ATTN_CAUSE_SOFTMAX_CELL)
+    return !is_single && has_gaps(lesson, e);
+  if (v->cause != ATTN_CAUSE_UNKNOWN || e->step[v->step].suspected) return 0;
+  return is_most || has_gaps(lesson, e);
+}
+
+/* Scores or weights that nothing leads to were computed elsewhere, perhaps from more digits. */
+static int is_of_rounded(const attn_example *e, const attn_step_verdict *v) {
+  const attn_step *operand = &e->step[e->step[v->step].operand[0]];
+  return v->cause == ATTN_CAUSE_ROUNDING_TOO_COARSE && operand->op == ATTN_OP_GIVEN &&
+         operand->name >= ATTN_STEP_SCORES;
+}
+
+/* No value is called wrong of an example that was perhaps read wrongly. */
+static void excuse_reading(const attn_lesson *lesson, const attn_example *e,
+                           attn_example_verdict *out) {
+  if (out->first_wrong < 0) return;
+  const attn_step_verdict *first = &out->verdict[out->first_wrong];
+  out->misread = is_read_in_part(lesson, out) || is_misread(lesson, e, first);
+  if (!out->misread && !is_of_rounded(e, first)) return;
   for (int32_t n = 0; n < out->verdicts; n++) make_doubtful(&out->verdict[n]);
   out->judgement = ATTN_JUDGED_DOUBTFUL;
   out->first_wrong = -1;
@@ -100,7 +148,7 @@ static attn_status judge_all(const attn_lesson *lesson, struct check_owner *o, a
     if (!status)
       status = describe(&lesson->example[n], judged, o->memory, &o->check.example[n], err);
     if (status) return status;
-    excuse_reading(lesson, &o->check.example[n]);
+    excuse_reading(lesson, &lesson->example[n], &o->check.example[n]);
     if (o->check.example[n].judgement > o->check.judgement)
       o->check.judgement = o->check.example[n].judgement;
   }

@@ -4,8 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "steps.h"
+#include "cell.h"
 #include "error.h"
+#include "steps.h"
 
 /* ---- What is printed of a step: the best printing of each cell ------------------- */
 
@@ -92,8 +93,20 @@ static struct attn_interval stands_for(const struct attn_judged *j, size_t n, do
   return (struct attn_interval){fmin(value, lo), fmax(value, hi)};
 }
 
+/* Weights that are not printed may have been rounded, to as many decimals as what they are used
+ * for. Half a unit of these; 0 of other steps. */
+static double half_of_unprinted(const attn_example *e, int32_t index) {
+  const attn_step *s = &e->step[index];
+  if (s->name != ATTN_STEP_WEIGHTS || s->op == ATTN_OP_GIVEN || s->printings) return 0;
+  int32_t n = index + 1;
+  while (n < e->steps && !e->step[n].printings) n++;
+  return n < e->steps ? fmin(0.005, attn_cell_half(&e->step[n].printing[0].cells[0])) : 0;
+}
+
 /* The interval of a cell as an operand: what was printed, or the range that rounds to it. */
-static void spread(struct attn_judged *j, const attn_step *s) {
+static void spread(struct attn_judged *j, const attn_example *e, int32_t index) {
+  const attn_step *s = &e->step[index];
+  const double unprinted = half_of_unprinted(e, index);
   for (size_t n = 0; n < (size_t)s->exact.rows * (size_t)s->exact.cols; n++) {
     const attn_cell *cell = j->printed[n];
     double exact = s->exact.at[n];
@@ -101,7 +114,7 @@ static void spread(struct attn_judged *j, const attn_step *s) {
       j->right.lo.at[n] = j->right.hi.at[n] = j->author.lo.at[n] = j->author.hi.at[n] = exact;
       continue;
     }
-    double lo = j->range.lo.at[n], hi = j->range.hi.at[n];
+    double lo = j->range.lo.at[n] - unprinted, hi = j->range.hi.at[n] + unprinted;
     j->right.lo.at[n] = j->author.lo.at[n] = lo, j->right.hi.at[n] = j->author.hi.at[n] = hi;
     if (!cell) continue;
     struct attn_interval stands = stands_for(j, n, exact);
@@ -364,7 +377,7 @@ static attn_status follow(const struct example_judgement *g, int32_t index) {
   }
   if (status) return status;
   overlay(j, s);
-  spread(j, s);
+  spread(j, g->example, index);
   return rounds_nothing(s) ? follow_unrounded(g, index) : ATTN_OK;
 }
 

@@ -179,12 +179,17 @@ static attn_status try_way(const struct attn_document *d, const struct attn_left
   return status || !other.lesson ? status : choose(best, &other, d->err);
 }
 
-/* Where numbers are not read or not right, vectors that recur may be matrices. */
+/* Where numbers are not read or not right, vectors that recur may be matrices, and vectors that were
+ * taken for a matrix be none. */
 static attn_status read_recurring(const struct attn_document *d, struct candidate *best) {
-  const struct attn_left left = {.recurring = 1};
+  static const struct attn_left left[] = {{.recurring = 1}, {.apart = 1}};
   attn_status status = judge(best, d->err);
-  if (status || best->lesson->incomplete) return status;
-  return is_read(best->lesson) && !best->errors ? ATTN_OK : try_way(d, &left, best);
+  for (int n = 0; n < 2 && !status && !best->lesson->incomplete; n++) {
+    if (is_read(best->lesson) && !best->errors) break;
+    status = try_way(d, &left[n], best);
+    if (!status) status = judge(best, d->err);
+  }
+  return status;
 }
 
 /* Numbers that are not read are gathered, those of the lines that were left or all, and lines with

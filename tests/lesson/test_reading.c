@@ -497,8 +497,8 @@ static void test_a_misprint_aside_is_unread(void **state) {
 #define ASIDE "| | 1 | 2 |\n|---|---|\n| x | 1.5 | 2.5 |\n| y | 3.5 | 4.5% e |\n| z | 3.5 | 4.5 |\n"
   (void)state;
   expect_verdict(
-      "Q = [[1, 2], [0, 1]]\n\nK = [[2, 1], [1, 1]]\n\nscores = [[14, 13], [11, 11]]\n\n" ASIDE,
-      "wrong; scores wrong (unknown); unread 3x2 at 9");
+      "Q = [[1, 2], [0, 1]]\n\nK = [[2, 1], [1, 1]]\n\nscores = [[4, 3], [1, 11]]\n\n" ASIDE,
+      "wrong; scores wrong (arithmetic_cell); unread 3x2 at 9");
   expect_verdict(DOCUMENT "S = " SCORES ASIDE, "doubtful; unread 3x2 at 19");
   expect_refused(DOCUMENT "S = " SCORES "Scaled scores:\n\n" ASIDE, 22,
                  "\"4.5% e\" is not a number");

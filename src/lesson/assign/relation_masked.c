@@ -226,13 +226,43 @@ static void list_unseen_padding(struct attn_listing *l, const struct attn_node *
   if (m.keep.at) list_masked(l, from, &m);
 }
 
+/* Q K^T, divided or not, and masked at once. */
+static void list_masked_product(struct attn_listing *l, const struct attn_mask *m) {
+  struct attn_divisors d;
+  attn_divisors_of(l, attn_listing_width(l), 0, &d);
+  for (int n = 0; n < d.count; n++) {
+    int is_one = d.at[n].kind == ATTN_DIVISOR_ONE;
+    if (d.at[n].cause && !is_one) continue;
+    struct attn_draft x =
+        attn_draft_over(l, attn_listing_node(l, ATTN_ROLE_Q), attn_listing_node(l, ATTN_ROLE_K),
+                        m->cause, m->cost + 2 + (is_one ? 1 : d.at[n].cost));
+    int ref = attn_draft_use(&x, ATTN_OP_MATMUL_NT, ATTN_STEP_SCORES, 0, 0, 1);
+    attn_draft_mask(&x, m, is_one ? ref : attn_draft_divide(&x, &d.at[n], ref));
+    attn_list(l, &x);
+  }
+}
+
+static void list_masked_products(struct attn_listing *l) {
+  int any = 0;
+  struct attn_masks masks;
+  if (!attn_listing_node(l, ATTN_ROLE_Q) || !attn_listing_node(l, ATTN_ROLE_K)) return;
+  const unsigned char *hidden = hidden_cells(l, &any);
+  if (!hidden || !any) return;
+  attn_masks_of(l, hidden, &masks);
+  for (int n = 0; n < masks.count; n++) list_masked_product(l, &masks.at[n]);
+}
+
 void attn_list_masked(struct attn_listing *l) {
   const struct attn_node *from = attn_listing_node(l, ATTN_ROLE_SCALED);
   int scaled = from != NULL;
   struct attn_masks masks;
   int any = 0;
   if (!from) from = attn_listing_node(l, ATTN_ROLE_SCORES);
-  const unsigned char *hidden = from ? hidden_cells(l, &any) : NULL;
+  if (!from) {
+    list_masked_products(l);
+    return;
+  }
+  const unsigned char *hidden = hidden_cells(l, &any);
   if (!hidden) return;
   list_biased(l, from, scaled);
   attn_masks_of(l, hidden, &masks);

@@ -204,6 +204,13 @@ static int ends_list(const struct attn_row *last, const struct attn_row *row) {
   return bullet_indent(row) >= 0 && bullet_indent(row) < bullet_indent(last);
 }
 
+/* In the reading in which vectors with different names are no matrix. */
+static int are_apart(const struct attn_grouping *g, const struct attn_row *last,
+                     const struct attn_row *row) {
+  return g->scan->left && g->scan->left->apart && row->items == 1 &&
+         item_length(g, &row->item[0]) && !is_bare(last) && !is_bare(row) && !same_name(last, row);
+}
+
 static int looks_alike(struct attn_grouping *g, const struct attn_row *last,
                        const struct attn_row *row) {
   if (last->items != row->items || begins_next(g, row) || are_two_steps(g, last, row)) return 0;
@@ -304,6 +311,9 @@ int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
   if (g->rows == 1 && is_numbered_header(&g->row[0], row)) {
     g->rows = 0;
     g->drop_first = 1;
+  } else if (g->rows > 0 && are_apart(g, &g->row[g->rows - 1], row)) {
+    attn_run_flush(g);
+    g->scan->regrouped++;
   } else if (g->rows > 0 && !looks_alike(g, &g->row[g->rows - 1], row)) {
     check_ragged(g, row);
     struct attn_row before = g->row[g->rows - 1];

@@ -160,6 +160,6 @@ void attn_facts_merge(struct attn_grouping *g) {
     for (int n = 0; n < count; n++) done[alike[n] - f->fact] = 1;
     if (left && (count = drop_counts(alike, count)) > 0) attn_facts_pivot(g, alike, count);
   }
-  g->scan->gathered = g->blocks - from;
+  g->scan->regrouped = g->blocks - from;
   if (g->status == ATTN_OK) replace_blocks(g, from);
 }

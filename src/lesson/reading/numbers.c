@@ -108,7 +108,7 @@ static attn_status read_into(struct numbers *n, struct attn_lesson_owner *o,
   lesson->japanese = n->scan.japanese;
   if (!status && snippets) status = attn_add_snippets(&n->scan, lesson);
   if (!status) status = attn_scan_document(&n->scan, file);
-  int is_same = n->scan.left && !n->scan.gathered; /* as the first reading */
+  int is_same = n->scan.left && !n->scan.regrouped; /* as the first reading */
   if (!status && !is_same) status = find_steps(n, o, err);
   sort_examples(lesson);
   return status;

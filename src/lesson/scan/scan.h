@@ -102,6 +102,7 @@ struct attn_scan_heading {
 /* How to read what a first reading of the document has left. */
 struct attn_left {
   int recurring; /* 1: vectors that recur with the same words are matrices; nothing is gathered */
+  int apart;     /* 1: vectors with different names are no matrix; nothing is gathered */
   int lines;     /* 0: all */
   int *line;
   int whole_lines; /* 1: all numbers of a line have the same keys */
@@ -128,7 +129,7 @@ struct attn_scan {
   struct attn_shared_text *shared; /* of the caller */
   struct attn_source source;
   const struct attn_left *left; /* of the caller: gathered by what they are called; NULL: none */
-  int gathered;                 /* blocks of such numbers */
+  int regrouped; /* blocks that are grouped otherwise than without it */
   int japanese;
   int headings;
   struct attn_scan_heading *heading; /* in the order of the document */
