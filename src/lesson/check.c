@@ -105,17 +105,21 @@ static int32_t wrong_values(const attn_step_verdict *v) {
   return count;
 }
 
+/* Are most values of a table wrong? One row of scores is, where a query is misprinted. */
+static int is_mostly_wrong(const attn_step *s, const attn_step_verdict *v) {
+  return s->name > ATTN_STEP_V && s->exact.rows > 1 && s->exact.cols > 1 && v->cells > 2 &&
+         2 * wrong_values(v) > v->cells;
+}
+
 /* An error that no known slip explains may be one of the reading: where numbers between were not
  * read, and where most values are wrong, unless they are the product of an input and weights. */
 static int is_misread(const attn_lesson *lesson, const attn_example *e,
                       const attn_step_verdict *v) {
   const int is_single = v->cells == 1 || 2 * wrong_values(v) < v->cells;
-  const int is_most =
-      e->step[v->step].name > ATTN_STEP_V && v->cells > 2 && 2 * wrong_values(v) > v->cells;
   if (v->cause == ATTN_CAUSE_ARITHMETIC_CELL || v->cause == ATTN_CAUSE_SOFTMAX_CELL)
     return !is_single && has_gaps(lesson, e);
   if (v->cause != ATTN_CAUSE_UNKNOWN || e->step[v->step].suspected) return 0;
-  return is_most || has_gaps(lesson, e);
+  return is_mostly_wrong(&e->step[v->step], v) || has_gaps(lesson, e);
 }
 
 /* Scores or weights that nothing leads to were computed elsewhere, perhaps from more digits. */

@@ -179,8 +179,8 @@ static attn_status try_way(const struct attn_document *d, const struct attn_left
   return status || !other.lesson ? status : choose(best, &other, d->err);
 }
 
-/* Where numbers are not read or not right, vectors that recur may be matrices, and vectors that were
- * taken for a matrix be none. */
+/* Where numbers are not read or not right, vectors that recur may be matrices, and vectors that
+ * were taken for a matrix be none. */
 static attn_status read_recurring(const struct attn_document *d, struct candidate *best) {
   static const struct attn_left left[] = {{.recurring = 1}, {.apart = 1}};
   attn_status status = judge(best, d->err);

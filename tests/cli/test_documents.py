@@ -45,7 +45,7 @@ NEVER_WRONG = {
 
 WRONG = {
     "two equals signs": (QKV + "No scaling.\n\nweights = softmax(scores) = [[0.12, 0.88], [0.40, 0.60]]\n", ("weights", 1, 0)),
-    "a product by NumPy": (QKV + RIGHT + "output = np.matmul(weights, V) = [[9, 9], [9, 9]]\n", ("output", 0, 0)),
+    "a product by NumPy": (QKV + RIGHT + "output = np.matmul(weights, V) = [[0.90, 0.80], [0.33, 0.67]]\n", ("output", 0, 0)),
     "A V": (QKV + "$$A = \\begin{bmatrix} 0.20 & 0.80 \\\\ 0.33 & 0.67 \\end{bmatrix}$$\n\n"
             "$$AV = \\begin{bmatrix} 0.20 & 0.80 \\\\ 0.33 & 0.76 \\end{bmatrix}$$\n", ("output", 1, 1)),
 }

@@ -42,8 +42,10 @@ static const char WEIGHTS_FIRST[] = "(*UCP)\\bW(?:[_^(]?[QKVqkv]\\)?)?+[ ·@*×]
 static const char WEIGHTS_LAST[] =
     "(*UCP)(?<!\\w)" INPUT "[ ·@*×]{0,3}" WEIGHTS "(?!\\s?(?:\\w|\\.T|'|\\^\\s?\\(?[T⊤]))";
 static const char NOT_SCALED[] =
-    "(?i)\\b(?:no|not|without|skip\\w*|omit\\w*|un|ignor\\w*|leave out|forget)\\W{0,3}(?:the |any "
-    "|do |we |be |a )?(?:1 ?/ ?)?(?:scal|divi|square root|√|sqrt)|n['’]t (?:\\w+ )?(?:scal|divi)|"
+    "(?i)\\b(?:no|not|never|without|skip\\w*|omit\\w*|un|ignor\\w*|leave out|forget)\\W{0,3}(?:the "
+    "|any "
+    "|do |we |be |a |it |that )?(?:1 ?/ ?)?(?:scal|divi|square root|√|sqrt)|n['’]t (?:\\w+ "
+    ")?(?:scal|divi)|"
     "unscaled|\\b(?:ohne|sans|sin|senza|nicht) (?:\\w+ )?(?:skal|wurzel|zu "
     "teilen|divi|échelle|escal|racine|ra[íi]z)|"
     "wurzel[^.\\n]{0,30}\\bweg\\b|"

@@ -59,9 +59,11 @@ double attn_role_order(int role) { return role >= 0 && role < ATTN_ROLES ? roles
 #define POSITIONED_X (BIT(X) | BIT(POSITIONED))
 #define SOURCES (POSITIONED_X | BIT(Y))
 #define PROJECTIONS (BIT(W_Q) | BIT(W_K) | BIT(W_V))
-#define SIZES                                       \
-  (BIT(Q) | BIT(K) | BIT(V) | BIT(W_Q) | BIT(W_K) | \
-   SOURCES) /* a divisor may be the root of their widths */
+#define ALIGNMENT (BIT(W_A) | BIT(U_A) | BIT(V_A))
+/* What steps that are not printed are computed from, and whose widths divide scores. */
+#define GIVENS (BIT(Q) | BIT(K) | BIT(V) | PROJECTIONS | ALIGNMENT | SOURCES)
+#define QUERIES (BIT(Q) | SOURCES) /* a row for each */
+#define KEYS (BIT(K) | POSITIONED_X)
 #define LOGITS (BIT(SCORES) | BIT(SCALED) | BIT(MASKED))
 #define TANH_TERMS (BIT(W_A_Q) | BIT(U_A_K))
 #define OF_PROJECTION                                                                             \
@@ -88,30 +90,33 @@ static const struct way {
     [ATTN_ROLE_U_A_K] = {attn_list_rules, BIT(K) | BIT(U_A) | BIT(W_A) | POSITIONED_X,
                          BIT(U_A) | BIT(W_A), BIT(U_A) | BIT(W_A), BIT(K) | POSITIONED_X, 0},
     [ATTN_ROLE_TANH_INPUT] = {attn_list_rules, TANH_TERMS, TANH_TERMS, 0, TANH_TERMS, 0},
-    [ATTN_ROLE_TANH] = {attn_list_rules, TANH_TERMS | BIT(TANH_INPUT), TANH_TERMS | BIT(TANH_INPUT),
-                        0, TANH_TERMS | BIT(TANH_INPUT), 0},
+    [ATTN_ROLE_TANH] = {attn_list_rules,
+                        TANH_TERMS | BIT(TANH_INPUT) | BIT(Q) | BIT(K) | BIT(W_A) | BIT(U_A) |
+                            POSITIONED_X,
+                        TANH_TERMS | BIT(TANH_INPUT) | BIT(U_A), BIT(U_A),
+                        TANH_TERMS | BIT(TANH_INPUT) | BIT(K) | POSITIONED_X, 0},
     [ATTN_ROLE_SCORES] = {attn_list_rules,
                           BIT(Q) | BIT(K) | BIT(V) | BIT(W_A) | BIT(U_A) | BIT(V_A) | BIT(W_A_Q) |
                               BIT(U_A_K) | BIT(TANH) | SOURCES | BIT(W_Q) | BIT(W_K),
                           BIT(K), BIT(Q) | BIT(K) | BIT(U_A_K) | BIT(V) | POSITIONED_X | BIT(TANH),
                           BIT(Q) | BIT(K) | BIT(W_A_Q) | SOURCES, 0},
-    [ATTN_ROLE_SCALED] = {attn_list_scaled, BIT(SCORES) | SIZES, BIT(SCORES), BIT(K),
-                          BIT(SCORES) | BIT(Q), 0},
-    [ATTN_ROLE_MASKED] = {attn_list_masked, BIT(SCORES) | BIT(SCALED) | SIZES,
-                          BIT(SCORES) | BIT(SCALED), BIT(K), BIT(SCORES) | BIT(SCALED) | BIT(Q), 0},
-    [ATTN_ROLE_SHIFTED] = {attn_list_rules, LOGITS, LOGITS, 0, LOGITS, 0},
-    [ATTN_ROLE_EXPONENTIALS] = {attn_list_exponentials, LOGITS | BIT(SHIFTED) | SIZES,
-                                LOGITS | BIT(SHIFTED), 0, LOGITS | BIT(SHIFTED), 0},
+    [ATTN_ROLE_SCALED] = {attn_list_scaled, BIT(SCORES) | GIVENS, BIT(SCORES), KEYS,
+                          BIT(SCORES) | QUERIES, 0},
+    [ATTN_ROLE_MASKED] = {attn_list_masked, BIT(SCORES) | BIT(SCALED) | GIVENS,
+                          BIT(SCORES) | BIT(SCALED), KEYS, BIT(SCORES) | BIT(SCALED) | QUERIES, 0},
+    [ATTN_ROLE_SHIFTED] = {attn_list_shifted, LOGITS | GIVENS, LOGITS, KEYS, LOGITS | QUERIES, 0},
+    [ATTN_ROLE_EXPONENTIALS] = {attn_list_exponentials, LOGITS | BIT(SHIFTED) | GIVENS,
+                                LOGITS | BIT(SHIFTED), KEYS, LOGITS | BIT(SHIFTED) | QUERIES, 0},
     [ATTN_ROLE_ROW_SUM] = {attn_list_rules, BIT(EXPONENTIALS) | BIT(WEIGHTS), 0,
                            BIT(EXPONENTIALS) | BIT(WEIGHTS), BIT(EXPONENTIALS) | BIT(WEIGHTS), 0},
     [ATTN_ROLE_WEIGHTS] = {attn_list_weights,
-                           LOGITS | BIT(SHIFTED) | BIT(EXPONENTIALS) | BIT(ROW_SUM) | SIZES,
-                           LOGITS | BIT(SHIFTED) | BIT(EXPONENTIALS), BIT(K),
-                           LOGITS | BIT(SHIFTED) | BIT(EXPONENTIALS) | BIT(Q), 0},
+                           LOGITS | BIT(SHIFTED) | BIT(EXPONENTIALS) | BIT(ROW_SUM) | GIVENS,
+                           LOGITS | BIT(SHIFTED) | BIT(EXPONENTIALS), KEYS,
+                           LOGITS | BIT(SHIFTED) | BIT(EXPONENTIALS) | QUERIES, 0},
     [ATTN_ROLE_OUTPUT] = {attn_list_output,
-                          LOGITS | BIT(WEIGHTS) | BIT(Q) | BIT(K) | BIT(V) | SOURCES | BIT(W_V),
+                          LOGITS | BIT(SHIFTED) | BIT(EXPONENTIALS) | BIT(WEIGHTS) | GIVENS,
                           BIT(Q) | BIT(K) | BIT(V) | POSITIONED_X | BIT(W_V), 0,
-                          LOGITS | BIT(WEIGHTS), 0},
+                          LOGITS | BIT(SHIFTED) | BIT(EXPONENTIALS) | BIT(WEIGHTS) | QUERIES, 0},
     [ATTN_ROLE_CONCAT] = {attn_list_concat, 0, 0, 0, 0, 1},
     [ATTN_ROLE_PROJECTED] = {attn_list_projected, BIT(CONCAT) | BIT(W_O) | BIT(WEIGHTS) | BIT(V),
                              BIT(W_O), BIT(W_O), 0, 1},
@@ -298,7 +303,7 @@ static uint32_t counted_by_width(const struct attn_listing *l) {
   int of = l->role == ATTN_ROLE_SCALED ? ATTN_ROLE_SCORES : ATTN_ROLE_LOGITS;
   int divides = l->role == ATTN_ROLE_SCALED || l->role == ATTN_ROLE_EXPONENTIALS ||
                 l->role == ATTN_ROLE_WEIGHTS;
-  return divides && attn_listing_node(l, of) ? SIZES : 0;
+  return divides && attn_listing_node(l, of) ? GIVENS : 0;
 }
 
 /* Has a result of the operands that are known the size of the grid? */

@@ -76,7 +76,7 @@ struct attn_node {
   int first_column;
 };
 
-enum { ATTN_HEADS_MAX = 16, ATTN_USES_MAX = 5 };
+enum { ATTN_HEADS_MAX = 16, ATTN_USES_MAX = 9 };
 
 /* One operation of a relation. */
 struct attn_use {

@@ -70,35 +70,46 @@ static void add_causal(const struct attn_listing *l, struct attn_masks *masks) {
   add_moved(l, masks);
 }
 
-/* Sets keep to 0 in the columns that are hidden in every row; where padding is mentioned, in most.
- * Returns how many these are. */
-static int hide_columns(const struct attn_listing *l, const unsigned char *hidden, double *keep) {
+/* Sets keep to 0 in the columns that are hidden in so many rows. Returns how many these are. */
+static int hide_columns(const struct attn_listing *l, const unsigned char *hidden, int least,
+                        double *keep) {
   const struct attn_grid *g = l->grid;
   int count = 0;
   for (int j = 0; j < g->cols; j++) {
     int rows = 0;
     for (int i = 0; i < g->rows; i++) rows += hidden[(size_t)i * (size_t)g->cols + (size_t)j];
-    int all = rows == g->rows || (l->hints->padding && 2 * rows > g->rows);
-    for (int i = 0; all && i < g->rows; i++) keep[(size_t)i * (size_t)g->cols + (size_t)j] = 0;
-    count += all;
+    int hides = rows && rows >= least;
+    for (int i = 0; hides && i < g->rows; i++) keep[(size_t)i * (size_t)g->cols + (size_t)j] = 0;
+    count += hides;
   }
   return count;
 }
 
+/* Returns how many columns are hidden. */
+static int add_hidden_columns(const struct attn_listing *l, const unsigned char *hidden, int least,
+                              struct attn_masks *masks) {
+  const struct attn_grid *g = l->grid;
+  double *keep = new_mask(l);
+  if (!keep) return 0;
+  for (size_t n = 0; n < cells_of(g); n++) keep[n] = 1;
+  int columns = hide_columns(l, hidden, least, keep);
+  double cost = g->rows > 1 ? 2.5 : 12;
+  if (columns && columns < g->cols) add(l, masks, keep, ATTN_MASK_PADDING, ATTN_CAUSE_NONE, cost);
+  return columns;
+}
+
+/* Columns that are hidden in every row; where padding is mentioned, in most, of scores in half. */
 static void add_padding(const struct attn_listing *l, const unsigned char *hidden,
                         struct attn_masks *masks) {
   const struct attn_grid *g = l->grid;
-  double *keep = new_mask(l);
-  if (!keep) return;
-  for (size_t n = 0; n < cells_of(g); n++) keep[n] = 1;
-  int columns = hide_columns(l, hidden, keep);
-  if (!columns) return;
-  double cost = g->rows > 1 ? 2.5 : 12;
+  const int most = g->rows / 2 + (l->role != ATTN_ROLE_MASKED);
+  const int least = l->hints->padding ? most : g->rows;
   if (g->rows == 1 && !l->hints->padding) return; /* any zero of one row looks like padding */
-  if (columns < g->cols) add(l, masks, keep, ATTN_MASK_PADDING, ATTN_CAUSE_NONE, cost);
-  double *both = g->rows == g->cols && g->rows > 2 ? causal(l, 0) : NULL;
+  int columns = add_hidden_columns(l, hidden, g->rows, masks);
+  if (least < g->rows) columns += add_hidden_columns(l, hidden, least, masks);
+  double *both = columns && g->rows == g->cols && g->rows > 2 ? causal(l, 0) : NULL;
   if (!both) return;
-  hide_columns(l, hidden, both);
+  hide_columns(l, hidden, least, both);
   add(l, masks, both, ATTN_MASK_CAUSAL_PADDING, ATTN_CAUSE_NONE, 5);
 }
 
@@ -170,11 +181,11 @@ static void list_biased(struct attn_listing *l, const struct attn_node *from, in
 }
 
 /* The cells that look hidden; any: whether there are some. */
-static unsigned char *hidden_cells(const struct attn_listing *l, int *any) {
+unsigned char *attn_hidden_cells(const struct attn_listing *l, int *any) {
   unsigned char *hidden = attn_pool_take(l->memo->pool, cells_of(l->grid));
   if (!hidden) l->memo->failed = 1;
   for (size_t n = 0; hidden && n < cells_of(l->grid); n++)
-    *any |= hidden[n] = l->grid->value[n] < HIDDEN;
+    *any |= hidden[n] = l->grid->value[n] < HIDDEN && l->grid->blank[n] != 2;
   return hidden;
 }
 
@@ -226,32 +237,6 @@ static void list_unseen_padding(struct attn_listing *l, const struct attn_node *
   if (m.keep.at) list_masked(l, from, &m);
 }
 
-/* Q K^T, divided or not, and masked at once. */
-static void list_masked_product(struct attn_listing *l, const struct attn_mask *m) {
-  struct attn_divisors d;
-  attn_divisors_of(l, attn_listing_width(l), 0, &d);
-  for (int n = 0; n < d.count; n++) {
-    int is_one = d.at[n].kind == ATTN_DIVISOR_ONE;
-    if (d.at[n].cause && !is_one) continue;
-    struct attn_draft x =
-        attn_draft_over(l, attn_listing_node(l, ATTN_ROLE_Q), attn_listing_node(l, ATTN_ROLE_K),
-                        m->cause, m->cost + 2 + (is_one ? 1 : d.at[n].cost));
-    int ref = attn_draft_use(&x, ATTN_OP_MATMUL_NT, ATTN_STEP_SCORES, 0, 0, 1);
-    attn_draft_mask(&x, m, is_one ? ref : attn_draft_divide(&x, &d.at[n], ref));
-    attn_list(l, &x);
-  }
-}
-
-static void list_masked_products(struct attn_listing *l) {
-  int any = 0;
-  struct attn_masks masks;
-  if (!attn_listing_node(l, ATTN_ROLE_Q) || !attn_listing_node(l, ATTN_ROLE_K)) return;
-  const unsigned char *hidden = hidden_cells(l, &any);
-  if (!hidden || !any) return;
-  attn_masks_of(l, hidden, &masks);
-  for (int n = 0; n < masks.count; n++) list_masked_product(l, &masks.at[n]);
-}
-
 void attn_list_masked(struct attn_listing *l) {
   const struct attn_node *from = attn_listing_node(l, ATTN_ROLE_SCALED);
   int scaled = from != NULL;
@@ -259,10 +244,10 @@ void attn_list_masked(struct attn_listing *l) {
   int any = 0;
   if (!from) from = attn_listing_node(l, ATTN_ROLE_SCORES);
   if (!from) {
-    list_masked_products(l);
+    attn_list_skipped(l);
     return;
   }
-  const unsigned char *hidden = hidden_cells(l, &any);
+  const unsigned char *hidden = attn_hidden_cells(l, &any);
   if (!hidden) return;
   list_biased(l, from, scaled);
   attn_masks_of(l, hidden, &masks);

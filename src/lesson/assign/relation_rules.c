@@ -11,18 +11,18 @@ enum {
   V_IS_NOT_K = 16,
 };
 
-enum { FIRST = -1, SECOND = -2 };
+enum { FIRST = -1, SECOND = -2, THIRD = -3 };
 
 struct rule_use {
   uint8_t op, name, axis, operands;
-  int8_t operand[5]; /* of the rule; FIRST, SECOND: the results of these uses */
+  int8_t operand[5]; /* of the rule; FIRST, SECOND, THIRD: the results of these uses */
 };
 
 struct rule {
   int role;
   int operands, operand[5];
   int uses;
-  struct rule_use use[3];
+  struct rule_use use[4];
   int cause;
   double cost;
   int flags;
@@ -109,6 +109,22 @@ static const struct rule rules[] = {
     {ATTN_ROLE_TANH_INPUT, OF2(W_A_Q, U_A_K), 1, {USE(ADD, OTHER, 0, 1)}, 0, 0, ROWS, 0, 0},
     {ATTN_ROLE_TANH, OF1(TANH_INPUT), 1, {USE(TANH, OTHER, 0)}, 0, 0, 0, 0, 0},
     {ATTN_ROLE_TANH, OF2(W_A_Q, U_A_K), 2, {USE(ADD, OTHER, 0, 1), USE(TANH, SCORES, FIRST)}, 0, 0, 0, 0, 0},
+    {ATTN_ROLE_TANH, OF3(W_A_Q, K, U_A), 3,
+     {USE(MATMUL_NT, K, 1, 2), USE(ADD, OTHER, 0, FIRST), USE(TANH, OTHER, SECOND)}, 0, 2, ROWS, WITHOUT(U_A_K)},
+    {ATTN_ROLE_TANH, OF3(W_A_Q, K, U_A), 3,
+     {USE(MATMUL, K, 1, 2), USE(ADD, OTHER, 0, FIRST), USE(TANH, OTHER, SECOND)}, 0, 3, ROWS, WITHOUT(U_A_K)},
+    {ATTN_ROLE_TANH, OF3(W_A_Q, SOURCE, U_A), 3,
+     {USE(MATMUL_NT, K, 1, 2), USE(ADD, OTHER, 0, FIRST), USE(TANH, OTHER, SECOND)}, 0, 3, ROWS,
+     0, 1u << ATTN_ROLE_U_A_K | 1u << ATTN_ROLE_K},
+    {ATTN_ROLE_TANH, OF4(Q, W_A, K, U_A), 4,
+     {USE(MATMUL_NT, Q, 0, 1), USE(MATMUL_NT, K, 2, 3), USE(ADD, OTHER, FIRST, SECOND), USE(TANH, OTHER, THIRD)}, 0, 3, 0,
+     0, 1u << ATTN_ROLE_W_A_Q | 1u << ATTN_ROLE_U_A_K},
+    {ATTN_ROLE_TANH, OF4(Q, W_A, K, U_A), 4,
+     {USE(MATMUL, Q, 0, 1), USE(MATMUL, K, 2, 3), USE(ADD, OTHER, FIRST, SECOND), USE(TANH, OTHER, THIRD)}, 0, 4, 0,
+     0, 1u << ATTN_ROLE_W_A_Q | 1u << ATTN_ROLE_U_A_K},
+    {ATTN_ROLE_TANH, OF4(Q, W_A, SOURCE, U_A), 4,
+     {USE(MATMUL_NT, Q, 0, 1), USE(MATMUL_NT, K, 2, 3), USE(ADD, OTHER, FIRST, SECOND), USE(TANH, OTHER, THIRD)}, 0, 4, 0,
+     0, 1u << ATTN_ROLE_W_A_Q | 1u << ATTN_ROLE_U_A_K | 1u << ATTN_ROLE_K},
     /* softmax in steps */
     {ATTN_ROLE_SHIFTED, OF1(LOGITS), 1, {USE(SHIFT, OTHER, 0)}, 0, 2, 0, 0, 0},
     {ATTN_ROLE_EXPONENTIALS, OF1(SHIFTED), 1, {USE(EXP, EXPONENTIALS, 0)}, 0, 0, 0, 0, 0},

@@ -3,20 +3,6 @@
 
 #include "relations.h"
 
-/* ---- exponentials ---- */
-
-/* Of scores that are scaled on the way. */
-static void list_exp_of_scaled(struct attn_listing *l) {
-  const struct attn_node *scores = attn_listing_node(l, ATTN_ROLE_SCORES);
-  int d_k = attn_listing_width(l);
-  if (!scores || !d_k || attn_listing_node(l, ATTN_ROLE_SCALED)) return;
-  struct attn_divided d = {sqrt(d_k), ATTN_DIVISOR_ROOT, d_k, ATTN_CAUSE_NONE, 1};
-  struct attn_draft x = attn_draft_over(l, scores, NULL, d.cause, d.cost);
-  int scaled = attn_draft_divide(&x, &d, 0);
-  attn_draft_use(&x, ATTN_OP_EXP, ATTN_STEP_EXPONENTIALS, 0, scaled, 0);
-  attn_list(l, &x);
-}
-
 /* ---- weights ---- */
 
 /* What softmax may be taken of. */
@@ -178,7 +164,7 @@ static void list_at_once(struct weights *w, int d_k) {
 
 /* Which weights or exponentials are 0 or blank; any: whether there are some that no rounding
  * explains. NULL: no memory. */
-static unsigned char *zeros(struct attn_listing *l, int *any) {
+unsigned char *attn_zero_cells(const struct attn_listing *l, int *any) {
   const struct attn_grid *g = l->grid;
   size_t count = (size_t)g->rows * (size_t)g->cols;
   unsigned char *zero = attn_pool_take(l->memo->pool, count);
@@ -189,34 +175,14 @@ static unsigned char *zeros(struct attn_listing *l, int *any) {
   return zero;
 }
 
-static int has_positive(const struct attn_grid *g) {
-  for (int n = 0; n < g->rows * g->cols; n++)
-    if (g->value[n] > 0) return 1;
-  return 0;
-}
-
-/* exp of what is masked on the way */
-static void list_exp_of_masked(struct attn_listing *l) {
-  const struct attn_node *from = attn_listing_node(l, ATTN_ROLE_LOGITS);
-  struct attn_masks masks = {.count = 0};
-  int any = 0;
-  if (!from || attn_listing_node(l, ATTN_ROLE_MASKED) || !has_positive(l->grid)) return;
-  const unsigned char *zero = zeros(l, &any);
-  if (!zero || !any) return;
-  attn_masks_of(l, zero, &masks);
-  for (int n = 0; n < masks.count; n++) {
-    const struct attn_mask *m = &masks.at[n];
-    struct attn_draft x = attn_draft_over(l, from, NULL, m->cause, m->cost + 1);
-    int ref = attn_draft_mask(&x, m, 0);
-    attn_draft_use(&x, ATTN_OP_EXP, ATTN_STEP_EXPONENTIALS, 0, ref, 0);
-    attn_list(l, &x);
-  }
+void attn_list_shifted(struct attn_listing *l) {
+  attn_list_rules(l);
+  attn_list_skipped(l);
 }
 
 void attn_list_exponentials(struct attn_listing *l) {
   attn_list_rules(l);
-  list_exp_of_scaled(l);
-  list_exp_of_masked(l);
+  attn_list_skipped(l);
 }
 
 void attn_list_weights(struct attn_listing *l) {
@@ -224,41 +190,25 @@ void attn_list_weights(struct attn_listing *l) {
   struct source plain = {attn_listing_node(l, ATTN_ROLE_LOGITS), {1, 0, 0, 0, 0}, 1, 1};
   const struct attn_node *scores = attn_listing_node(l, ATTN_ROLE_SCORES);
   int d_k = attn_listing_width(l), masked = attn_listing_node(l, ATTN_ROLE_MASKED) != NULL;
-  const unsigned char *zero = zeros(l, &w.any_zero);
+  const unsigned char *zero = attn_zero_cells(l, &w.any_zero);
   attn_list_rules(l);
   int in_steps = attn_listing_node(l, ATTN_ROLE_EXPONENTIALS) != NULL;
-  if (in_steps && attn_listing_node(l, ATTN_ROLE_ROW_SUM)) return; /* their quotient, by a rule */
+  if (in_steps && attn_listing_node(l, ATTN_ROLE_ROW_SUM)) { /* their quotient, by a rule */
+    if (plain.from) list_down_columns(&w, &plain);
+    return;
+  }
   if (zero && (w.any_zero || l->hints->mask || l->hints->causal_here) && !masked &&
       (plain.from || d_k))
     attn_masks_of(l, zero, &w.masks);
   if (!plain.from && d_k) list_at_once(&w, d_k);
+  if (!plain.from) attn_list_skipped(l);
   if (plain.from) list_source(&w, &plain), list_tempered(l, plain.from);
   if (scores && d_k && !masked && !attn_listing_node(l, ATTN_ROLE_SCALED))
     list_scaled_sources(&w, scores, d_k);
   list_passed_sources(&w, d_k);
 }
 
-/* ---- outputs of weights that are not printed ---- */
-
-/* softmax(from / c) V; by 1: nothing is divided. */
-static void list_output(struct attn_listing *l, const struct attn_node *from, double by,
-                        int root_of, double cost) {
-  const struct attn_node *v = attn_listing_node(l, ATTN_ROLE_V);
-  struct attn_divided d = {by, ATTN_DIVISOR_ROOT, root_of, ATTN_CAUSE_NONE, 0};
-  struct attn_draft x = attn_draft_over(l, from, v, ATTN_CAUSE_NONE, cost);
-  int ref = by == 1 ? 0 : attn_draft_divide(&x, &d, 0);
-  ref = attn_draft_use(&x, ATTN_OP_SOFTMAX, ATTN_STEP_WEIGHTS, 1, ref, 0);
-  attn_draft_use(&x, ATTN_OP_MATMUL, ATTN_STEP_OUTPUT, 0, ref, 1);
-  attn_list_rows(l, &x);
-}
-
 void attn_list_output(struct attn_listing *l) {
-  const struct attn_node *logits = attn_listing_node(l, ATTN_ROLE_LOGITS);
-  int d_k = attn_listing_width(l);
-  int raw = logits && logits == attn_listing_node(l, ATTN_ROLE_SCORES);
   attn_list_rules(l);
-  if (!logits || attn_listing_node(l, ATTN_ROLE_WEIGHTS) || !attn_listing_node(l, ATTN_ROLE_V))
-    return;
-  if (raw && d_k) list_output(l, logits, sqrt(d_k), d_k, 4);
-  list_output(l, logits, 1, 0, raw ? 5 : 3);
+  if (!attn_listing_node(l, ATTN_ROLE_WEIGHTS)) attn_list_skipped(l);
 }

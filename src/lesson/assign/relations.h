@@ -107,9 +107,16 @@ void attn_list_concat(struct attn_listing *l);
 void attn_list_projected(struct attn_listing *l);
 void attn_list_scaled(struct attn_listing *l);
 void attn_list_masked(struct attn_listing *l);
+void attn_list_shifted(struct attn_listing *l);
 void attn_list_exponentials(struct attn_listing *l);
 void attn_list_weights(struct attn_listing *l);
 void attn_list_output(struct attn_listing *l);
+
+/* ---- relation_skipped.c ---- */
+
+/* Of a role from the scaled scores to the output: over the last printed step, or the queries and
+ * keys, or the inputs. */
+void attn_list_skipped(struct attn_listing *l);
 
 /* ---- relation_scaled.c: what scores may be divided by ---- */
 
@@ -135,7 +142,7 @@ int attn_draft_divide(struct attn_draft *x, const struct attn_divided *d, int fr
 
 /* ---- relation_masked.c: masks worth a try ---- */
 
-enum { ATTN_MASKS_MAX = 6 };
+enum { ATTN_MASKS_MAX = 7 };
 
 struct attn_masks {
   int count;
@@ -151,6 +158,11 @@ struct attn_masks {
 /* hidden: which cells of the grid look masked. */
 void attn_masks_of(const struct attn_listing *l, const unsigned char *hidden,
                    struct attn_masks *out);
+
+/* The cells that look hidden: scores; exponentials or weights. any: whether there are some that no
+ * rounding explains. NULL: no memory. */
+unsigned char *attn_hidden_cells(const struct attn_listing *l, int *any);
+unsigned char *attn_zero_cells(const struct attn_listing *l, int *any);
 
 /* A causal mask of the grid's size, from the first query on. */
 attn_matrix attn_causal_mask(const struct attn_listing *l);

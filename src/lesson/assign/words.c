@@ -39,7 +39,7 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_SHIFTED,
      "(*UCP)(?i)shifted|subtract\\w*|\\b(?:minus|less) (?:the |its |their )?(?:\\w+ "
      ")?(?:max|larg|great|high)\\w*|that leaves|- ?max\\b"},
-    {ATTN_ROLE_EXPONENTIALS, "(*UCP)(?i)exponen|\\bexp\\b|e\\^"},
+    {ATTN_ROLE_EXPONENTIALS, "(*UCP)(?i)exponen|\\bexp\\b(?:\\s?\\([^()\\n]{0,40}\\))?|e\\^"},
     {ATTN_ROLE_ROW_SUM, "(*UCP)(?i)\\bsums?" END "|row_?sums?|denominator"},
     {ATTN_ROLE_SCORES,
      "(*UCP)(?i)scores?" END "|q\\w*\\s*[·@*.×]?\\s*k\\w*\\s*(?:\\^?\\s*T|'|\\.T)|q\\w*\\s*[·*.] "
@@ -59,9 +59,11 @@ static const struct word WORDS[] = {
      "(*UCP)(?i)multi-?head|project(?:ed|ion of the concat)|final|concat\\w* ?(?:times|·|@|×)? ?W"},
     {ATTN_ROLE_POSITIONED, "(*UCP)(?i)X ?\\+ ?P|positioned|with position"},
     {ATTN_ROLE_POSITION_TABLE, "(*UCP)(?i)\\bPE?\\b|positional"},
-    {ATTN_ROLE_Y, "(*UCP)(?i)\\bY\\b|decoder(?: states?)?|target|\\b(?:tgt|dec)" END},
-    {ATTN_ROLE_X, "(*UCP)(?i)\\bX\\b|input|embedd|[xh]_?\\d|h\\x{304}|\\b(?:src|enc)" END
-                  "|tokens?\\b|encoder(?: states?)?|states?"},
+    {ATTN_ROLE_Y,
+     "(*UCP)(?i)\\bY\\b|\\bX_\\(?(?:dec|tgt)\\w*|decoder(?: states?)?|target|\\b(?:tgt|dec)" END},
+    {ATTN_ROLE_X,
+     "(*UCP)(?i)\\bX\\b|\\bX_\\(?(?:enc|src)\\w*|input|embedd|[xh]_?\\d|h\\x{304}|\\b(?:src|"
+     "enc)" END "|tokens?\\b|encoder(?: states?)?|states?"},
     {ATTN_ROLE_Q,
      "(*UCP)(?i)quer(?:y|ies)|\\bq" END "|decoder states?|(?<!\\w\\()\\b(?-i:s)(?:_?t)?" END},
     {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?" END "|\\bk" END "|\\bh_?\\d|h\\x{304}|encoder states?"},

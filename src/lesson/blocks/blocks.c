@@ -351,9 +351,17 @@ static void end_run_above(struct attn_grouping *g, const struct attn_scan_line *
   if (memchr(line->text, '|', line->bytes)) g->header = header;
 }
 
+/* "A B = [..] B = [..]": is what is in front the last factor of the product before? */
+static int is_last_factor(const char *text, struct attn_part before, struct attn_part front) {
+  before = attn_part_trim(text, before), front = attn_part_trim(text, front);
+  size_t bytes = front.end - front.begin;
+  return bytes > 1 && text[front.end - 1] == '=' && before.end - before.begin > bytes &&
+         memcmp(text + before.end - bytes, text + front.begin, bytes) == 0;
+}
+
 /* A line with matrices in brackets. 0: it has none. */
 static int read_matrices(struct attn_grouping *g, const struct attn_scan_line *line) {
-  struct attn_part all = {0, line->bytes}, rest = all, front = all;
+  struct attn_part all = {0, line->bytes}, rest = all, front = all, before = {0, 0};
   size_t at, end;
   int value, found = 0, factors = 0;
   while ((end = attn_next_value(line->text, rest, &at, &value)) != 0) {
@@ -363,6 +371,8 @@ static int read_matrices(struct attn_grouping *g, const struct attn_scan_line *l
     if (!found) end_run_above(g, line);
     found = 1;
     if (begins_product(g, line, end)) factors = 2;
+    if (is_last_factor(line->text, before, front)) front.begin = at;
+    before = front;
     add_matrix(g, line, value, factors ? (struct attn_part){at, at} : front, factors > 0);
     if (factors)
       factors--; /* the name is that of the product */
@@ -472,6 +482,7 @@ attn_status attn_scan_blocks(struct attn_scan *scan, struct attn_scan_lines *lin
   if (g.status == ATTN_OK) attn_parts_merge(&g);
   if (g.status == ATTN_OK && recurs) attn_recurring_merge(&g);
   if (g.status == ATTN_OK && g.facts) attn_facts_merge(&g);
+  if (g.status == ATTN_OK) attn_percents(&g);
   if (g.status == ATTN_OK) attn_stray_finish(&g);
   if (attn_patterns_failed(scan->patterns)) attn_group_no_memory(&g);
   if (g.status == ATTN_OK) set_result(&g);

@@ -95,6 +95,11 @@ int attn_row_is_labelled(int style);
 int attn_item_is_number(const struct attn_row_item *item);
 int attn_item_is_integer(const struct attn_row_item *item, int value);
 
+/* ---- percent.c ---- */
+
+/* Divides by 100 what is stated to be in percent, and adds up to 100. */
+void attn_percents(struct attn_grouping *g);
+
 /* ---- blocks.c ---- */
 
 struct attn_drawn; /* drawn.c */

@@ -133,6 +133,7 @@ static int is_again(const struct recurring *r, int a, int b, int step,
   if (!x->name || !y->name || x->cols != y->cols) return 0;
   int differ = differing_words(y->name, x->name, -step, &own.word);
   if (!differ || !token || differ > 1) return !differ;
+  if (attn_is_digit(own.text[own.word.begin])) return 0; /* indices that do not count */
   if (!token->text) *token = own;
   return same_word(token->text, token->word, own.text, own.word, 0);
 }

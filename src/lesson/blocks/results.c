@@ -29,7 +29,7 @@ static const char SIZE[] =
   "(?:\\s++(?:for|on|to|at|f\\x{FC}r|pour|para)\\s++[^\\s\\d,;.]{1,24}(?=\\s*+,|\\s++(?:and|or|" \
   "und|et|y)\\s))?"                                                                              \
   "(?:\\s*+[,;]\\s*+(?:(?:and|or|und)\\s++)?|\\s++(?:and|or|und)\\s++|\\s*+\\x{3068}\\s*+)"      \
-  "(?:(?:for )?the [a-z]{2,9}(?: one)?(?: is)? )?"
+  "(?:(?:for )?the [a-z]{2,9}(?: one)?(?: is)? |(?:with|for) \\w{1,12}(?: it)?(?: is| gives)? )?"
 #define AFTER_NUMBER \
   "(?![\\w\\x{221A}/\\x{25A3}^]|\\(\\s*[-+\\d(\\x{25A3}]|\\s*[\\x{D7}\\x{B7}*/+=]|\\.\\d)"
 static const char NEXT[] =

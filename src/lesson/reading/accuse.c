@@ -76,13 +76,21 @@ static int is_divided(const struct attn_roles *head, int before, double by) {
   return 0;
 }
 
-/* Exponentials or weights of q k, with nothing divided on the way? */
+/* Is it the first result of a softmax that is shown, or its output? */
+static int is_first_of_softmax(const struct attn_roles *head, const struct attn_placement *p) {
+  for (int role = ATTN_ROLE_SHIFTED; role < p->role; role++)
+    if (head->at[role]) return 0;
+  return p->role >= ATTN_ROLE_SHIFTED && p->role <= ATTN_ROLE_OUTPUT &&
+         (p->role != ATTN_ROLE_OUTPUT || p->relation->uses > 1);
+}
+
+/* Is nothing divided on the way to it? */
 static int is_unscaled(const struct attn_roles *head, const struct attn_placement *p) {
-  const struct attn_node *scores = head->at[ATTN_ROLE_SCORES];
-  const struct attn_relation *r = p->relation;
-  if (p->role != ATTN_ROLE_WEIGHTS && p->role != ATTN_ROLE_EXPONENTIALS) return 0;
-  if (r->divided_by != 1 || head->at[ATTN_ROLE_SCALED] || head->at[ATTN_ROLE_W_A]) return 0;
-  return r->operand[0] == (scores ? scores : head->at[ATTN_ROLE_Q]);
+  const struct attn_node *masked = head->at[ATTN_ROLE_MASKED];
+  int is_one = p->role == ATTN_ROLE_MASKED || is_first_of_softmax(head, p);
+  if (!is_one || p->relation->divided_by != 1) return 0;
+  if (masked && (!masked->relation || masked->relation->divided_by != 1)) return 0;
+  return !head->at[ATTN_ROLE_SCALED] && !head->at[ATTN_ROLE_W_A];
 }
 
 /* Scores that are not divided, where the document divides them: next to them, or in a formula of
@@ -90,7 +98,7 @@ static int is_unscaled(const struct attn_roles *head, const struct attn_placemen
 static enum attn_accusation accuse_unscaled(struct attn_scan *scan, const struct attn_roles *head,
                                             const struct attn_placement *p, int *cause) {
   if (!is_unscaled(head, p)) return ATTN_EXCUSED;
-  int is_open = !attn_denies_scale(scan) && head->at[ATTN_ROLE_K];
+  int is_open = !attn_denies_scale(scan) && (head->at[ATTN_ROLE_K] || head->at[ATTN_ROLE_W_K]);
   if (states_root(scan, &scan->block[p->block]) ||
       (is_open && attn_states(scan, scan->text, SCALED_SOFTMAX)))
     return *cause = ATTN_CAUSE_MISSING_SCALE, ATTN_ACCUSED;
@@ -135,12 +143,16 @@ static int serves_as_values(const struct attn_roles *head, const struct attn_pla
 
 /* ---- A mask that is stated, and nothing is masked ---- */
 
-/* Weights or exponentials of as many queries as keys, with none of them hidden. */
+/* The result of a softmax, with no key hidden from a query. */
 static int sees_all(const struct attn_roles *head, const struct attn_placement *p) {
-  int is_softmax = p->role == ATTN_ROLE_WEIGHTS || p->role == ATTN_ROLE_EXPONENTIALS;
-  const struct attn_grid *g = p->node ? p->node->grid : NULL;
-  return is_softmax && p->relation && !p->relation->mask && !head->at[ATTN_ROLE_MASKED] &&
-         g->rows > 1 && g->rows == g->cols;
+  return p->node && p->relation && is_first_of_softmax(head, p) && !p->relation->mask &&
+         !head->at[ATTN_ROLE_MASKED] && p->node->grid->rows > 1;
+}
+
+/* As many queries as keys. */
+static int is_square(const struct attn_placement *p) {
+  const struct attn_grid *g = p->node->grid;
+  return p->role == ATTN_ROLE_OUTPUT || g->rows == g->cols;
 }
 
 static int states_causal(struct attn_scan *scan, const char *text) {
@@ -152,18 +164,27 @@ static int states_causal(struct attn_scan *scan, const char *text) {
 static int forgets_stated_mask(struct attn_scan *scan, const struct attn_roles *head,
                                const struct attn_placement *p) {
   const char *name = scan->block[p->block].name;
-  return sees_all(head, p) && states_causal(scan, name) &&
+  return sees_all(head, p) && is_square(p) && states_causal(scan, name) &&
          attn_occurs(scan->patterns, CAUSAL_MASK, name);
 }
 
+static int states_padding(struct attn_scan *scan) {
+  static const char STATED[] =
+      "(?i)(?:pad|パディング)[^.。\\n]{0,80}(?:mask|ignor|hid|-∞|-inf|マスク|無視|隠)|"
+      "(?:mask|ignor|hid|マスク|無視)[^.。\\n]{0,80}(?:pad|パディング)";
+  return attn_mentions_padding(scan) && attn_states(scan, scan->text, STATED);
+}
+
 int attn_forgets_mask(struct attn_scan *scan, const struct attn_reading *reading, int example) {
-  int line = 0;
+  int line = 0, is_open = 0;
   for (int n = 0; n < reading->placements; n++) {
     const struct attn_placement *p = reading->placement[n];
     if (p->role == ATTN_ROLE_MASKED || (p->relation && p->relation->mask)) return 0;
-    if (p->example == example && sees_all(attn_roles_of(reading, p), p))
-      line = scan->block[p->block].line;
+    if (p->example != example || !sees_all(attn_roles_of(reading, p), p)) continue;
+    is_open = 1;
+    if (is_square(p)) line = scan->block[p->block].line;
   }
+  if (is_open && states_padding(scan)) return 1;
   return line && states_causal(scan, scan->text) && attn_mentions_causal_above(scan, line);
 }
 
@@ -191,6 +212,13 @@ static int turns_alignment(struct attn_scan *scan, const struct attn_placement *
          attn_occurs(scan->patterns, PRODUCT, scan->block[p->block].name);
 }
 
+/* "Masked scores", and none is hidden. */
+static int is_called_masked(const struct attn_priors *priors, const struct attn_placement *p) {
+  static const double OWN_NAME = 8.9; /* bits */
+  return (p->role == ATTN_ROLE_SCORES || p->role == ATTN_ROLE_SCALED) &&
+         priors[p->block].bits[ATTN_ROLE_MASKED] > OWN_NAME;
+}
+
 enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_priors *priors,
                                  const struct attn_reading *reading, const struct attn_placement *p,
                                  int *cause) {
@@ -203,6 +231,7 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
       if (r->use[0].base && r->use[0].base != attn_stated_position_base(scan))
         return ATTN_UNCERTAIN;
       if (turns_alignment(scan, p)) return ATTN_UNCERTAIN;
+      if (is_called_masked(priors, p)) return ATTN_UNCERTAIN;
       if (forgets_stated_mask(scan, head, p)) return *cause = ATTN_CAUSE_MASK_IGNORED, ATTN_ACCUSED;
       if (serves_as_values(head, p) && has_values(scan, priors, p)) return ATTN_UNCERTAIN;
       if (forgets_temperature(scan, head, p))

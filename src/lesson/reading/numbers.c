@@ -51,7 +51,8 @@ static int is_aside(const struct numbers *n, const attn_lesson *lesson) {
   int line = n->scan.misprint.place.line;
   for (int i = 0; i < n->scan.blocks; i++) {
     const struct attn_block *b = &n->scan.block[i];
-    if (line < b->line || line > b->end || n->priors[i].best >= OWN_NAME) continue;
+    if (line < b->line || line > b->end) continue;
+    if (n->priors[i].best >= OWN_NAME) return 0;
     for (int32_t u = 0; u < lesson->unreads; u++)
       if (lesson->unread[u].line >= b->line && lesson->unread[u].line <= b->end) return 1;
   }

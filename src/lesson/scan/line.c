@@ -28,9 +28,24 @@ static size_t table_end(const struct attn_canonical *text, size_t at, size_t *cl
   return *close + strlen(ATTN_MARK_CLOSE);
 }
 
+/* One row of symbols is part of a formula: [A B] W. */
+static void add_symbols(struct attn_text *out, const struct attn_canonical *text, size_t at,
+                        size_t end) {
+  for (size_t n = at; n < end; n++)
+    if (text->text[n] == '&')
+      attn_text_add(out, " ", 1, text->origin[n]);
+    else
+      attn_text_copy(out, text, n, n + 1);
+}
+
 static void add_table(struct attn_text *out, const struct attn_canonical *text, size_t at,
                       size_t end) {
   size_t mark = strlen(ATTN_MARK_OPEN);
+  const char *row = strstr(text->text + at, ATTN_MARK_ROW);
+  if (!row || row > text->text + end) {
+    add_symbols(out, text, at + mark, end - mark);
+    return;
+  }
   attn_text_add(out, "\n\n", 2, text->origin[at]);
   for (size_t n = at + mark; n < end - mark; n++) {
     if (text->text[n] == '&')

@@ -17,12 +17,13 @@ static const char IN_MATRIX[] =
     ")\\s*+(?=[,&\u00A6\\]]|" ATTN_MARK_ROW "|" ATTN_MARK_CLOSE ")";
 static const char IN_COLUMNS[] = "(?m)^[ \\t]*+" NUMBER "(?:[ \\t]++" NUMBER
                                  "(?![\\w.]))*+[ \\t]++(\\d++(?:\\.\\d++){2,})[ \\t]*+$";
-/* "[[1, 2], [3, 4]" or "= [1, 2" above other text */
+/* "[[1, 2], [3, 4]", "= [1, 2" above other text, or "[1, 2, [3, 4]" */
 #define NUMBERS NUMBER "(?:\\s*+[,;&]\\s*+" NUMBER ")*+"
 static const char OPEN_LIST[] = "\\[\\s*+(?:\\[\\s*+" NUMBERS
                                 "\\s*+\\]\\s*+,?+\\s*+)++(?=\\z|\\n|[A-Za-z#`])|"
-                                "[=:]\\s*+((?:\\[\\[?|\\((?=[^,\\n]*+,))\\s*+" NUMBERS
-                                ")(?=[ \\t]*+(?:\\n[ \\t]*+)?+(?:\\z|\\n))";
+                                "(?|[=:]\\s*+((?:\\[\\[?|\\((?=[^,\\n]*+,))\\s*+" NUMBERS
+                                ")(?=[ \\t]*+(?:\\n[ \\t]*+)?+(?:\\z|\\n))|"
+                                "(\\[\\s*+" NUMBERS ")(?=\\s*+,\\s*+\\[\\s*+" NUMBER "))";
 /* A fence of code: its mark, and what follows it in its line */
 static const char FENCE[] = "(?m)^[ \\t>]*+(`{3,}+|~{3,}+)[ \\t\\r]*+([^\\n`]*+)$";
 

@@ -240,6 +240,11 @@ static const struct notation notations[] = {
     {"(?m)^([A-Za-z][\\w ']{0,30}?)[ \\t]*+(?:->|=>|\\x{2192})[ \\t]*+(?=-?\\d*\\.?\\d++[ \\t]*+,)",
      "$1: ", 0, ">\xE2"},
 
+    /* AsciiDoc: formulas */
+    {"\\b(?:stem|latexmath|asciimath):\\[([^\\[\\]\\n]*+)\\]", " $1 ", 0, ":"},
+    /* upright vectors in the cells of a table */
+    {"(?<=[\\])])\\^?T(?=[ \\t]*+\\|)", "", 0, "|"},
+
     /* comments */
     {"<!--[^\\n]*?-->", " ", 0, "<"},
     {"(?m)^([^\\n\u2190:=]*+[:=][^\\n\u2190]*+)\u2190[^\\d\\n]*+$", "$1", 0, "\xE2"},
