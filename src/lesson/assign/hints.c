@@ -44,7 +44,8 @@ static const char WEIGHTS_LAST[] =
 static const char NOT_SCALED[] =
     "(?i)\\b(?:no|not|never|without|skip\\w*|omit\\w*|un|ignor\\w*|leave out|forget)\\W{0,3}(?:the "
     "|any "
-    "|do |we |be |a |it |that )?(?:1 ?/ ?)?(?:scal|divi|square root|√|sqrt)|n['’]t (?:\\w+ "
+    "|do |we |be |a |it |that )?(?:1 ?/ ?)?(?:scal|divi|square[- ]root|√|sqrt)|nothing "
+    "(?:is|gets|was) (?:scal|divi)|n['’]t (?:\\w+ "
     ")?(?:scal|divi)|"
     "unscaled|\\b(?:ohne|sans|sin|senza|nicht) (?:\\w+ )?(?:skal|wurzel|zu "
     "teilen|divi|échelle|escal|racine|ra[íi]z)|"

@@ -118,7 +118,7 @@ static const struct word OTHER_WORDS[] = {
      "스케일|дел(?:им|ени|ённ)|масштаб"},
     {ATTN_ROLE_MASKED, "マスク(?:済み|後|した)の?(?:スコア|内積)|マスク|掩码|마스크|маск"},
     {ATTN_ROLE_SHIFTED, "最大値|最大值|최댓값"},
-    {ATTN_ROLE_EXPONENTIALS, "指数|지수|экспонент"},
+    {ATTN_ROLE_EXPONENTIALS, "指数|e ?の肩|何乗|지수|экспонент"},
     {ATTN_ROLE_ROW_SUM, "合計|総和|(?:その|の)和|分母|之和|합계|сумм"},
     {ATTN_ROLE_SCORES,
      "(?i:k|キー "

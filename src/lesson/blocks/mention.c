@@ -128,9 +128,10 @@ static int has_unit(struct attn_grouping *g, const char *text, size_t at, size_t
   return attn_match_at(g->scan->patterns, UNIT, text, end, at, NULL);
 }
 
-/* "v1.2", "$ 8.99": the number of something else. */
+/* "v1.2", "No. 14", "within 0.01", "$ 8.99": the number of something else. */
 static int is_identifier(struct attn_grouping *g, const char *text, size_t at) {
-  static const char BEFORE[] = "(?i)(?:version|\\bv|[\\x{20AC}$\\x{A3}\\x{A5}])\\W{0,2}$";
+  static const char BEFORE[] =
+      "(?i)(?:version|\\bv|\\bno|\\bwithin|tolerance of|[\\x{20AC}$\\x{A3}\\x{A5}])\\W{0,2}$";
   return attn_part_ends_in(g, BEFORE, text, (struct attn_part){0, at}, WIDTH_CHARACTERS);
 }
 

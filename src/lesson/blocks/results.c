@@ -81,7 +81,8 @@ static const char BLANKS[] = " \t\r\f\v";
 /* The text that names each kind; of several, the first one counts: exp of the scaled scores. */
 static const char *const kinds[ATTN_RESULT_KINDS] = {
     [ATTN_RESULT_OTHER] = ".",
-    [ATTN_RESULT_EXPONENTIAL] = "(?i)\\bexp|e\\s?\\^|\\be to\\b|\\x{6307}\\x{6570}",
+    [ATTN_RESULT_EXPONENTIAL] =
+        "(?i)\\bexp|e\\s?\\^|\\be to\\b|\\x{6307}\\x{6570}|e ?\\x{306E}\\x{80A9}",
     [ATTN_RESULT_TOTAL] = "(?i)\\b(?:" SUMS ")|\\x{5408}\\x{8A08}|\\x{548C}\\s*$",
     [ATTN_RESULT_QUOTIENT] =
         "(?i)\\bdivi|\\bhalved|\\bscale|\\x{F7}|/\\s*(?:\\x{221A}|sqrt)|\\x{5272}",

@@ -28,9 +28,9 @@ static const char NUMBER_TOKEN[] =
 /* "1/2", "(1+2)/3", "2*0.5": worked out */
 static const char SUM_TOKEN[] = "[-+\\x{221A}\\d./()\\x{D7}*]+$";
 /* A number and a unit of it: "1.5 mV", "2 m^2", "20 C" with its sign of degrees */
-static const char MEASURE[] =
-    "(-?" ATTN_NUMBER
-    ")\\s?((?:\\x{B0}|\\x{B5}|\\x{3BC})?[A-Za-z]{1,3}(?:\\^-?\\d)?(?:/[a-z]{1,2})?)$";
+static const char MEASURE[] = "(-?" ATTN_NUMBER
+                              ")\\s?(?!(?:st|nd|rd|th)$)((?:\\x{B0}|\\x{B5}|\\x{3BC})?[A-Za-z]{1,3}"
+                              "(?:\\^-?\\d)?(?:/[a-z]{1,2})?)$";
 /* "q1 · k2 = 14": the result of a product, in a cell */
 static const char PRODUCT[] =
     "[A-Za-z]\\w*\\s*[\\x{B7}\\x{22C5}\\x{2022}\\x{D7}*]\\s*[A-Za-z]\\w*\\s*=\\s*";

@@ -211,11 +211,30 @@ static int are_apart(const struct attn_grouping *g, const struct attn_row *last,
          item_length(g, &row->item[0]) && !is_bare(last) && !is_bare(row) && !same_name(last, row);
 }
 
+/* The letter of "q1: 0.5", "the first component of k2: 1"; 0: there is none. */
+static char letter_of(struct attn_grouping *g, const struct attn_row *row) {
+  static const char INDEXED[] = "(?i)\\b([qkv])_?\\d\\b(?!\\W{0,3}[\\x{B7}*.]|\\s*[qk])";
+  struct attn_match m;
+  const char *label = row->label.text;
+  if (row->items != 1 || item_length(g, &row->item[0])) return 0;
+  return attn_find(g->scan->patterns, INDEXED, label, strlen(label), 0, &m)
+             ? label[m.group[1].begin]
+             : 0;
+}
+
+/* Numbers of queries, then of keys. */
+static int is_next_letter(struct attn_grouping *g, const struct attn_row *last,
+                          const struct attn_row *row) {
+  char first = letter_of(g, last), second = letter_of(g, row);
+  return first && second && first != second;
+}
+
 static int looks_alike(struct attn_grouping *g, const struct attn_row *last,
                        const struct attn_row *row) {
   if (last->items != row->items || begins_next(g, row) || are_two_steps(g, last, row)) return 0;
   if (goes_on(last, row)) return 1;
   if (is_sum(row) && !is_sum(last)) return 0;
+  if (is_next_letter(g, last, row)) return 0;
   if (ends_list(last, row)) return 0;
   if (last->formula != row->formula) return 0;
   if (row->formula == ATTN_FORMULA_OTHER && !same_name(last, row)) return 0;
@@ -281,7 +300,8 @@ static void check_ragged(struct attn_grouping *g, const struct attn_row *row) {
 
 /* "Q = [1, 0], [0, 1]": the rows of one matrix, if a name is in front. */
 static int is_matrix_row(struct attn_grouping *g, const struct attn_row *row) {
-  int is_symbol = row->style == ATTN_ROW_EQUALS && row->label.stem && row->label.index < 0;
+  int is_symbol = (row->style == ATTN_ROW_EQUALS && row->label.stem && row->label.index < 0) ||
+                  (row->style == ATTN_ROW_COLON && row->label.index < 0);
   if (row->items < 2 || !is_symbol) return 0;
   for (int n = 0; n < row->items; n++)
     if (!item_length(g, &row->item[n]) ||

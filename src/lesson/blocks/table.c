@@ -292,6 +292,7 @@ static void add_table(struct attn_grouping *g, const struct attn_table *t) {
 }
 
 static void add_parts(struct attn_grouping *g, const struct attn_table *t) {
+  for (int r = 0; r < t->rows && t->skip; r++) attn_table_item(t, r, t->number[0])->used = 1;
   for (int n = 0; n < t->parts && g->status == ATTN_OK; n++) {
     const struct attn_table_part *p = &t->part[n];
     struct attn_table only = *t;

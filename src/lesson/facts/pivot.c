@@ -386,6 +386,15 @@ static int is_filled(int count, const int *row, int rows, const int *col, int co
   return 1;
 }
 
+/* "the second component of q1": which words are rows is not certain. */
+static void add_turned(const struct pivot *p, struct attn_block *b) {
+  const attn_printing *from = &b->reading[0];
+  attn_cell *cell = attn_group_take(p->g, (size_t)(from->rows * from->cols), sizeof *cell);
+  for (int n = 0; cell && n < from->rows * from->cols; n++)
+    cell[n % from->cols * from->rows + n / from->cols] = from->cells[n];
+  if (cell) attn_block_add_reading(b, from->cols, from->rows, cell);
+}
+
 static struct attn_block *grid_of(const struct pivot *p, const struct slice *s) {
   int *row = attn_group_take(p->g, (size_t)s->count, sizeof *row);
   int *col = attn_group_take(p->g, (size_t)s->count, sizeof *col);
@@ -407,6 +416,7 @@ static struct attn_block *grid_of(const struct pivot *p, const struct slice *s) 
     while (row[first] != r) first++;
     if (!attn_block_copy_row(p->g, b, cell + r * cols, cols, label_of(p, s, first))) return NULL;
   }
+  if (b) add_turned(p, b);
   return b;
 }
 

@@ -521,6 +521,9 @@ static int fence(struct attn_python *p, size_t *at) {
                                      "attn", "plaintext", "markdown", "md",   "output", NULL};
   struct attn_part line = line_at(p, *at);
   struct attn_part language = trim(p, (struct attn_part){line.begin + 3, line.end});
+  const char *name =
+      memchr(p->scan->source.text + language.begin, ':', language.end - language.begin);
+  if (name) language.end = (size_t)(name - p->scan->source.text); /* "python:main.py" */
   size_t begin = next_line(p, *at), end = begin;
   while (end < p->scan->source.size && !is_fence(p, line_at(p, end))) end = next_line(p, end);
   int text = is_one_of(p, language, TEXT);

@@ -377,11 +377,25 @@ static int are_sums_of_weights(const struct account *a, const attn_printing *p) 
 }
 
 /* Is the block neither prose nor shown elsewhere? */
+/* "(4, 3)", where a program prints a shape: the rows and columns of a matrix. */
+static int is_shape(const struct account *a, const attn_printing *p) {
+  const attn_lesson *l = a->lesson;
+  if (p->rows != 1 || p->cols != 2 || has_decimals(p)) return 0;
+  if (!attn_occurs(a->scan->patterns, "\\.shape\\b", a->scan->text)) return 0;
+  for (int32_t i = 0; i < l->examples; i++)
+    for (int32_t s = 0; s < l->example[i].steps; s++) {
+      const attn_matrix *m = &l->example[i].step[s].exact;
+      if (m->rows == p->cells[0].value && m->cols == p->cells[1].value) return 1;
+    }
+  return 0;
+}
+
 static int is_unread(struct account *a, int block, const struct attn_known *known) {
   const struct attn_block *b = &a->scan->block[block];
   if (is_total(a, b, known) || are_sums_of_weights(a, &b->reading[0])) return 0;
   return !is_mention(a, block) && !is_mask(a, block) && !block_is_worked_out(a, &b->reading[0]) &&
-         !is_root(a, b, known) && !attn_is_of_sublayer(a->lesson, &b->reading[0]);
+         !is_root(a, b, known) && !is_shape(a, &b->reading[0]) &&
+         !attn_is_of_sublayer(a->lesson, &b->reading[0]);
 }
 
 attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,

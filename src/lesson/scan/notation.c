@@ -257,6 +257,9 @@ static const struct notation notations[] = {
      " ", TEX, "\\"},
     {"(?m)(?<=[\\s\\]\\d;])%[^\\n%]*$", " ", OCTAVE, "%"},
 
+    {"\\\\multicolumn\\s*+\\{2\\}\\s*+" BRACED_TWICE "\\s*+" BRACED_TWICE, "$2 & ", 0, "\\"},
+    {"\\\\multicolumn\\s*+\\{3\\}\\s*+" BRACED_TWICE "\\s*+" BRACED_TWICE, "$2 & & ", 0, "\\"},
+
     /* LaTeX: matrices */
     {"\\\\begin\\{(?:" MATRICES ")\\}" OPTION, ATTN_MARK_OPEN, 0, "\\"},
     {"\\\\begin\\{(?:array|tabular|longtable|tabular[x*]\\}\\s*+\\{[^{}]*+)\\}" OPTION
