@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,17 @@ def preload(tmp_path):
     return build
 
 
+def web_page(name):
+    """The path of a page of `make web`, built from the tree as it is. With ATTN_NO_WEB its tests are skipped."""
+    if "ATTN_NO_WEB" in os.environ:
+        pytest.skip("ATTN_NO_WEB is set")
+    built = subprocess.run([SOURCE / "tools/web.sh"], capture_output=True, text=True)
+    if built.returncode == 3:
+        pytest.skip(built.stderr.strip())
+    assert built.returncode == 0, built.stdout + built.stderr
+    return SOURCE / "build/web" / name
+
+
 # ---- Pages in a browser: Chromium, where it is installed ----
 
 @pytest.fixture(scope="session")
@@ -96,6 +108,14 @@ def browser():
 def address(view):
     """The page's address, as its script sees it: view.url follows a change of the fragment only after a while."""
     return view.evaluate("location.href")
+
+
+def wait_until(view, expression, seconds=30):
+    """Waits until a JavaScript expression is true. The policy of the pages forbids wait_for_function."""
+    late = time.monotonic() + seconds
+    while not view.evaluate(expression):
+        assert time.monotonic() < late, expression
+        view.wait_for_timeout(10)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from conftest import address, json_lines
 from conftest import run as attn
+from conftest import wait_until
 
 SMALL = {"d_model": 16, "num_heads": 2, "ffn_dim": 32, "encoder_layers": 2, "decoder_layers": 2}
 INPUT, OTHER = "2005年3月4日", "12 May 1991"
@@ -37,8 +38,7 @@ def view(visit):
     def view(path, *arguments, **options):
         page = visit(path, *arguments, **options)
         page.set_default_timeout(8000)
-        while not page.evaluate("performance.getEntriesByName('first-view').length"):  # the page's policy forbids wait_for_function
-            page.wait_for_timeout(10)
+        wait_until(page, "performance.getEntriesByName('first-view').length")
         return page
     return view
 
@@ -54,10 +54,13 @@ def choose(view, kind, layer, head):
     if kind:
         view.click(f"#kinds button:has-text('{kind}')")
         view.locator("#kinds [aria-selected=true]", has_text=kind).wait_for()
-    view.evaluate_handle("""([layer, head]) => {
-        const column = [...document.querySelectorAll('#grid thead th')].find(th => th.innerText === head).cellIndex
-        return [...document.querySelectorAll('#grid tbody tr')].find(tr => tr.cells[0].innerText === layer).cells[column].firstChild
-    }""", [layer, str(head)]).as_element().click()
+    row, column = view.evaluate("""([layer, head]) => [
+        [...document.querySelectorAll('#grid tbody tr')].findIndex(tr => tr.cells[0].innerText === layer),
+        [...document.querySelectorAll('#grid thead th')].find(th => th.innerText === head).cellIndex
+    ]""", [layer, str(head)])
+    thumbnail = f"#grid tbody tr:nth-child({row + 1}) > :nth-child({column + 1}) > button"
+    view.click(thumbnail)
+    view.wait_for_selector(f"{thumbnail}[aria-pressed=true]")  # when its weights are loaded
 
 
 def title(view):

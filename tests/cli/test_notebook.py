@@ -167,6 +167,7 @@ def test_results_of_one_notebook_do_not_clash(tmp_path, visit, scheme):
     assert address(view) == shown and first.evaluate("location.hash.split('?')[0]") == "#output" and first.is_visible("#output")
     fourth.wait_for_selector("#grid button")
     fourth.locator("#grid button").first.click()
+    fourth.wait_for_selector("#grid tbody tr:first-child > :nth-child(2) > button[aria-pressed=true]")  # when its weights are loaded
     assert fourth.evaluate("location.hash").startswith("#1-encoder-1-1")
     for one in (first, second, third, fourth):
         dark = one.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).every(x => x < 64)")
