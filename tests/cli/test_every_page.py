@@ -6,12 +6,11 @@ of several visits. ATTN_SCREENSHOTS=FOLDER writes pictures of all pages to look 
 import itertools
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from conftest import LESSONS, SOURCE, run
+from conftest import LESSONS, SOURCE, run, web_page
 
 AXE = Path(os.environ.get("ATTN_AXE", SOURCE / "build/axe/package/axe.min.js"))
 ALL = "ATTN_ALL" in os.environ
@@ -68,13 +67,6 @@ def course(folder, name):
     return folder / "course" / name
 
 
-def web(name):
-    built = subprocess.run([SOURCE / "tools/web.sh"], capture_output=True, text=True)
-    if built.returncode == 3:
-        pytest.skip(built.stderr.strip())
-    return SOURCE / "build/web" / name
-
-
 def open_model(view):
     view.set_input_files("#file", {"name": "<x>.safetensors", "mimeType": "", "buffer": b"12345678"})
     view.wait_for_selector("#report:visible:not(:empty)")
@@ -112,8 +104,8 @@ PAGES = {
     "contents": (lambda folder: course(folder, "index.html"), None, 20),
     "chapter": (lambda folder: course(folder, "qkv.html"), select_cell, 150),
     "text": (lambda folder: course(folder, "dates.ja.html"), None, 20),
-    "checker": (lambda folder: web("attn-check.html"), check_a_lesson, 2500),
-    "live model": (lambda folder: web("attn-model.html"), open_model, 1800),
+    "checker": (lambda folder: web_page("attn-check.html"), check_a_lesson, 2500),
+    "live model": (lambda folder: web_page("attn-model.html"), open_model, 1800),
 }
 
 
