@@ -19,6 +19,18 @@ static double element(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int
   return attn_load_real(t->dtype, (const char *)t->data + at * attn_real_size(t->dtype));
 }
 
+enum { CHUNK = 64 }; /* elements of a row that are loaded at a time */
+
+/* Loads the elements of row (a, b, c) from e on. Returns how many: up to CHUNK. */
+static int64_t load_chunk(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t e,
+                          double to[CHUNK]) {
+  int64_t at = a * t->strides[0] + b * t->strides[1] + c * t->strides[2] + e * t->strides[3];
+  int64_t rest = t->shape[3] - e, count = rest < CHUNK ? rest : CHUNK;
+  attn_load_reals(t->dtype, (const char *)t->data + at * attn_real_size(t->dtype), t->strides[3],
+                  count, to);
+  return count;
+}
+
 /* NumPy's broadcasting: dimensions are aligned at the right; one of size 1 repeats. */
 static int64_t mask_element(const attn_tensor *mask, const int64_t index[4]) {
   int64_t at = 0;
@@ -133,28 +145,48 @@ struct score_sizes {
   double capped, dot, added, key;
 };
 
-/* s_j = cap(scale q . k_j) + addend. With additive scores sum_e a_e tanh(q_e + k_je) replaces
- * q . k_j. */
+/* q . k_j, the magnitude of its terms, and the sums of |k_je| and of |q_e|. */
+static double dot_product(const struct ref_query *ask, const struct attn_ref_row *row, int64_t j,
+                          double *absolute, double *keys, double *queries) {
+  double q[CHUNK], k[CHUNK], sum = 0, terms = 0, of_keys = 0, of_queries = 0;
+  for (int64_t e = 0; e < ask->q->shape[3]; e += CHUNK) {
+    int64_t count = load_chunk(ask->q, row->b, row->h, row->i, e, q);
+    load_chunk(ask->k, row->b, ask->head, j, e, k);
+    for (int64_t n = 0; n < count; n++) {
+      sum += q[n] * k[n], terms += fabs(q[n] * k[n]);
+      of_keys += fabs(k[n]), of_queries += fabs(q[n]);
+    }
+  }
+  *absolute = terms, *keys = of_keys, *queries = of_queries;
+  return sum;
+}
+
+/* sum_e a_e tanh(q_e + k_je), and the magnitude of its terms. */
+static double additive_sum(const struct ref_query *ask, const struct attn_ref_row *row, int64_t j,
+                           double *absolute) {
+  double sum = 0;
+  *absolute = 0;
+  for (int64_t e = 0; e < ask->q->shape[3]; e++) {
+    double k = element(ask->k, row->b, ask->head, j, e);
+    double q = element(ask->q, row->b, row->h, row->i, e);
+    double a = vector_element(ask->desc->additive, row->h, e);
+    sum += a * tanh(q + k), *absolute += fabs(a);
+  }
+  return sum;
+}
+
+/* s_j = cap(scale q . k_j) + addend; with additive scores their sum replaces q . k_j. */
 static double score(const struct ref_query *ask, const struct attn_ref_row *row, int64_t j,
                     struct score_sizes *size) {
-  int64_t width = ask->q->shape[3];
-  double scale = scale_of(ask), more = added(ask, row, j, &size->added), sum = 0, absolute = 0;
-  double query = 0;
-  size->key = 0;
-  for (int64_t e = 0; e < width; e++) {
-    double k = element(ask->k, row->b, ask->head, j, e);
-    double q = element(ask->q, row->b, row->h, row->i, e), term = q * k;
-    if (is_additive(ask)) {
-      double a = vector_element(ask->desc->additive, row->h, e);
-      sum += a * tanh(q + k), absolute += fabs(a), size->key += 1;
-      continue;
-    }
-    sum += term;
-    absolute += fabs(term);
-    size->key += fabs(k), query += fabs(q);
-  }
+  double scale = scale_of(ask), more = added(ask, row, j, &size->added), sum, absolute, query = 0;
+  const double width = (double)ask->q->shape[3];
+  size->key = width;
+  if (is_additive(ask))
+    sum = additive_sum(ask, row, j, &absolute);
+  else
+    sum = dot_product(ask, row, j, &absolute, &size->key, &query);
   size->dot = fabs(scale) * absolute;
-  if (row->has_dots) size->key = fabs(scale) * (size->key + query + (double)width);
+  if (row->has_dots) size->key = fabs(scale) * (size->key + query + width);
   sum *= scale;
   if (ask->desc && (ask->desc->flags & ATTN_SDPA_SOFTCAP))
     sum = ask->desc->softcap * tanh(sum / ask->desc->softcap);
@@ -220,9 +252,10 @@ static void weighted_sum(const struct ref_query *ask, const attn_tensor *v,
   for (int64_t e = 0; e < v->shape[3]; e++) row->output[e] = row->absolute[e] = 0;
   for (int64_t j = 0; j < row->keys; j++) {
     if (!visible(ask, row, j)) continue;
-    double keep = kept(ask->desc, row, j);
+    double keep = kept(ask->desc, row, j), values[CHUNK];
     for (int64_t e = 0; e < v->shape[3]; e++) {
-      double term = share_of(row, j, keep, element(v, row->b, ask->head, j, e));
+      if (e % CHUNK == 0) load_chunk(v, row->b, ask->head, j, e, values);
+      double term = share_of(row, j, keep, values[e % CHUNK]);
       row->output[e] += term;
       row->absolute[e] += fabs(term);
     }
@@ -238,13 +271,13 @@ static void bound_terms(const struct ref_query *ask, const attn_tensor *v,
   attn_ref_complete_budgets(row);
   for (int64_t j = 0; j < row->keys; j++) {
     double keep = visible(ask, row, j) ? kept(ask->desc, row, j) : 0;
-    double error = keep > 0 ? keep * attn_ref_weight_error(row, j) : 0;
+    double error = keep > 0 ? keep * attn_ref_weight_error(row, j) : 0, values[CHUNK];
     for (int64_t e = 0; keep > 0 && e < v->shape[3]; e++) {
-      double size = fabs(element(v, row->b, ask->head, j, e));
+      if (e % CHUNK == 0) load_chunk(v, row->b, ask->head, j, e, values);
+      double size = fabs(values[e % CHUNK]);
       if (size > 0) row->error[e] += size * error;
       row->largest[e] = fmax(row->largest[e], size * keep);
-      if (row->weights[j] < flush)
-        row->flushed[e] += fabs(share_of(row, j, 1, element(v, row->b, ask->head, j, e)));
+      if (row->weights[j] < flush) row->flushed[e] += fabs(share_of(row, j, 1, values[e % CHUNK]));
     }
   }
 }
@@ -269,11 +302,13 @@ void attn_ref_sdpa_row(const attn_sdpa *desc, const attn_tensor *q, const attn_t
 static double weight_gradient(const struct ref_query *ask, const attn_tensor *v,
                               const attn_tensor *d_o, const struct attn_ref_row *row, int64_t j,
                               double *size, double *factors) {
-  double sum = 0, absolute = 0, keep = kept(ask->desc, row, j);
+  double sum = 0, absolute = 0, keep = kept(ask->desc, row, j), g[CHUNK], x[CHUNK];
   *factors = 0;
-  for (int64_t e = 0; e < v->shape[3]; e++) {
-    double g = element(d_o, row->b, row->h, row->i, e), x = element(v, row->b, ask->head, j, e);
-    sum += g * x, absolute += fabs(g * x), *factors += fabs(g) + fabs(x);
+  for (int64_t e = 0; e < v->shape[3]; e += CHUNK) {
+    int64_t count = load_chunk(d_o, row->b, row->h, row->i, e, g);
+    load_chunk(v, row->b, ask->head, j, e, x);
+    for (int64_t n = 0; n < count; n++)
+      sum += g[n] * x[n], absolute += fabs(g[n] * x[n]), *factors += fabs(g[n]) + fabs(x[n]);
   }
   *size = keep * absolute;
   return keep > 0 ? keep * sum : 0;
