@@ -104,7 +104,7 @@ static void test_matrices_in_brackets(void **state) {
   check("Q = [[1, 0], [0, 1]]", "Q = 2x2: 1 0; 0 1\n");
   check("Q = [1 0; 0 1]", "Q = 2x2: 1 0; 0 1\n");
   check("Q = {{1, 0}, {0, 1}}", "Q = 2x2: 1 0; 0 1\n");
-  check("Q = [1, 0], [0, 1]", "Q 2x2: 1 0; 0 1\n");
+  check("Q = [1, 0], [0, 1]", "Q = 2x2: 1 0; 0 1\n");
 }
 
 static void test_brackets_continue_over_prompts(void **state) {

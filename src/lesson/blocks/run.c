@@ -298,7 +298,7 @@ static void check_ragged(struct attn_grouping *g, const struct attn_row *row) {
   attn_group_ragged(g, p, g->row[g->rows - 1].items, row->items);
 }
 
-/* "Q = [1, 0], [0, 1]": the rows of one matrix, if a name is in front. */
+/* "Q = [1, 0], [0, 1]": the rows of one matrix, which are read as vectors of a sentence. */
 static int is_matrix_row(struct attn_grouping *g, const struct attn_row *row) {
   int is_symbol = (row->style == ATTN_ROW_EQUALS && row->label.stem && row->label.index < 0) ||
                   (row->style == ATTN_ROW_COLON && row->label.index < 0);
@@ -310,23 +310,9 @@ static int is_matrix_row(struct attn_grouping *g, const struct attn_row *row) {
   return !strstr(row->line->text, "\u2192");
 }
 
-static int add_matrix_row(struct attn_grouping *g, const struct attn_row *row) {
-  attn_run_flush(g);
-  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_VECTORS, row->line->line, row->label.text);
-  for (int n = 0; b && n < row->items; n++) {
-    struct attn_scan_value *value = &g->lines->value[row->item[n].value];
-    value->used = 1;
-    if (!attn_block_copy_row(g, b, value->grid[0].cells, value->grid[0].cols, "")) return 1;
-  }
-  if (b) attn_block_end(g, b, row->line->line);
-  g->aboves = 0;
-  return 1;
-}
-
 int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
   if (read_header(g, row)) return 1;
-  if (is_matrix_row(g, row)) return add_matrix_row(g, row);
-  if (is_prose(g, row)) return 0;
+  if (is_matrix_row(g, row) || is_prose(g, row)) return 0;
   check_odd_row(g, row);
   if (g->rows == 1 && is_numbered_header(&g->row[0], row)) {
     g->rows = 0;
