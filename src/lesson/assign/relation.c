@@ -358,30 +358,12 @@ static void list_from_right(struct attn_listing *l) {
   }
 }
 
-static int has_operand(const struct attn_relation *r, const struct attn_node *node) {
-  for (int n = 0; n < r->operands; n++)
-    if (r->operand[n] == node) return 1;
-  return 0;
-}
-
-/* Is it computed from all that the slip is computed from? */
-static int has_operands_of(const struct attn_relation *r, const struct attn_relation *slip) {
-  for (int n = 0; n < slip->operands; n++)
-    if (!has_operand(r, slip->operand[n])) return 0;
-  return 1;
-}
-
-/* The first right one of the same row and operands, else of the same row. NULL: there is none. */
+/* The first right one of the same row. NULL: there is none. */
 static const struct attn_relation *find_standard(const struct kept_list *list,
                                                  const struct attn_relation *slip) {
-  const struct attn_relation *first = NULL;
-  for (int n = 0; n < list->count; n++) {
-    const struct attn_relation *r = &list->relation[n];
-    if (r->cause || r->row != slip->row) continue;
-    if (has_operands_of(r, slip)) return r;
-    if (!first) first = r;
-  }
-  return first;
+  for (int n = 0; n < list->count; n++)
+    if (!list->relation[n].cause && list->relation[n].row == slip->row) return &list->relation[n];
+  return NULL;
 }
 
 static void set_standards(struct kept_list *list) {
