@@ -67,21 +67,12 @@ static int closing(const struct attn_fact_reader *r, int at) {
   return at;
 }
 
-/* Is the number a key: of "row 1, ", "j = 1 = ", "from 1 to"? */
-static int is_key(const struct attn_fact_reader *r, int at) {
-  if (!attn_fact_is_whole(r, at)) return 0;
-  if (attn_fact_is_sign(r, at + 1, "=:")) return 1;
-  return attn_fact_is_kind(r, at - 1, TOKEN_WORD) &&
-         (attn_fact_is_kind(r, at + 1, TOKEN_WORD) ||
-          (attn_fact_is_sign(r, at + 1, ",") && attn_fact_is_kind(r, at + 2, TOKEN_WORD)));
-}
-
 /* The end of the numbers in a row at `at`. */
 static int numbers_end(const struct attn_fact_reader *r, int at) {
   if (attn_fact_is_kind(r, at, TOKEN_VALUE)) return at + 1;
   for (at++; at < r->tokens; at++) {
     int next = at + attn_fact_is_sign(r, at, ",;|");
-    if (!attn_fact_is_kind(r, next, TOKEN_NUMBER) || is_key(r, next)) break;
+    if (!attn_fact_is_kind(r, next, TOKEN_NUMBER)) break;
     at = next;
   }
   return at;
@@ -126,8 +117,6 @@ static int read_keys(struct attn_fact_reader *r, struct attn_fact *f, int begin,
   while (equals < end && !attn_fact_is_sign(r, equals, "=")) equals++;
   if (equals == end) {
     add_words(r, f, begin, end);
-  } else if (equals == begin) {
-    *f = r->g->facts->open;
   } else {
     add_name(r, f, begin, equals);
     for (int n = equals; n + 2 < end; n++)
@@ -185,17 +174,15 @@ static int next_side(const struct attn_fact_reader *r, int at) {
   return at;
 }
 
-static int read_terms(struct attn_fact_reader *r) {
+static void read_terms(struct attn_fact_reader *r) {
   struct attn_fact label = {.value = -1};
-  int begin = label_end(r), facts = 0;
+  int begin = label_end(r);
   add_words(r, &label, 0, begin);
-  if (label.keys > ATTN_FACT_KEYS) return 0;
+  if (label.keys > ATTN_FACT_KEYS) return;
   for (int at = begin; at < r->tokens;) {
     if (attn_fact_is_sign(r, at, "([") && attn_fact_is_kind(r, at - 1, TOKEN_WORD)) {
       at = closing(r, at);
-    } else if ((!attn_fact_is_kind(r, at, TOKEN_NUMBER) &&
-                !attn_fact_is_kind(r, at, TOKEN_VALUE)) ||
-               is_key(r, at)) {
+    } else if (!attn_fact_is_kind(r, at, TOKEN_NUMBER) && !attn_fact_is_kind(r, at, TOKEN_VALUE)) {
       at++;
     } else {
       struct attn_fact f = label;
@@ -204,23 +191,11 @@ static int read_terms(struct attn_fact_reader *r) {
           (f.cell = cells_of(r, at, end, &f.cells)) != NULL) {
         f.value = r->token[at].value;
         add_fact(r, &f);
-        facts++;
       }
       if (side == end) begin = end;
       at = side;
     }
   }
-  return facts;
-}
-
-/* "s12 = q1 k2", which the next lines work out. */
-static void read_open(struct attn_fact_reader *r) {
-  struct attn_fact f = {.value = -1};
-  int equals = 0;
-  while (equals < r->tokens && !attn_fact_is_sign(r, equals, "=")) equals++;
-  if (equals == 0) return;
-  if (equals < r->tokens) add_name(r, &f, 0, equals);
-  r->g->facts->open = f;
 }
 
 /* ---- lines that are one fact ---- */
@@ -271,12 +246,6 @@ static int word_before(struct attn_fact_reader *r, int at) {
   return attn_fact_word(r->g, r->line->text, p);
 }
 
-static int has_equation(const struct attn_fact_reader *r) {
-  int equations = 0;
-  for (int n = 0; n < r->tokens; n++) equations += attn_fact_is_sign(r, n, "=");
-  return equations > 0;
-}
-
 /* All words and counts of a line are keys, whatever is between them: what recurs in other lines is
  * a table. Of several results in a line only if it is to be read so. */
 static void read_whole(struct attn_fact_reader *r) {
@@ -284,7 +253,6 @@ static void read_whole(struct attn_fact_reader *r) {
   int others, last = last_numbers(r, &others), each = r->g->scan->left->whole_lines, vectors = 0;
   int *header = attn_group_take(r->g, (size_t)(r->tokens + 1), sizeof *header);
   if (!header) return;
-  if (label_end(r) && has_equation(r)) return;
   if (last < 0 || (others && !r->g->scan->left->whole_lines)) return;
   for (int n = 0; n < r->tokens; n++) {
     const struct attn_fact_token *t = &r->token[n];
@@ -444,13 +412,6 @@ static void read_section(struct attn_fact_reader *r) {
       attn_fact_word(r->g, r->line->text, attn_part_last(r->line->text, p, SECTION_CHARACTERS));
 }
 
-/* "= 0.40 - 0.90" */
-static int continues(const struct attn_fact_reader *r) {
-  int numbers = 0;
-  for (int n = 0; n < r->tokens; n++) numbers += attn_fact_is_kind(r, n, TOKEN_NUMBER);
-  return numbers && attn_fact_is_sign(r, 0, "=");
-}
-
 static int is_table_row(const struct attn_row *row) {
   return row->style < ATTN_ROW_COMMAS ||
          (row->style == ATTN_ROW_COMMAS && !strpbrk(row->line->text, "=:("));
@@ -476,9 +437,6 @@ void attn_facts_line(struct attn_grouping *g, const struct attn_scan_line *line)
     memmove(r->token, r->token + 1, (size_t)--r->tokens * sizeof *r->token);
   int facts = f->facts;
   read_whole(r);
-  if (read_terms(r))
-    f->open.keys = 0;
-  else
-    read_open(r);
-  if (f->facts == facts && !continues(r)) read_section(r);
+  read_terms(r);
+  if (f->facts == facts) read_section(r);
 }

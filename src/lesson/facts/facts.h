@@ -52,7 +52,6 @@ struct attn_facts {
   int indent, outer_indent; /* of their lines */
   struct attn_row header;   /* of the table that the last lines are; items 0: none */
   int *header_word;
-  struct attn_fact open; /* keys of an equation that the next lines continue; keys 0: none */
   struct attn_fact_reader *reader;
   int is_full; /* 1: there are more than are gathered */
 };
