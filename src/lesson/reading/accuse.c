@@ -114,33 +114,6 @@ static int forgets_temperature(struct attn_scan *scan, const struct attn_roles *
   return temperature != 1 && !is_divided(head, ATTN_ROLE_WEIGHTS, temperature);
 }
 
-/* ---- Keys that serve as values ---- */
-
-static int is_other(const attn_printing *x, const attn_printing *y) {
-  if (x->rows != y->rows) return 0;
-  for (int n = 0; n < x->rows * x->cols && x->cols == y->cols; n++)
-    if (x->cells[n].value != y->cells[n].value) return 1;
-  return x->cols != y->cols;
-}
-
-/* Are there other numbers that the document calls the values, one row for each key? */
-static int has_values(struct attn_scan *scan, const struct attn_priors *priors,
-                      const struct attn_placement *p) {
-  static const double CALLED = 5.9; /* bits */
-  const struct attn_grid *keys = p->relation->operand[1]->grid;
-  const attn_printing *k = &scan->block[keys->block].reading[keys->reading];
-  for (int n = 0; n < p->block; n++) {
-    double bits = priors[n].bits[ATTN_ROLE_V];
-    if (bits >= CALLED && bits == priors[n].best && is_other(k, &scan->block[n].reading[0]))
-      return 1;
-  }
-  return 0;
-}
-
-static int serves_as_values(const struct attn_roles *head, const struct attn_placement *p) {
-  return p->role == ATTN_ROLE_OUTPUT && p->relation->operands == 2 && !head->at[ATTN_ROLE_V];
-}
-
 /* ---- A mask that is stated, and nothing is masked ---- */
 
 /* The result of a softmax, with no key hidden from a query. */
@@ -233,7 +206,6 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
       if (turns_alignment(scan, p)) return ATTN_UNCERTAIN;
       if (is_called_masked(priors, p)) return ATTN_UNCERTAIN;
       if (forgets_stated_mask(scan, head, p)) return *cause = ATTN_CAUSE_MASK_IGNORED, ATTN_ACCUSED;
-      if (serves_as_values(head, p) && has_values(scan, priors, p)) return ATTN_UNCERTAIN;
       if (forgets_temperature(scan, head, p))
         return *cause = ATTN_CAUSE_MISSING_SCALE, ATTN_ACCUSED;
       return accuse_unscaled(scan, head, p, cause);
