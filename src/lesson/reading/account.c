@@ -170,13 +170,6 @@ static int has_decimals(const attn_printing *p) {
   return 0;
 }
 
-/* Is every cell worked out: 1 × 3 + 2 × 0? */
-static int has_expressions(const attn_printing *p) {
-  for (int32_t n = 0; n < p->rows * p->cols; n++)
-    if (p->cells[n].kind == ATTN_CELL_NUMBER) return 0;
-  return 1;
-}
-
 /* "Lecture 402" and "Week 6" in front of all that is read are no results of it. */
 static int is_in_front(const struct account *a, const attn_printing *p) {
   return p->cols == 1 && a->places && attn_cell_place(&p->cells[p->rows - 1]) < a->place[0];
@@ -317,7 +310,7 @@ static int is_mention(struct account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   const attn_printing *q = &b->reading[0];
   int is_list = b->source == ATTN_BLOCK_INLINE && q->rows == 1;
-  int by_chance = !has_decimals(q) && !has_expressions(q); /* small integers */
+  int by_chance = !has_decimals(q); /* small integers */
   int step = called_step(a, block, A_WORD);
   if (!is_list && (q->cols < 2 || (by_chance && step == ANY_STEP))) return 0;
   return has_printing_of(a, q, step);
@@ -429,37 +422,6 @@ static int is_explained(const struct account *a, const struct attn_known *known,
          attn_is_known(known, &s->cell);
 }
 
-/* Is a row of any step, or a column, within the intervals? */
-static int is_line_of(const attn_matrix *m, int by_rows, const attn_cell *value, int values) {
-  int lines = by_rows ? m->rows : m->cols, length = by_rows ? m->cols : m->rows;
-  for (int i = 0; i < lines && length == values; i++) {
-    int k = 0;
-    for (; k < values; k++) {
-      double x = m->at[by_rows ? i * m->cols + k : k * m->cols + i], more = 1e-9 * (1 + fabs(x));
-      if (value[k].kind == ATTN_CELL_BLANK) continue;
-      if (!(x >= value[k].lo - more && x <= value[k].hi + more)) break;
-    }
-    if (k == values) return 1;
-  }
-  return 0;
-}
-
-static int is_row_of_any_step(struct account *a, const attn_cell *value, int values) {
-  const attn_lesson *l = a->lesson;
-  for (int32_t i = 0; i < l->examples && a->work < WORK_MAX; i++)
-    for (int32_t s = 0; s < l->example[i].steps; s++) {
-      const attn_matrix *m = &l->example[i].step[s].exact;
-      a->work += (int64_t)m->rows * m->cols;
-      if (is_line_of(m, 1, value, values) || is_line_of(m, 0, value, values)) return 1;
-    }
-  return a->work >= WORK_MAX;
-}
-
-/* A sum of vectors or a row of its own: of a step, or shown once more. */
-static int is_explained_row(struct account *a, const attn_printing *side) {
-  return is_row_of_any_step(a, side->cells, side->cols) || has_printing_of(a, side, ANY_STEP);
-}
-
 static int list_strays(struct account *a, const struct attn_known *known) {
   for (int n = 0; n < a->scan->strays; n++) {
     const struct attn_stray *s = &a->scan->stray[n];
@@ -468,7 +430,7 @@ static int list_strays(struct account *a, const struct attn_known *known) {
   for (int n = 0; n < a->scan->workeds; n++) {
     const struct attn_worked *w = &a->scan->worked[n];
     if (w->is_read) continue;
-    int unknown = w->differs || (w->sides == 1 && !is_explained_row(a, &w->side[0]));
+    int unknown = w->differs || (w->sides == 1 && !has_printing_of(a, &w->side[0], ANY_STEP));
     if (unknown && list(a, &w->first, 1, w->numbers, w->name)) return -1;
   }
   return 0;
