@@ -93,11 +93,12 @@ static struct attn_interval stands_for(const struct attn_judged *j, size_t n, do
   return (struct attn_interval){fmin(value, lo), fmax(value, hi)};
 }
 
-/* Weights that are not printed may have been rounded, to as many decimals as what they are used
- * for. Half a unit of these; 0 of other steps. */
+/* Scaled scores and weights that are not printed may have been rounded, to as many decimals as what
+ * they are used for. Half a unit of these; 0 of other steps. */
 static double half_of_unprinted(const attn_example *e, int32_t index) {
   const attn_step *s = &e->step[index];
-  if (s->name != ATTN_STEP_WEIGHTS || s->op == ATTN_OP_GIVEN || s->printings) return 0;
+  int is_rounded = s->name == ATTN_STEP_SCALED || s->name == ATTN_STEP_WEIGHTS;
+  if (!is_rounded || s->op == ATTN_OP_GIVEN || s->printings) return 0;
   int32_t n = index + 1;
   while (n < e->steps && !e->step[n].printings) n++;
   return n < e->steps ? fmin(0.005, attn_cell_half(&e->step[n].printing[0].cells[0])) : 0;

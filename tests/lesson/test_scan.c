@@ -481,7 +481,7 @@ static void test_lists_of_a_paragraph(void **state) {
       "-0.658. The weights are 1x3: 0.445 0.352 0.203\n");
   check("softmax gives α_1 = 0.2, α_2 = 0.3, α_3 = 0.5.", "softmax gives α_1 1x3: 0.2 0.3 0.5\n");
   check("- The keys: (1, 0); (0, 1).\n- The values: (2, 0); (0, 3).\n",
-        "The keys 2x2: 1 0; 0 1\nThe values 2x2: 2 0; 0 3\n");
+        "- The keys: 2x2: 1 0; 0 1\n- The values: 2x2: 2 0; 0 3\n");
 }
 
 static void test_sentences_go_on_in_the_next_line(void **state) {

@@ -72,6 +72,10 @@ static const struct rule rules[] = {
      0, 1u << ATTN_ROLE_Q | 1u << ATTN_ROLE_K},
     /* general */
     {ATTN_ROLE_SCORES, OF3(Q, K, W_A), 1, {USE(GENERAL, SCORES, 0, 1, 2)}, 0, 1, 0, 0, 0},
+    {ATTN_ROLE_SCORES, OF3(QUERY_SOURCE, SOURCE, W_A), 1, {USE(GENERAL, SCORES, 0, 1, 2)}, 0, 2, 0,
+     0, 1u << ATTN_ROLE_Q | 1u << ATTN_ROLE_K},
+    {ATTN_ROLE_SCORES, OF3(QUERY_SOURCE, SOURCE, W_A), 2, {USE(TRANSPOSE, W_A, 2), USE(GENERAL, SCORES, 0, 1, FIRST)},
+     CAUSE(TRANSPOSED_WEIGHTS), 8, 0, 0, 1u << ATTN_ROLE_Q | 1u << ATTN_ROLE_K},
     {ATTN_ROLE_SCORES, OF2(W_A_Q, K), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 1, ROWS, WITHOUT(U_A)},
     {ATTN_ROLE_SCORES, OF2(W_A_Q, SOURCE), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 2, ROWS,
      0, 1u << ATTN_ROLE_K | 1u << ATTN_ROLE_U_A},

@@ -76,7 +76,8 @@ static int take_alignment(struct path *p) {
                          .operands = is_additive ? 5 : 3};
   for (int n = 0; n < use.operands; n++) {
     const struct attn_node *node = attn_listing_node(p->l, roles[n]);
-    if (!node && roles[n] == ATTN_ROLE_K) node = attn_listing_node(p->l, ATTN_ROLE_SOURCE);
+    if (!node && n < 2)
+      node = attn_listing_node(p->l, n ? ATTN_ROLE_SOURCE : ATTN_ROLE_QUERY_SOURCE);
     if (!node) return NOTHING;
     use.operand[n] = (int8_t)take(&p->x, node);
     int is_turned = p->is_turned && (roles[n] == ATTN_ROLE_W_A || roles[n] == ATTN_ROLE_U_A);

@@ -6,7 +6,7 @@
 /* "= 0.5", but not "= 2 * 3", "= 2 - 1", "= 2/3", "= 0, 1, ...". */
 static const char RESULT[] =
     "(*UCP)(?:=\\s*|:\\s+(?=-?\\d+\\.\\d))(-?" ATTN_NUMBER
-    ")(?![\\w\\x{221A}/(\\x{25A3}]|\\s*[\\x{D7}\\x{B7}*/+]|\\s*-\\s*\\d|\\.\\d|"
+    ")(?![\\w\\x{221A}/(\\x{25A3}]|\\s*[\\x{D7}\\x{B7}*/+]|\\s*-\\s*\\d|\\.\\d|\\s+[vkh]_?\\d|"
     "(?:\\s*,\\s*\\d++)*+\\s*,?\\s*(?:\\x{2026}|\\.\\.))";
 /* "q dot k1 is 2", "k1 との内積は 2": what it is of names a step. */
 static const char VERB_RESULT[] =

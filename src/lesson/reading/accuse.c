@@ -11,7 +11,8 @@ static const char ROOT[] =
     "\\^\\(?(?:0?\\.5|1/2)|\\*\\* ?0?\\.5|d_?k";
 static const char SOFTMAX[] = "(?i)soft|ソフト|소프트|софт|exp";
 static const char NORMALIZED[] = "(?i)normali[sz]|\\btotal|\\bsums?\\b|正規化|合計|和で割";
-static const char SCALED_SOFTMAX[] = "(?i)(?:softmax|ソフトマックス)\\s*\\(?[^\\n)=]*(?:/|√|sqrt)";
+static const char SCALED_SOFTMAX[] =
+    "(?i)(?:softmax|ソフトマックス)\\s*\\(?(?:(?!never|not |without)[^\\n)=])*(?:/|√|sqrt)";
 static const char PADDING[] = "(?i)pad|パディング";
 static const char MASK[] = "(?i)mask|マスク";
 static const char CAUSAL_MASK[] = "(?i)mask|causal|tril|マスク|因果";
@@ -98,10 +99,12 @@ static int is_unscaled(const struct attn_roles *head, const struct attn_placemen
 static enum attn_accusation accuse_unscaled(struct attn_scan *scan, const struct attn_roles *head,
                                             const struct attn_placement *p, int *cause) {
   if (!is_unscaled(head, p)) return ATTN_EXCUSED;
-  int is_open = !attn_denies_scale(scan) && (head->at[ATTN_ROLE_K] || head->at[ATTN_ROLE_W_K]);
-  if (states_root(scan, &scan->block[p->block]) ||
-      (is_open && attn_states(scan, scan->text, SCALED_SOFTMAX)))
+  int has_keys = head->at[ATTN_ROLE_K] || head->at[ATTN_ROLE_W_K];
+  int is_open = has_keys && !attn_denies_scale(scan);
+  int is_stated = has_keys && attn_states(scan, scan->text, SCALED_SOFTMAX);
+  if (states_root(scan, &scan->block[p->block]) || (is_open && is_stated))
     return *cause = ATTN_CAUSE_MISSING_SCALE, ATTN_ACCUSED;
+  if (is_stated) return ATTN_UNCERTAIN;
   return is_open && attn_states(scan, scan->text, ROOT) ? ATTN_UNCERTAIN : ATTN_EXCUSED;
 }
 

@@ -236,7 +236,9 @@ static const struct notation notations[] = {
     {"(?m)^([ \\t]*+)[\u00B7\u25E6\u2023\u25AA\u25B8\u25BA][ \\t]*+(?=\\S)", "$1* ", 0,
      "\xC2\xE2"}, /* bullets */
 
-    /* softmax -> 0.01, 0.50 */
+    /* / sqrt 2 -> 0.01, 0.50 */
+    {"(?m)(?<=[ \\t])(?:->|=>)[ \\t]++(?=-?[\\d.]++(?:[ \\t]*+,[ \\t]*+-?[\\d.]++)++[ \\t]*+$)",
+     "\u2192 ", 0, ">"},
     {"(?m)^([A-Za-z][\\w ']{0,30}?)[ \\t]*+(?:->|=>|\\x{2192})[ \\t]*+(?=-?\\d*\\.?\\d++[ \\t]*+,)",
      "$1: ", 0, ">\xE2"},
 
@@ -244,6 +246,9 @@ static const struct notation notations[] = {
     {"\\b(?:stem|latexmath|asciimath):\\[([^\\[\\]\\n]*+)\\]", " $1 ", 0, ":"},
     /* upright vectors in the cells of a table */
     {"(?<=[\\])])\\^?T(?=[ \\t]*+\\|)", "", 0, "|"},
+
+    /* LaTeX: blanks, but not in 12\\,345 or after a new row */
+    {"(?<!\\\\)\\\\[,;:!](?!\\d{3})[ \\t]*+", " ", 0, "\\"},
 
     /* comments */
     {"<!--[^\\n]*?-->", " ", 0, "<"},
