@@ -1,6 +1,4 @@
-/* relation_skipped.c -- right results of which steps before are not printed: all in between at
- * once.
- */
+/* relation_skipped.c -- right results of which the steps before are not printed. */
 #include <math.h>
 #include <stdint.h>
 
