@@ -415,7 +415,7 @@ int attn_tells_orientation(const struct attn_relation *r) {
   return !is_symmetric(r->operand[1]->grid);
 }
 
-/* Transposed weights that one product alone tells from others may be its slip, and those of a
+/* Transposed weights that at most one product tells from others may be its slip, and those of a
  * product that is written in the other order are. */
 static const double ONE_PRODUCT = 8;
 static double price_of_weights(const struct searched_document *d,
@@ -429,7 +429,7 @@ static double price_of_weights(const struct searched_document *d,
       const struct attn_grid *w = p->relation->operand[1]->grid;
       products += w->rows == w->cols ? 1 : 2;
     }
-  return products == 1 ? ONE_PRODUCT : 0;
+  return products < 2 ? ONE_PRODUCT : 0;
 }
 
 static int try_setting(struct searched_document *d, const struct search_setting *setting,

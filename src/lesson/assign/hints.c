@@ -35,7 +35,7 @@ static const char POSITION_BASE[] =
     "0-9])"
     "|(?<![0-9.,])([0-9]{2,7}+)\\s?(?:\\^|\\*\\*)\\s?[({]{0,2}\\s?-?\\s?(?:[ijk2]\\b|2\\s?[*·]?["
     "ijk])";
-#define WEIGHTS "W(?:[_^(]?[QKVqkv]\\)?)?"
+#define WEIGHTS "W(?:[_^(]?[QKVOqkvo]\\)?)?"
 #define INPUT "[xXeEhH](?:_?\\w)?"
 static const char WEIGHTS_FIRST[] = "(*UCP)\\bW(?:[_^(]?[QKVqkv]\\)?)?+[ ·@*×]{1,3}" INPUT
                                     "\\b|" WEIGHTS "\\s?(?:\\.T\\b|'|\\^\\s?\\(?[T⊤])|\\bLinear\\b";

@@ -84,7 +84,7 @@ static void try_stated(const struct attn_listing *l, int d_k, struct attn_diviso
   by[count++] = l->hints->temperature;
   for (int n = 0; n < count; n++) {
     if (fabs(by[n] - 1) <= 1e-9) continue;
-    if (by[n] == d_k)
+    if (by[n] == d_k && by[n] != l->hints->temperature)
       try(d, by[n], ATTN_DIVISOR_STATED, 0, ATTN_CAUSE_SCALE_BY_DK, 6);
     else
       try(d, by[n], ATTN_DIVISOR_STATED, 0, ATTN_CAUSE_NONE, 2);
@@ -167,10 +167,21 @@ static void list_scaled_product(struct attn_listing *l, const struct attn_divide
   attn_list_rows(l, &x);
 }
 
+/* Scores that a mask hides in the same step are masked ones. */
+static int hides(const struct attn_listing *l, const struct attn_node *scores) {
+  int any = 0, before = 0;
+  attn_hidden_cells(l, &any);
+  if (scores)
+    for (int n = 0; n < scores->grid->rows * scores->grid->cols; n++)
+      before |= isinf(scores->grid->value[n]);
+  return any && !before;
+}
+
 void attn_list_scaled(struct attn_listing *l) {
   const struct attn_node *scores = attn_listing_node(l, ATTN_ROLE_SCORES);
   struct attn_divisors d;
   int d_k = attn_listing_width(l);
+  if (hides(l, scores)) return;
   if (scores && !d_k) list_usual_widths(l, scores);
   if (!d_k) return;
   if (!scores && !(attn_listing_node(l, ATTN_ROLE_Q) && attn_listing_node(l, ATTN_ROLE_K)))

@@ -21,6 +21,8 @@ struct word {
 
 /* Scaled scores are not the scores. */
 #define OF_SCORES "(?:scores?|logits?|products?|energ(?:y|ies)|similarit(?:y|ies))"
+/* "Q K^T" */
+#define PRODUCT "q\\w*\\s*[·@*.×]?\\s*k\\w*\\s*(?:\\^?\\s*T|'|\\.T)"
 /* "not scaled yet" is not scaled. */
 #define NOT_DENIED "(?<!not )(?<!un)(?<!before )(?<!before the )(?<!without )"
 
@@ -33,7 +35,8 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_W_O, "(*UCP)(?i)" WEIGHTS "O" END "|output projection|projection matrix"},
     {ATTN_ROLE_SCALED,
      "(*UCP)(?i)" NOT_DENIED "scal(?:ed(?: attention| dot[- ]product)? " OF_SCORES
-     "|ed|ing|e\\b)|√|sqrt|root|divid|\\bhalved|(?<!\\.\\d)(?<!\\.\\d\\d)/ ?(?:d_?k|\\d)"},
+     "|ed|ing|e\\b)|√|sqrt|root|divid|\\bhalved|(?<!\\.\\d)(?<!\\.\\d\\d)/ ?(?:d_?k|\\d)|" PRODUCT
+     "[ )]*/ ?(?:√|d_?k|\\d|\\w*\\.?sqrt)"},
     {ATTN_ROLE_MASKED,
      "(*UCP)(?i)" NOT_DENIED "mask(?:ed(?: scaled| attention)? " OF_SCORES ")?|-∞|\\+ ?M\\b"},
     {ATTN_ROLE_SHIFTED,
@@ -42,8 +45,7 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_EXPONENTIALS, "(*UCP)(?i)exponen|\\bexp\\b(?:\\s?\\([^()\\n]{0,40}\\))?|e\\^"},
     {ATTN_ROLE_ROW_SUM, "(*UCP)(?i)\\bsums?" END "|row_?sums?|denominator"},
     {ATTN_ROLE_SCORES,
-     "(*UCP)(?i)scores?" END "|q\\w*\\s*[·@*.×]?\\s*k\\w*\\s*(?:\\^?\\s*T|'|\\.T)|q\\w*\\s*[·*.] "
-     "?k|dot product|"
+     "(*UCP)(?i)scores?" END "|" PRODUCT "|q\\w*\\s*[·*.] ?k|dot product|"
      "inner product|(?:not|never|without|n't) (?:\\w+ )?(?:scal|divid)\\w*(?: by [^.,;]{1,40}+)?|"
      "with (?:the )?k(?:ey)?(?:[ _]?\\d)?" END "|logit|energ|similarit|align|\\b[eS]\\d?" END},
     {ATTN_ROLE_WEIGHTS,
@@ -128,7 +130,7 @@ static const struct word OTHER_WORDS[] = {
      "а|ов)?(?!\\pL)"},
     {ATTN_ROLE_OUTPUT, "出力|文脈|コンテキスト|加重|输出|上下文|출력|(?i)выход|контекст"},
     {ATTN_ROLE_CONCAT, "連結|拼接"},
-    {ATTN_ROLE_PROJECTED, "最終"},
+    {ATTN_ROLE_PROJECTED, "最終|連結[^\\n×・·@]{0,6}[×・·@に] ?W"},
     {ATTN_ROLE_POSITIONED, "足した"},
     {ATTN_ROLE_POSITION_TABLE, "位置"},
     {ATTN_ROLE_Y, "デコーダ"},

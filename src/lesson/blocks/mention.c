@@ -28,7 +28,8 @@ static const char *const NUMBERED[] = {
     "table",      "tab",      "fig",     "figure",  "section",  "sec",    "example", "problem",
     "exercise",   "question", "lecture", "chapter", "equation", "eq",     "theorem", "lemma",
     "definition", "version",  "room",    "part",    "unit",     "python", "numpy",   "定理",
-    "例",         "問",       "図",      "表",      "式",       "第",     "§",       NULL};
+    "例",         "問",       "図",      "表",      "式",       "第",     "§",       "問題",
+    NULL};
 /* Only a whole number. */
 static const char *const COUNTED[] = {
     "step", "head", "token", "query", "key", "row",      "column",   "position", "layer",

@@ -67,18 +67,24 @@ struct entity {
 /* Those that tables of numbers and formulas have; a tag does not begin with lt. Sorted by
  * name, in ASCII order. */
 static const struct entity entities[] = {
-    {"Sigma", 0x3A3},   {"alpha", 0x3B1},  {"amp", '&'},       {"apos", '\''},    {"asymp", 0x2248},
-    {"beta", 0x3B2},    {"bull", 0x2022},  {"cdot", 0xB7},     {"delta", 0x3B4},  {"emsp", 0x2003},
-    {"ensp", 0x2002},   {"equals", '='},   {"epsilon", 0x3B5}, {"frac12", 0xBD},  {"gamma", 0x3B3},
-    {"ge", 0x2265},     {"gt", '>'},       {"hellip", 0x2026}, {"infin", 0x221E}, {"lambda", 0x3BB},
-    {"langle", 0x27E8}, {"larr", 0x2190},  {"lbrace", '{'},    {"lbrack", '['},   {"ldquo", 0x201C},
-    {"le", 0x2264},     {"lowbar", '_'},   {"lsqb", '['},      {"lsquo", 0x2018}, {"lt", 0x2039},
-    {"mdash", 0x2014},  {"middot", 0xB7},  {"minus", 0x2212},  {"nbsp", 0xA0},    {"ndash", 0x2013},
-    {"ne", 0x2260},     {"num", '#'},      {"percnt", '%'},    {"plus", '+'},     {"quot", '"'},
-    {"rArr", 0x21D2},   {"radic", 0x221A}, {"rangle", 0x27E9}, {"rarr", 0x2192},  {"rbrace", '}'},
-    {"rbrack", ']'},    {"rdquo", 0x201D}, {"rsqb", ']'},      {"rsquo", 0x2019}, {"sdot", 0x22C5},
-    {"sigma", 0x3C3},   {"sum", 0x2211},   {"thinsp", 0x2009}, {"times", 0xD7},   {"top", 0x22A4},
-    {"verbar", '|'},    {"zwnj", 0x200C},
+    {"Sigma", 0x3A3},   {"alpha", 0x3B1},   {"amp", '&'},      {"apos", '\''},
+    {"asymp", 0x2248},  {"beta", 0x3B2},    {"bull", 0x2022},  {"cdot", 0xB7},
+    {"delta", 0x3B4},   {"divide", 0xF7},   {"emsp", 0x2003},  {"ensp", 0x2002},
+    {"epsilon", 0x3B5}, {"equals", '='},    {"frac12", 0xBD},  {"frac14", 0xBC},
+    {"frac34", 0xBE},   {"frasl", 0x2044},  {"gamma", 0x3B3},  {"ge", 0x2265},
+    {"gt", '>'},        {"hellip", 0x2026}, {"infin", 0x221E}, {"lambda", 0x3BB},
+    {"langle", 0x27E8}, {"larr", 0x2190},   {"lbrace", '{'},   {"lbrack", '['},
+    {"ldquo", 0x201C},  {"le", 0x2264},     {"lowbar", '_'},   {"lsqb", '['},
+    {"lsquo", 0x2018},  {"lt", 0x2039},     {"mdash", 0x2014}, {"middot", 0xB7},
+    {"minus", 0x2212},  {"mu", 0x3BC},      {"nbsp", 0xA0},    {"ndash", 0x2013},
+    {"ne", 0x2260},     {"num", '#'},       {"omega", 0x3C9},  {"percnt", '%'},
+    {"phi", 0x3C6},     {"pi", 0x3C0},      {"plus", '+'},     {"prime", 0x2032},
+    {"quot", '"'},      {"rArr", 0x21D2},   {"radic", 0x221A}, {"rangle", 0x27E9},
+    {"rarr", 0x2192},   {"rbrace", '}'},    {"rbrack", ']'},   {"rdquo", 0x201D},
+    {"rho", 0x3C1},     {"rsqb", ']'},      {"rsquo", 0x2019}, {"sdot", 0x22C5},
+    {"sigma", 0x3C3},   {"sum", 0x2211},    {"tau", 0x3C4},    {"theta", 0x3B8},
+    {"thinsp", 0x2009}, {"times", 0xD7},    {"top", 0x22A4},   {"verbar", '|'},
+    {"zwnj", 0x200C},
 };
 
 static int compare_entity(const void *key, const void *item) {
