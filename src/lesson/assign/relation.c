@@ -151,9 +151,17 @@ const struct attn_node *attn_listing_node(const struct attn_listing *l, int role
   return masked ? masked : either(l, ATTN_ROLE_SCALED, ATTN_ROLE_SCORES);
 }
 
+/* The inputs, where scores are products of them; or NULL. */
+static const struct attn_node *inputs_of_scores(const struct attn_listing *l) {
+  const struct attn_node *scores = attn_listing_node(l, ATTN_ROLE_SCORES);
+  const struct attn_node *inputs = attn_listing_node(l, ATTN_ROLE_SOURCE);
+  return scores && scores->relation && scores->relation->operand[0] == inputs ? inputs : NULL;
+}
+
 int attn_listing_width(const struct attn_listing *l) {
   const struct attn_node *node = either(l, ATTN_ROLE_K, ATTN_ROLE_Q);
   if (!node) node = either(l, ATTN_ROLE_W_K, ATTN_ROLE_W_Q);
+  if (!node) node = inputs_of_scores(l);
   return node ? node->grid->cols : 0;
 }
 

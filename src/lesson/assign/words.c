@@ -286,7 +286,8 @@ static int add(struct attn_scan *scan, const struct attn_block *b, const char *t
   add_hits(b, h, bits, out);
   if (!equation || left == bytes) return named;
   h = find_words(scan, text + left, bytes - left);
-  add_hits(b, h, bits * (named ? RIGHT_SIDE : RIGHT_SIDE_ALONE), out);
+  int is_letter = !attn_find(scan->patterns, "(*UCP)\\w\\W*\\w", text, left, 0, NULL);
+  add_hits(b, h, bits * (named && !is_letter ? RIGHT_SIDE : RIGHT_SIDE_ALONE), out);
   return named || h->count > 0;
 }
 
