@@ -209,12 +209,20 @@ static attn_status read_left(const struct attn_document *d, struct candidate *be
   return status;
 }
 
+/* A program that computes something, and nothing printed belongs to it. */
+static int has_idle_snippet(const attn_lesson *lesson) {
+  for (int32_t n = 0; n < lesson->examples; n++)
+    if (lesson->example[n].from_python && !has_results_of(&lesson->example[n], 0)) return 1;
+  return 0;
+}
+
 /* Snippets are followed as programs, unless to read their arrays as blocks of the document explains
  * more. */
 static attn_status read_plain(const struct attn_document *d, struct candidate *best) {
   struct candidate plain = {.lesson = NULL};
   attn_status status = judge(best, d->err);
-  if (status || (is_read(best->lesson) && !best->errors)) return status;
+  int is_whole = is_read(best->lesson) && !has_idle_snippet(best->lesson);
+  if (status || (is_whole && !best->errors)) return status;
   status = read_again(d, 0, NULL, &plain.lesson);
   return status || !plain.lesson ? status : choose(best, &plain, d->err);
 }
