@@ -54,7 +54,8 @@ static const struct word WORDS[] = {
      "?-)|normali[sz]"},
     {ATTN_ROLE_OUTPUT,
      "(*UCP)(?i)output|\\bout(?:_?\\d|(?=\\s*[=:\\[]))|context|weighted "
-     "(?:sum|mean|average)|result|\\bO\\b|\\bhead_?\\d|\\bH\\d?\\b(?!\\pM)|\\bo_?\\d|"
+     "(?:sum|mean|average)|result|\\bO\\b|\\bhead_?\\d|(?-i:\\bH\\d?\\b)(?!\\pM)|\\bh\\d\\b(?!\\pM)"
+     "|\\bo_?\\d|"
      "\\bz_?\\d|\\bc_?\\d|\\by_?\\d|(?-i:\\bZ\\b)"},
     {ATTN_ROLE_CONCAT, "(*UCP)(?i)concat|side by side|stack"},
     {ATTN_ROLE_PROJECTED,
@@ -64,11 +65,13 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_Y,
      "(*UCP)(?i)\\bY\\b|\\bX_\\(?(?:dec|tgt)\\w*|decoder(?: states?)?|target|\\b(?:tgt|dec)" END},
     {ATTN_ROLE_X,
-     "(*UCP)(?i)\\bX\\b|\\bX_\\(?(?:enc|src)\\w*|input|embedd|[xh]_?\\d|h\\x{304}|\\b(?:src|"
+     "(*UCP)(?i)\\bX\\b|\\bX_\\(?(?:enc|src)\\w*|input|embedd|[xh]_?\\d|\\b[xh]_[ijt]\\b|h\\x{304}|"
+     "\\b(?:src|"
      "enc)" END "|tokens?\\b|encoder(?: states?)?|states?"},
     {ATTN_ROLE_Q,
      "(*UCP)(?i)quer(?:y|ies)|\\bq" END "|decoder states?|(?<!\\w\\()\\b(?-i:s)(?:_?t)?" END},
-    {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?" END "|\\bk" END "|\\bh_?\\d|h\\x{304}|encoder states?"},
+    {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?" END "|\\bk" END
+                  "|\\bh_?\\d|\\b[hk]_[ijt]\\b|(?-i:\\bh\\b)(?!\\pM)|h\\x{304}|encoder states?"},
     {ATTN_ROLE_V, "(*UCP)(?i)\\bvalues?" END "|\\bv" END},
     {ATTN_ROLE_W_A, "(*UCP)(?i)\\bW(?:_?[as])?" END},
     {ATTN_ROLE_U_A, "(*UCP)(?i)\\bU(?:_?[ah])?" END "|\\bW_?h" END},

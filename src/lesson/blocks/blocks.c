@@ -337,11 +337,20 @@ static int begins_product(const struct attn_grouping *g, const struct attn_scan_
 /* A matrix, or in a line with matrices a vector that is called something: "W = [..], v = (1, 2)".
  */
 static int is_matrix(struct attn_grouping *g, const struct attn_scan_line *line, int value,
-                     struct attn_part front, int found) {
+                     struct attn_part front) {
   static const char CALLED[] = "(*UCP)\\w\\s*=\\s*$";
   if (!attn_group_is_value(g, value)) return 0;
   return !g->lines->value[value].is_vector ||
-         (found && attn_part_ends_in(g, CALLED, line->text, front, ATTN_LABEL_CHARACTERS));
+         attn_part_ends_in(g, CALLED, line->text, front, ATTN_LABEL_CHARACTERS);
+}
+
+static int has_matrix(struct attn_grouping *g, const struct attn_scan_line *line) {
+  struct attn_part rest = {0, line->bytes};
+  size_t at;
+  int value;
+  while ((rest.begin = attn_next_value(line->text, rest, &at, &value)) != 0)
+    if (attn_group_is_value(g, value) && !g->lines->value[value].is_vector) return 1;
+  return 0;
 }
 
 /* The header of a table names the matrices of all its rows. */
@@ -363,13 +372,13 @@ static int is_last_factor(const char *text, struct attn_part before, struct attn
 static int read_matrices(struct attn_grouping *g, const struct attn_scan_line *line) {
   struct attn_part all = {0, line->bytes}, rest = all, front = all, before = {0, 0};
   size_t at, end;
-  int value, found = 0, factors = 0;
+  int value, factors = 0;
+  if (!has_matrix(g, line)) return 0;
+  end_run_above(g, line);
   while ((end = attn_next_value(line->text, rest, &at, &value)) != 0) {
     rest.begin = end;
     front.end = at;
-    if (!is_matrix(g, line, value, front, found)) continue;
-    if (!found) end_run_above(g, line);
-    found = 1;
+    if (!is_matrix(g, line, value, front)) continue;
     if (begins_product(g, line, end)) factors = 2;
     if (is_last_factor(line->text, before, front)) front.begin = at;
     before = front;
@@ -379,7 +388,6 @@ static int read_matrices(struct attn_grouping *g, const struct attn_scan_line *l
     else
       front.begin = end;
   }
-  if (!found) return 0;
   front.end = rest.end;
   char *tail = attn_group_text(g, line->text, front);
   g->aboves = 0;
