@@ -74,9 +74,12 @@ static int has_step(struct account *a, const attn_example *e, int32_t name, int3
   return a->work >= WORK_MAX;
 }
 
-/* Scores or weights that do not follow from the queries and keys of their example. */
+/* Scores or weights that do not follow from the queries and keys of their example; W q, not from W
+ * and q. */
 static int is_unexplained(struct account *a, const attn_example *e, const attn_step *s) {
   int of_scores = s->name >= ATTN_STEP_SCORES && s->name <= ATTN_STEP_WEIGHTS;
+  if (s->name == ATTN_STEP_OTHER && has_step(a, e, ATTN_STEP_W_A, s->head))
+    return has_step(a, e, ATTN_STEP_Q, s->head);
   if (!of_scores || e->from_python) return 0;
   int keys = has_step(a, e, ATTN_STEP_K, s->head) || has_step(a, e, ATTN_STEP_X, s->head);
   return has_step(a, e, ATTN_STEP_Q, s->head) && keys;
