@@ -73,8 +73,8 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?" END "|\\bk" END
                   "|\\bh_?\\d|\\b[hk]_[ijt]\\b|(?-i:\\bh\\b)(?!\\pM)|h\\x{304}|encoder states?"},
     {ATTN_ROLE_V, "(*UCP)(?i)\\bvalues?" END "|\\bv" END},
-    {ATTN_ROLE_W_A, "(*UCP)(?i)\\bW(?:_?[as])?" END},
-    {ATTN_ROLE_U_A, "(*UCP)(?i)\\bU(?:_?[ah])?" END "|\\bW_?h" END},
+    {ATTN_ROLE_W_A, "(*UCP)(?i)\\bW(?:_?[as1])?" END},
+    {ATTN_ROLE_U_A, "(*UCP)(?i)\\bU(?:_?[ah])?" END "|\\bW_?[h2]" END},
     {ATTN_ROLE_V_A, "(*UCP)(?i)\\bv" END},
     {ATTN_ROLE_W_A_Q, "(*UCP)(?i)\\bW(?:_?[as1])? ?[qs](?:_?\\d)?" END
                       "|\\b[qhs](?:_?\\w)?(?:\\^?T| ) ?W(?:_?a)?" END},
