@@ -152,9 +152,17 @@ static const char *skip_article(const char *label) {
   return label;
 }
 
+/* Without the number of an item: "2. keys", "(2) keys". */
+static const char *skip_number(const char *label) {
+  const char *at = label + (*label == '(');
+  size_t digits = strspn(at, "0123456789");
+  int is_number = digits && digits < 3 && strchr(".)", at[digits]) && at[digits + 1] == ' ';
+  return at[digits] && is_number ? at + digits + 2 : label;
+}
+
 int attn_label_step(const char *label) {
   char name[STEP_BYTES_MAX];
-  label = skip_article(label);
+  label = skip_article(skip_number(label));
   size_t bytes = strcspn(label, "=(:");
   if (bytes >= sizeof name) return -1;
   memcpy(name, label, bytes);

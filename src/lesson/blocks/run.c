@@ -163,27 +163,11 @@ static int same_name(const struct attn_row *a, const struct attn_row *b) {
   return attn_same_stem(&a->label, &b->label) || attn_same_letters(a->label.text, b->label.text);
 }
 
-/* "4. tanh": without the number of a list. */
-static const char *skip_number(struct attn_grouping *g, const char *label) {
-  static const char NUMBER[] = "\\W*\\d++[.)]\\s*";
-  struct attn_match m;
-  int found = attn_match_at(g->scan->patterns, NUMBER, label, strlen(label), 0, &m);
-  return found ? label + m.group[0].end : label;
-}
-
-/* By its words, else by its symbols: "one number per state: e". */
-static int named_step(const char *label) {
-  int step = attn_label_step(label);
-  return step >= 0 ? step : attn_step_find(label);
-}
-
 /* "5. scores: e", "6. weights: softmax(e)": each has its words in front of its symbols. */
-static int are_two_steps(struct attn_grouping *g, const struct attn_row *a,
-                         const struct attn_row *b) {
-  const char *x = skip_number(g, a->label.text), *y = skip_number(g, b->label.text);
+static int are_two_steps(const struct attn_row *a, const struct attn_row *b) {
   if (a->style != ATTN_ROW_EQUALS || b->style != ATTN_ROW_EQUALS) return 0;
-  if (!strchr(x, ':') || !strchr(y, ':')) return 0;
-  int first = named_step(x), second = named_step(y);
+  if (!strchr(a->label.text, ':') || !strchr(b->label.text, ':')) return 0;
+  int first = attn_label_step(a->label.text), second = attn_label_step(b->label.text);
   return first >= 0 && second >= 0 && first != second;
 }
 
@@ -231,7 +215,7 @@ static int is_next_letter(struct attn_grouping *g, const struct attn_row *last,
 
 static int looks_alike(struct attn_grouping *g, const struct attn_row *last,
                        const struct attn_row *row) {
-  if (last->items != row->items || begins_next(g, row) || are_two_steps(g, last, row)) return 0;
+  if (last->items != row->items || begins_next(g, row) || are_two_steps(last, row)) return 0;
   if (goes_on(last, row)) return 1;
   if (is_sum(row) && !is_sum(last)) return 0;
   if (is_next_letter(g, last, row)) return 0;

@@ -139,12 +139,29 @@ static void add_step(struct attn_grouping *g, const struct attn_table *t, int ro
   if (b) attn_block_end(g, b, r->line->line);
 }
 
+/* "tanh: (1, 0), (0, 1)": the vectors of a row, with commas between them. */
+static int is_list(struct attn_grouping *g, const struct attn_row *row) {
+  static const char LIST[] =
+      "(*UCP)[^\\n=:]*\\pL[^\\n=:]*[=:]\\s*(?:" ATTN_VALUE "[,;]\\s*)++" ATTN_VALUE;
+  const struct attn_scan_line *line = row->line;
+  return attn_match_at(g->scan->patterns, LIST, line->text, line->bytes, 0, NULL);
+}
+
+/* Is all of each row one matrix: of rows that are steps, or of the only one? */
+static int are_lists(struct attn_grouping *g, const struct attn_table *t, int columns) {
+  if (columns != t->cols || t->steps) return columns == t->cols;
+  if (columns < 2 || t->rows != 1 || t->header.items || !is_list(g, &t->row[0])) return 0;
+  for (int c = 1; c < columns; c++)
+    if (value_at(g, t, 0, c)->cols != value_at(g, t, 0, 0)->cols) return 0;
+  return 1;
+}
+
 int attn_table_vectors(struct attn_grouping *g, const struct attn_table *t) {
   int columns = 0, ordinal = 0;
   for (int c = 0; c < t->cols; c++) columns += t->kind[c] == COLUMN_VALUES;
-  for (int r = 0; t->steps && columns == t->cols && r < t->rows && g->status == ATTN_OK; r++)
-    add_step(g, t, r);
-  if (t->steps && columns == t->cols) return 1;
+  int are_matrices = are_lists(g, t, columns);
+  for (int r = 0; are_matrices && r < t->rows && g->status == ATTN_OK; r++) add_step(g, t, r);
+  if (are_matrices) return 1;
   for (int c = 0; c < t->cols && g->status == ATTN_OK; c++)
     if (t->kind[c] == COLUMN_VALUES) add_value_column(g, t, c, columns, ordinal++);
   return columns > 0;
