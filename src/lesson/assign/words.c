@@ -45,7 +45,7 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_EXPONENTIALS, "(*UCP)(?i)exponen|\\bexp\\b(?:\\s?\\([^()\\n]{0,40}\\))?|e\\^"},
     {ATTN_ROLE_ROW_SUM, "(*UCP)(?i)\\bsums?" END "|row_?sums?|denominator"},
     {ATTN_ROLE_SCORES,
-     "(*UCP)(?i)scores?" END "|" PRODUCT "|q\\w*\\s*[·*.] ?k|dot product|"
+     "(*UCP)(?i)scores?" END "|" PRODUCT "|q\\w*\\s*(?:[·*.]|\\^ ?T) ?k|dot product|"
      "inner product|(?:not|never|without|n't) (?:\\w+ )?(?:scal|divid)\\w*(?: by [^.,;]{1,40}+)?|"
      "with (?:the )?k(?:ey)?(?:[ _]?\\d)?" END "|logit|energ|similarit|align|\\b[eS]\\d?" END},
     {ATTN_ROLE_WEIGHTS,
