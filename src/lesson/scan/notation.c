@@ -248,6 +248,10 @@ static const struct notation notations[] = {
     {"(?m)^([A-Za-z][\\w ']{0,30}?)[ \\t]*+(?:->|=>|\\x{2192})[ \\t]*+(?=-?\\d*\\.?\\d++[ \\t]*+,)",
      "$1: ", 0, ">\xE2"},
 
+    /* 2 → / √2 → 1.41 */
+    {"(?<=\\d)[ \\t]*+\\x{2192}[ \\t]*+([/\\x{F7}][ \\t]*+[\\x{221A}\\d][\\w.]*+)[ \\t]*+\\x{2192}",
+     " $1 =", 0, "\xE2"},
+
     /* AsciiDoc: formulas */
     {"\\b(?:stem|latexmath|asciimath):\\[([^\\[\\]\\n]*+)\\]", " $1 ", 0, ":"},
     /* upright vectors in the cells of a table */
