@@ -53,7 +53,8 @@ static const struct word WORDS[] = {
      "matri)|attn|α|alpha|probab|\\ba_?\\d|\\ba_[ijkst]{1,2}\\b|\\bA\\d?\\b(?! ?\\^ "
      "?-)|normali[sz]"},
     {ATTN_ROLE_OUTPUT,
-     "(*UCP)(?i)output|\\bout(?:_?\\d|(?=\\s*[=:\\[]))|context|weighted "
+     "(*UCP)(?i)(?:(?:times|by|with) (?:the )?V(?:alues?)?|[×·@*] "
+     "?V)\\d?\\b|output|\\bout(?:_?\\d|(?=\\s*[=:\\[]))|context|weighted "
      "(?:sum|mean|average)|result|\\bO\\b|\\bhead_?\\d|(?-i:\\bH\\d?\\b)(?!\\pM)|\\bh\\d\\b(?!\\pM)"
      "|\\bo_?\\d|"
      "\\bz_?\\d|\\bc_?\\d|\\by_?\\d|(?-i:\\bZ\\b)"},
@@ -131,7 +132,9 @@ static const struct word OTHER_WORDS[] = {
     {ATTN_ROLE_WEIGHTS,
      "ソフトマックス|注意重み|重み(?!行列|を|に|付)|確率|权重|소프트맥스|가중치|(?i)(?<!\\pL)вес(?:"
      "а|ов)?(?!\\pL)"},
-    {ATTN_ROLE_OUTPUT, "出力|文脈|コンテキスト|加重|输出|上下文|출력|(?i)выход|контекст"},
+    {ATTN_ROLE_OUTPUT,
+     "(?i:V|バリュー) "
+     "?(?:を(?:掛|か)|との積)|出力|文脈|コンテキスト|加重|输出|上下文|출력|(?i)выход|контекст"},
     {ATTN_ROLE_CONCAT, "連結|拼接"},
     {ATTN_ROLE_PROJECTED, "最終|連結[^\\n×・·@]{0,6}[×・·@に] ?W"},
     {ATTN_ROLE_POSITIONED, "足した"},
