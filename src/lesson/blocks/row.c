@@ -14,7 +14,7 @@ static const char INDEX_AND_NUMBER[] = "\\s*\\d+\\.\\s+[-\\d.]+\\s*$";
 static const char WORDS[] = "[A-Za-z\\x{3040}-\\x{9FFF}]\\s+[A-Za-z]";
 /* "= 0.5," or "= 0.5 and": two of them are a sentence */
 static const char ASSIGNMENT[] = "(?:(?:=|\\x{2192})\\s*(?:" ATTN_VALUE "|-?" ATTN_NUMBER
-                                 ")|:\\s+-?\\d+\\.\\d+)\\s*(?=,|;|[.\\x{3002}]?$|and\\b)";
+                                 ")|:\\s+-?\\d+\\.\\d+)\\s*(?=,|;|\\.?$|and\\b)";
 /* "0, 1, ...", "0.25, 0.25 and 0.50", '"it" has 0.5,' */
 static const char ENUMERATION[] =
     "\\d\\s*,\\s*(?:\\x{2026}|\\.\\.+)|\\d\\s+(?:and|or|und)\\s+-?[\\d.]|\\d\\s*\\x{3068}\\s*-?\\d"
@@ -384,14 +384,6 @@ static size_t numbers_begin(struct attn_grouping *g, const char *text, struct at
   }
 }
 
-/* "query 1   0.5 0.2": the number after a word, with more blanks after it, is part of the label. */
-static size_t skip_ordinal(const char *text, struct attn_part label, size_t end) {
-  size_t at = label.end, digits = attn_skip_digits(text, at, end);
-  size_t blanks = strspn(text + digits, " ");
-  int follows_word = at > label.begin + 1 && text[at - 1] == ' ' && attn_is_letter(text[at - 2]);
-  return follows_word && digits > at && blanks > 1 && digits + blanks < end ? digits + blanks : at;
-}
-
 /* A label in front of columns has at most three words, or ends in a colon. */
 static int is_column_label(const char *text, struct attn_part p) {
   int words = 0;
@@ -406,7 +398,6 @@ static int read_columns(struct attn_grouping *g, struct attn_row *row, struct at
   const char *text = row->line->text;
   p = attn_part_chop(text, p, ".,;");
   size_t at = numbers_begin(g, text, p);
-  at = skip_ordinal(text, (struct attn_part){p.begin, at}, p.end);
   struct attn_part label = {p.begin, at};
   row->style = ATTN_ROW_SPACES;
   if (!is_column_label(text, label) || attn_part_find(g, "\\d\\.\\d+\\s", text, label, NULL))
