@@ -151,11 +151,11 @@ const struct attn_node *attn_listing_node(const struct attn_listing *l, int role
   return masked ? masked : either(l, ATTN_ROLE_SCALED, ATTN_ROLE_SCORES);
 }
 
-/* The inputs, where scores are products of them; or NULL. */
+/* The inputs, where scores are X X^T; or NULL. */
 static const struct attn_node *inputs_of_scores(const struct attn_listing *l) {
   const struct attn_node *scores = attn_listing_node(l, ATTN_ROLE_SCORES);
-  const struct attn_node *inputs = attn_listing_node(l, ATTN_ROLE_SOURCE);
-  return scores && scores->relation && scores->relation->operand[0] == inputs ? inputs : NULL;
+  const struct attn_relation *r = scores ? scores->relation : NULL;
+  return r && r->operands == 2 && r->operand[0] == r->operand[1] ? r->operand[0] : NULL;
 }
 
 int attn_listing_width(const struct attn_listing *l) {

@@ -260,9 +260,11 @@ void attn_worked_labels(struct attn_grouping *g, const struct attn_label_place *
 
 /* shown_rows.c: results that are shown row by row -> one matrix. */
 void attn_shown_rows_merge(struct attn_grouping *g);
+/* The number of the row that a text begins with: "row 2"; 0: none. */
+int attn_ordinal_in(struct attn_grouping *g, const char *text);
 
-/* vector_workings.c: vectors that are worked out next to their results are arithmetic. */
-void attn_vector_workings_merge(struct attn_grouping *g);
+/* stacks.c: lists that are rows of one matrix. */
+void attn_stacks_merge(struct attn_grouping *g);
 
 /* recurring.c: vectors that recur with the same words -> matrices. */
 void attn_recurring_merge(struct attn_grouping *g);

@@ -9,16 +9,15 @@ static const char ORDINAL[] =
     "(*UCP)(?i)^\\W*(?:(\\d{1,4})\\s*行目|(?:row|zeile|ligne|fila|linha|riga|строка) "
     "(\\d{1,4})\\b)";
 
-/* The number of the row that a text begins with: "row 2"; 0: none. */
-static int ordinal_in(struct attn_grouping *g, const char *text) {
+int attn_ordinal_in(struct attn_grouping *g, const char *text) {
   struct attn_match m;
   if (!attn_find(g->scan->patterns, ORDINAL, text, strlen(text), 0, &m)) return 0;
   return atoi(text + (m.group[1].end > m.group[1].begin ? m.group[1] : m.group[2]).begin);
 }
 
 static int ordinal_of(struct attn_grouping *g, const struct attn_block *b) {
-  int row = ordinal_in(g, b->name);
-  for (int n = b->captions - 1; n >= 0 && !row; n--) row = ordinal_in(g, b->caption[n]);
+  int row = attn_ordinal_in(g, b->name);
+  for (int n = b->captions - 1; n >= 0 && !row; n--) row = attn_ordinal_in(g, b->caption[n]);
   return row;
 }
 
@@ -39,7 +38,7 @@ static int find_rows(struct attn_grouping *g, int begin, struct shown_rows *s) {
   for (; n < g->blocks && is_vector(g->block[n]) && g->block[n]->reading[0].cols == cols; n++) {
     int row = ordinal_of(g, g->block[n]);
     if (row != 0 && row != s->rows + 1) break;
-    shown += row == 0 || !ordinal_in(g, g->block[n]->name);
+    shown += row == 0 || !attn_ordinal_in(g, g->block[n]->name);
     s->rows += row != 0;
     s->result[s->rows - 1] = n;
   }

@@ -19,7 +19,7 @@
  *   paragraph.c, sentence.c  sentences: the lines of one, its vectors
  *   results.c, groups.c  the numbers of a sentence, by kind -> blocks
  *   shown_rows.c         results that are shown row by row -> matrices
- *   vector_workings.c    vectors that are worked out next to their results
+ *   stacks.c             lists that are rows of one matrix
  *   parts.c              parts of one matrix -> the matrix
  *   recurring.c          vectors that recur with the same words -> matrices
  *   facts/               numbers that are left, by the words and indices they are called by
