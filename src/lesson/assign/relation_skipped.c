@@ -31,7 +31,8 @@ struct path {
   int from, target;                   /* stages */
   const struct attn_divided *divided; /* or NULL */
   const struct attn_mask *mask;       /* or NULL */
-  int is_turned;                      /* W and U of additive scores are for rows */
+  int is_shifted;
+  int is_turned; /* W and U of additive scores are for rows */
   struct attn_draft x;
 };
 
@@ -120,13 +121,20 @@ static int add_weights(struct path *p, int ref) {
   return attn_draft_use(&p->x, ATTN_OP_QUOTIENT, ATTN_STEP_WEIGHTS, 1, ref, sum);
 }
 
+static int add_exponentials(struct path *p, int ref) {
+  if (p->is_shifted) {
+    p->x.relation.cost += SKIPPED;
+    ref = attn_draft_use(&p->x, ATTN_OP_SHIFT, ATTN_STEP_OTHER, 1, ref, 0);
+  }
+  return attn_draft_use(&p->x, ATTN_OP_EXP, ATTN_STEP_EXPONENTIALS, 0, ref, 0);
+}
+
 static void list_path(struct path *p) {
   int ref = take_first(p), v = 0;
   if (ref != NOTHING) ref = add_logits(p, ref);
   if (ref == NOTHING) return;
   if (p->target == SHIFTED) ref = attn_draft_use(&p->x, ATTN_OP_SHIFT, ATTN_STEP_OTHER, 1, ref, 0);
-  if (p->target == EXPONENTIALS)
-    ref = attn_draft_use(&p->x, ATTN_OP_EXP, ATTN_STEP_EXPONENTIALS, 0, ref, 0);
+  if (p->target == EXPONENTIALS) ref = add_exponentials(p, ref);
   if (p->target >= WEIGHTS) ref = add_weights(p, ref);
   if (p->target == OUTPUT) {
     v = take_values(p);
@@ -185,7 +193,9 @@ static void list_masks(struct path *p, const struct attn_masks *masks) {
   for (int n = least; n < masks->count; n++) {
     p->mask = n < 0 ? NULL : &masks->at[n];
     if (p->mask && p->mask->cause) continue;
-    list_path(p);
+    for (p->is_shifted = 0; p->is_shifted <= (p->target == EXPONENTIALS && p->from < SHIFTED);
+         p->is_shifted++)
+      list_path(p);
   }
 }
 
