@@ -40,7 +40,7 @@ static const char POSITION_BASE[] =
 static const char WEIGHTS_FIRST[] = "(*UCP)\\bW(?:[_^(]?[QKVqkv]\\)?)?+[ ·@*×]{1,3}" INPUT
                                     "\\b|" WEIGHTS "\\s?(?:\\.T\\b|'|\\^\\s?\\(?[T⊤])|\\bLinear\\b";
 static const char WEIGHTS_LAST[] =
-    "(*UCP)(?<!\\w)" INPUT "[ ·@*×]{0,3}" WEIGHTS "(?!\\s?(?:\\w|\\.T|'|\\^\\s?\\(?[T⊤]))";
+    "(*UCP)(?<!\\w)" INPUT "[ ·@*×]{0,3}" WEIGHTS "(?![ \\t]?(?:\\w|\\.T|'|\\^\\s?\\(?[T⊤]))";
 static const char NOT_SCALED[] =
     "(?i)\\b(?:no|not|never|without|skip\\w*|omit\\w*|un|ignor\\w*|leave out|forget)\\W{0,3}(?:the "
     "|any "

@@ -25,11 +25,11 @@ static const char ROOT[] = "\u221A";
 /* The number after one of these is its number, also one with decimals: section 3.2. In English also
  * with a plural s. */
 static const char *const NUMBERED[] = {
-    "table",      "tab",      "fig",     "figure",  "section",  "sec",    "example", "problem",
-    "exercise",   "question", "lecture", "chapter", "equation", "eq",     "theorem", "lemma",
-    "definition", "version",  "room",    "part",    "unit",     "python", "numpy",   "定理",
-    "例",         "問",       "図",      "表",      "式",       "第",     "§",       "問題",
-    NULL};
+    "table",   "tab",      "fig",        "figure",  "section", "sec",      "example",
+    "problem", "exercise", "question",   "lecture", "chapter", "equation", "eq",
+    "theorem", "lemma",    "definition", "version", "room",    "part",     "unit",
+    "python",  "numpy",    "定理",       "例",      "問",      "図",       "表",
+    "式",      "第",       "§",          "題",      NULL};
 /* Only a whole number. */
 static const char *const COUNTED[] = {
     "step", "head", "token", "query", "key", "row",      "column",   "position", "layer",

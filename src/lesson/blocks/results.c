@@ -86,7 +86,8 @@ static const char *const kinds[ATTN_RESULT_KINDS] = {
     [ATTN_RESULT_TOTAL] = "(?i)\\b(?:" SUMS ")|\\x{5408}\\x{8A08}|\\x{548C}\\s*$",
     [ATTN_RESULT_QUOTIENT] =
         "(?i)\\bdivi|\\bhalved|\\bscale|\\x{F7}|/\\s*(?:\\x{221A}|sqrt)|\\x{5272}",
-    [ATTN_RESULT_WEIGHT] = "(?i)weight|softmax|\\x{91CD}\\x{307F}",
+    [ATTN_RESULT_WEIGHT] =
+        "(?i)weight|softmax|\\x{91CD}\\x{307F}|\\x{30BD}\\x{30D5}\\x{30C8}|\\x{3B1}_?\\d",
 };
 enum {
   SHOWN_SUM_BYTES = 4000,

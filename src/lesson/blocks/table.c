@@ -409,7 +409,7 @@ int attn_step_of_text(struct attn_grouping *g, const char *text) {
                 {ATTN_STEP_SCALED, "(?i)√|sqrt|\\bdivi|\\bscal|\\bskal|escala|割"},
                 {ATTN_STEP_SCORES,
                  "(?i)^[qs](?:_?\\w)?\\s?[·⋅*.]\\s?[kh](?:_?\\w|\\([ij]\\)|\\[[ij]\\])?$|"
-                 "^e(?:_?[ijkt]{1,2})?$"}};
+                 "^e(?:_?[ijkt]{1,2})?$|\\bscores?\\b|dot product|スコア|内積"}};
   int step = attn_label_step(text);
   for (size_t n = 0; n < sizeof called / sizeof *called && step < 0; n++)
     if (attn_occurs(g->scan->patterns, called[n].words, text)) step = called[n].step;
