@@ -169,7 +169,7 @@ static int is_two_assignments(struct attn_grouping *g, const char *text, struct 
 
 /* "weights 0.25, 0.75", "softmax -> 0.25, 0.75": a label and numbers, no fields. */
 static const char LABELLED[] =
-    "(?:[^,\\d]{1,40}(?:\\x{221A}\\d[^,\\d]{1,20})?\\s|[^,]{1,200}?\\x{2192}|\\D{1,200}?[\\x{306F}"
+    "(?:[^,.]{0,40}[^,.\\d\\s][^,.]{0,20}\\s|[^,]{1,200}?\\x{2192}|\\D{1,200}?[\\x{306F}"
     "\\x{304C}])\\s*-?\\d*\\.\\d+"
     "\\s*,";
 
