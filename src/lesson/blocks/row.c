@@ -169,9 +169,8 @@ static int is_two_assignments(struct attn_grouping *g, const char *text, struct 
 
 /* "weights 0.25, 0.75", "softmax -> 0.25, 0.75": a label and numbers, no fields. */
 static const char LABELLED[] =
-    "(?:[^,.]{0,40}[^,.\\d\\s][^,.]{0,20}\\s|[^,]{1,200}?\\x{2192}|\\D{1,200}?[\\x{306F}"
-    "\\x{304C}])\\s*-?\\d*\\.\\d+"
-    "\\s*,";
+    "(?:(?:[^,.]{0,40}[^,.\\d\\s][^,.]{0,20}\\s|\\D{1,200}?[\\x{306F}\\x{304C}])\\s*-?\\d*\\.\\d+|"
+    "[^,]{1,200}?\\x{2192}\\s*-?[.\\d]+)\\s*,";
 
 static int has_commas_only(struct attn_grouping *g, const char *text, struct attn_part p) {
   return attn_part_has(text, p, ",") && !attn_part_has(text, p, FULL_STOP) &&

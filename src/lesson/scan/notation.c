@@ -99,6 +99,9 @@ struct notation {
 #define IN_PARENTHESES "(\\([^()\\n]{1,80}\\))"
 #define ROW_IN_WORDS(n) "[ \\t]*+" n "\u884C\u76EE(?:\u304C|\u306F|:)?[ \\t]*+" IN_PARENTHESES
 #define TWO_ROWS "(?:\u306E|\u306F)" ROW_IN_WORDS("1") "," ROW_IN_WORDS("2")
+/* What is in front of vectors with pipes between them. */
+#define NAMES_OF "(?m)^([^|=\\n]{1,60}=[ \\t]*+)"
+#define PIPE "[ \\t]*+\\|[ \\t]*+"
 /* A number or a sum of products, but not two numbers. */
 #define UPRIGHT "((?:(?!\\d[ \\t]++-?[.\\d])[-+*/.()\\d \\t\\x{B7}\\x{D7}]){1,60})"
 #define OPTION "(?:\\[[^\\]\\n]{0,80}\\])?"
@@ -186,6 +189,11 @@ static const struct notation notations[] = {
     {LIST_BEGIN IN_SLASHES SLASH IN_SLASHES SLASH IN_SLASHES SLASH IN_SLASHES SLASH IN_SLASHES
          LIST_END,
      "$1, $2, $3, $4, $5", 0, "/"},
+
+    /* k1, k2 = (1, 0) | (0, 1) */
+    {NAMES_OF IN_PARENTHESES PIPE IN_PARENTHESES "[ \\t]*+$", "$1$2, $3", 0, "|"},
+    {NAMES_OF IN_PARENTHESES PIPE IN_PARENTHESES PIPE IN_PARENTHESES "[ \\t]*+$", "$1$2, $3, $4", 0,
+     "|"},
 
     {TWO_ROWS "," ROW_IN_WORDS("3") "," ROW_IN_WORDS("4"), " = [$1, $2, $3, $4]", 0, "\xE8"},
     {TWO_ROWS "," ROW_IN_WORDS("3"), " = [$1, $2, $3]", 0, "\xE8"},
