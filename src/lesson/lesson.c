@@ -95,14 +95,6 @@ static int has_results_of(const attn_example *e, int32_t head) {
   return 0;
 }
 
-/* A head of which nothing but givens is printed: vectors that were taken for matrices. */
-static int has_idle_head(const attn_lesson *lesson) {
-  for (int32_t n = 0; n < lesson->examples; n++)
-    for (int32_t h = 0; lesson->example[n].heads > 1 && h < lesson->example[n].heads; h++)
-      if (!has_results_of(&lesson->example[n], h)) return 1;
-  return 0;
-}
-
 static int has_step(const attn_example *e, int32_t name, int32_t head) {
   for (int32_t s = 0; s < e->steps; s++)
     if (e->step[s].name == name && e->step[s].head == head) return 1;
@@ -124,26 +116,9 @@ static int has_uneven_heads(const attn_lesson *lesson) {
   return n < lesson->examples;
 }
 
-static int is_followed(const attn_example *e, int32_t step) {
-  for (int32_t s = step + 1; s < e->steps; s++)
-    for (int32_t k = 0; e->step[s].printings && k < e->step[s].operands; k++)
-      if (e->step[s].operand[k] == step) return 1;
-  return 0;
-}
-
-/* Where no reading without uneven heads was found, only that is called wrong which other numbers
- * follow from. */
-static void doubt_uneven_heads(attn_lesson *lesson) {
-  for (int32_t n = 0; n < lesson->examples; n++) {
-    attn_example *e = &lesson->example[n];
-    for (int32_t s = 0; are_heads_uneven(e) && s < e->steps; s++)
-      if (!is_followed(e, s)) e->step[s].uncertain = 1;
-  }
-}
-
 static int is_read(const attn_lesson *lesson) {
   return lesson->incomplete || (lesson->unreads == 0 && has_results(lesson) &&
-                                !has_idle_head(lesson) && !has_uneven_heads(lesson));
+                                !has_uneven_heads(lesson));
 }
 
 /* The document once more; lesson NULL: it cannot be read so. */
@@ -232,7 +207,7 @@ static attn_status read_document(const struct attn_document *d, attn_lesson **le
   attn_status status = attn_read_numbers(d, 1, NULL, &best.lesson, d->err);
   if (!status && has_snippets(best.lesson)) status = read_plain(d, &best);
   if (!status) status = read_left(d, &best);
-  if (!status) return doubt_uneven_heads(best.lesson), *lesson = best.lesson, ATTN_OK;
+  if (!status) return *lesson = best.lesson, ATTN_OK;
   attn_lesson_free(best.lesson);
   return status;
 }
