@@ -243,10 +243,30 @@ static int divisor_rounded(struct attn_cause_search *h, size_t n) {
 /* ---- One cell -----------------------------------------------------------------------------------
  */
 
+/* One term of v · tanh(..) with the other sign. */
+static int term_of_another_sign(struct attn_cause_search *h, size_t n) {
+  enum { V = 4 };
+  const attn_matrix *operand[ATTN_OPERANDS_MAX] = {NULL}, *v = attn_cause_operand(h, h->step, V);
+  const size_t terms = (size_t)v->rows * (size_t)v->cols;
+  attn_matrix turned = attn_matrix_new(h->pool, v->rows, v->cols), value;
+  if (!turned.at) return h->out_of_memory = 1, 0;
+  for (int32_t k = 0; k < V; k++) operand[k] = attn_cause_operand(h, h->step, k);
+  operand[V] = &turned;
+  memcpy(turned.at, v->at, terms * sizeof *v->at);
+  for (size_t k = 0; k < terms; k++) {
+    turned.at[k] = -v->at[k];
+    if (!attn_cause_eval(h, h->step, operand, &value)) return 0;
+    if (attn_cause_fits(h, n, value.at[n])) return 1;
+    turned.at[k] = v->at[k];
+  }
+  return 0;
+}
+
 /* The whole cell, or one term of its sum, with the other sign. */
 static int of_another_sign(struct attn_cause_search *h, size_t n) {
   double value = follows(h, n);
   int found = value != 0 && attn_cause_fits(h, n, -value);
+  if (!found && h->step->op == ATTN_OP_ADDITIVE) return term_of_another_sign(h, n);
   if (!attn_cause_is_product(h->step->op)) return found;
   size_t cols = (size_t)h->step->exact.cols;
   for (h->as_printed = 0; h->as_printed < 4 && !found; h->as_printed++) {
