@@ -38,12 +38,31 @@ static int share_words(struct attn_grouping *g, const char *a, const char *b) {
   return 2 * shared >= (words < others ? words : others);
 }
 
+/* The last step that is named in a part of a sentence: "and its value is"; -1: none. */
+static int step_named(struct attn_grouping *g, const char *text, struct attn_part p) {
+  static const char NAME[] =
+      "(?i)\\b(?:query|queries|keys?|values?|outputs?)\\b|クエリ|キー|バリュー|出力";
+  struct attn_match m;
+  int step = -1;
+  for (; attn_part_find(g, NAME, text, p, &m); p.begin = m.group[0].end) {
+    const char *word = attn_group_text(g, text, m.group[0]);
+    step = word ? attn_label_step(word) : -1;
+  }
+  return step;
+}
+
 /* Lists of different names in different sentences; "by sqrt(2) = 1.41, which gives 1, 2". */
 static void part_lists(struct attn_grouping *g, const char *text, struct attn_results *r) {
   static const char END[] = "[.!?]\\s|\\x{3002}", WORD[] = "\\pL{4}";
-  for (int n = 1; n < r->count; n++) {
-    struct attn_result *b = &r->item[n], *a = b - 1;
-    if (!b->is_list || (a->is_list && share_words(g, a->name, b->name))) continue;
+  int last = -1;
+  for (int n = 0; n < r->count; n++) {
+    struct attn_result *b = &r->item[n], *a = b - (n > 0);
+    if (!b->is_list || (n > 0 && a->is_list && a->name == b->name)) continue;
+    int several = n + 1 < r->count && b[1].name == b->name;
+    int step = several ? step_named(g, text, (struct attn_part){n ? a->end : 0, b->at}) : -1;
+    b->is_apart = n > 0 && step >= 0 && last >= 0 && step != last;
+    if (step >= 0) last = step;
+    if (n == 0 || b->is_apart || (a->is_list && share_words(g, a->name, b->name))) continue;
     b->is_apart = attn_find(g->scan->patterns, a->is_list ? END : WORD, text, b->at, a->end, NULL);
   }
 }
@@ -134,9 +153,13 @@ int attn_same_symbol(struct attn_grouping *g, const char *a, const char *b) {
          x.index >= 0 && y.index > x.index;
 }
 
-/* Lists that nothing distinguishes have the same name. */
+/* Lists that nothing distinguishes have the same name, or are supposed to be rows. */
 static int same_group(struct attn_grouping *g, const struct attn_result_group *a,
                       const struct attn_result_group *b) {
+  const struct attn_left *left = g->scan->left;
+  if (left && left->recurring && a->count > 1 && a->count == b->count && a->kind == b->kind &&
+      a->kind == ATTN_RESULT_OTHER)
+    return g->scan->regrouped = 1;
   if (a->count != b->count || a->is_list != b->is_list) return 0;
   if (a->kind != b->kind) return !a->is_list && attn_same_symbol(g, a->name, b->name);
   return !a->is_list || a->kind != ATTN_RESULT_OTHER || attn_same_letters(a->name, b->name);

@@ -288,7 +288,7 @@ void attn_recurring_merge(struct attn_grouping *g) {
     for (int k = 0; k < period * turns; k++) r.vector[n + k].recurs = 1;
     if (period && g->status == ATTN_OK) stack_all_numbers(&r, n, period, turns);
   }
-  g->scan->regrouped = g->blocks - blocks;
+  g->scan->regrouped += g->blocks - blocks;
   if (g->status != ATTN_OK || !g->scan->regrouped) return;
   drop_blocks(&r, blocks);
   attn_blocks_sort(g, 0);

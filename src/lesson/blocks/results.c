@@ -24,21 +24,28 @@ static const char SIZE[] =
     "(*UCP)(?:d_?\\{?(?:k|v|q|model|head|h)\\w*|(?<!/)(?<!/ )(?<!by )(?<!\\x{F7})(?<!\\x{F7} )"
     "(?:\\x{221A}\\s*\\w*|sqrt\\W*\\w*\\W*)|\\bn|\\bh|\\bm|"
     "\\bT|dim|axis|size|precision|seed|version|pos)\\s*\\)?$";
+/* Hiragana between a number and the words next to it: "重みは0.2と0.8である". */
+#define PARTICLE "[かがしだでとなにのはへもやを]"
+/* What is called a step of its own. */
+#define STEP_WORD "(?:quer(?:y|ies)|keys?|values?|scores?|weights?|outputs?)\\b"
 /* Between the numbers of a list, and the next one. */
 #define SEPARATOR                                                                                \
   "(?:\\s++(?:for|on|to|at|f\\x{FC}r|pour|para)\\s++[^\\s\\d,;.]{1,24}(?=\\s*+,|\\s++(?:and|or|" \
   "und|et|y)\\s))?"                                                                              \
   "(?:\\s*+[,;]\\s*+(?:(?:and|or|und)\\s++)?|\\s++(?:and|or|und)\\s++|\\s*+\\x{3068}\\s*+)"      \
-  "(?:(?:for )?the [a-z]{2,9}(?: one)?(?: is)? |(?:with|for) \\w{1,12}(?: it)?(?: is| gives)? )?"
+  "(?:(?:for )?the (?!" STEP_WORD                                                                \
+  ")[a-z]{2,9}(?: one)?(?: is)? |(?:with|for) \\w{1,12}(?: it)?(?: is| gives)? )?"
 #define AFTER_NUMBER \
-  "(?![\\w\\x{221A}/\\x{25A3}^]|\\(\\s*[-+\\d(\\x{25A3}]|\\s*[\\x{D7}\\x{B7}*/+=]|\\.\\d)"
+  "(?!(?!" PARTICLE  \
+  ")\\w|[\\x{221A}/\\x{25A3}^]|\\(\\s*[-+\\d(\\x{25A3}]|\\s*[\\x{D7}\\x{B7}*/+=]|\\.\\d)"
 static const char NEXT[] =
     "(*UCP)" SEPARATOR "(-?" ATTN_NUMBER "(?:\\s?%)?+)" AFTER_NUMBER
     "(?:(?=\\s*+(?:[,;.()\\x{3002}]|and\\b|or\\b|\\x{2192}|->|[^\\x00-\\x7F]|$))|"
     "(?:(?<=\\.\\d)|(?<=\\.\\d{2})|(?<=\\.\\d{3})|(?<=\\.\\d{4}))(?=\\s))";
 /* "0.25, 0.25 and 0.50" */
 static const char LIST[] =
-    "(*UCP)(?<![\\w.\\x{25A3}/^(=\\x{221A})\\]\\x{D7}\\x{B7}*+-])(-?" ATTN_NUMBER
+    "(*UCP)(?:(?<=" PARTICLE
+    ")|(?<![\\w.\\x{25A3}/^(=\\x{221A})\\]\\x{D7}\\x{B7}*+-]))(-?" ATTN_NUMBER
     "(?:\\s?%)?+)" AFTER_NUMBER "(?=" SEPARATOR "-?(?:\\d|\\.\\d))";
 /* Ends a clause of Japanese that a result follows: "内積をとると、2、0、4" */
 #define CLAUSE "[\\x{3066}\\x{3067}\\x{3068}\\x{306F}],"
@@ -243,11 +250,14 @@ static struct attn_part after_arrow(const char *text, struct attn_part p) {
   return p;
 }
 
-/* What a list is called: the words since the last comma, or the end of the line before. */
-static char *list_name(struct attn_grouping *g, const char *text, size_t at) {
+/* What a list is called: the words since the last comma, the list before it, which ends at `from`,
+ * or the end of the line before. */
+static char *list_name(struct attn_grouping *g, const char *text, size_t from, size_t at) {
   struct attn_part front = attn_part_trim(text, (struct attn_part){0, at});
   if (attn_part_ends_in(g, CLAUSE "$", text, front, 2)) at = front.end - 1;
-  char *name = attn_group_text(g, text, after_arrow(text, attn_name_before(text, at)));
+  struct attn_part words = after_arrow(text, attn_name_before(text, at));
+  if (words.begin < from && from < words.end) words.begin = from;
+  char *name = attn_group_text(g, text, words);
   if (!name || *name || g->aboves == 0) return name;
   if (text[strspn(text, " \t>*+-")] != text[at]) return name;
   const char *above = g->above[g->aboves - 1];
@@ -277,7 +287,7 @@ static int continues(struct attn_grouping *g, const char *text, const struct att
 static char *name_list(struct attn_grouping *g, const char *text, const struct attn_results *r,
                        size_t at, int *kind) {
   const struct attn_result *last = r->count ? &r->item[r->count - 1] : NULL;
-  char *name = list_name(g, text, at);
+  char *name = list_name(g, text, last ? last->end : 0, at);
   *kind = name ? attn_result_kind_of(g, name) : ATTN_RESULT_OTHER;
   if (name && attn_occurs(g->scan->patterns, ONLY_AND, name)) {
     if (!last || !last->is_list) return "";
