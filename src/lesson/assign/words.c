@@ -69,11 +69,11 @@ static const struct word WORDS[] = {
      "(*UCP)(?i)\\bX\\b|\\bX_\\(?(?:enc|src)\\w*|input|embedd|[xh]_?\\d|\\b[xh]_[ijt]\\b|h\\x{304}|"
      "\\b(?:src|"
      "enc)" END "|tokens?\\b|encoder(?: states?)?|states?"},
-    {ATTN_ROLE_Q,
-     "(*UCP)(?i)quer(?:y|ies)|\\bq" END "|decoder states?|(?<!\\w\\()\\b(?-i:s)(?:_?t)?" END},
-    {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?" END "|\\bk" END
+    {ATTN_ROLE_Q, "(*UCP)(?i)quer(?:y|ies)(?: matrix)?+|\\bq" END
+                  "|decoder states?|(?<!\\w\\()\\b(?-i:s)(?:_?t)?" END},
+    {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?(?: matrix)?+" END "|\\bk" END
                   "|\\bh_?\\d|\\b[hk]_[ijt]\\b|(?-i:\\bh\\b)(?!\\pM)|h\\x{304}|encoder states?"},
-    {ATTN_ROLE_V, "(*UCP)(?i)\\bvalues?" END "|\\bv" END},
+    {ATTN_ROLE_V, "(*UCP)(?i)\\bvalues?(?: matrix)?+" END "|\\bv" END},
     {ATTN_ROLE_W_A, "(*UCP)(?i)\\bW(?:_?[as1])?" END},
     {ATTN_ROLE_U_A, "(*UCP)(?i)\\bU(?:_?[ah])?" END "|\\bW_?[h2]" END},
     {ATTN_ROLE_V_A, "(*UCP)(?i)\\bv" END},

@@ -102,6 +102,13 @@ struct notation {
 /* What is in front of vectors with pipes between them. */
 #define NAMES_OF "(?m)^([^|=\\n]{1,60}=[ \\t]*+)"
 #define PIPE "[ \\t]*+\\|[ \\t]*+"
+/* column 1, 0.5; column 2, 0.3 of a text that is read aloud: the columns are not numbers. After the
+ * first, each begins where the last match ends. */
+#define COLUMNS_ALOUD(one, two, any, is)                                                     \
+  one is "(?=" LITERAL "[;,][ \\t]*+" two is "-?[.\\d])|\\G(" LITERAL "[;,][ \\t]*+)" any is \
+         "(?=-?[.\\d])"
+#define IS_ALOUD "(?:,| is|:)[ \\t]*+"
+#define GA_OR_WA "(?:\u306F|\u304C|:|,)[ \\t]*+"
 /* A number or a sum of products, but not two numbers. */
 #define UPRIGHT "((?:(?!\\d[ \\t]++-?[.\\d])[-+*/.()\\d \\t\\x{B7}\\x{D7}]){1,60})"
 #define OPTION "(?:\\[[^\\]\\n]{0,80}\\])?"
@@ -198,6 +205,19 @@ static const struct notation notations[] = {
     {TWO_ROWS "," ROW_IN_WORDS("3") "," ROW_IN_WORDS("4"), " = [$1, $2, $3, $4]", 0, "\xE8"},
     {TWO_ROWS "," ROW_IN_WORDS("3"), " = [$1, $2, $3]", 0, "\xE8"},
     {TWO_ROWS, " = [$1, $2]", 0, "\xE8"},
+
+    /* read aloud */
+    {"(?i)(?:(?<=[,;:] )|(?<=\\bis ))(?:minus|negative) (?=\\.?\\d)", "-", 0, "us"},
+    {"\u30DE\u30A4\u30CA\u30B9[ \\t]?+(?=\\.?\\d)", "-", 0, "\xE3\x83"},
+    {"(?mi)^row \\d{1,2}, ([^\\s\\d,:]{1,24}): (?=column 1\\b)", "$1: ", 0, ":"},
+    {"(?mi)^(row \\d{1,2})\\. (?=column 1\\b)", "$1: ", 0, "."},
+    {"(?m)^(\\d{1,2}\u884C\u76EE)\u3002[ \\t]*+(?=1\u5217\u76EE)", "$1: ", 0, "\xE5\x88"},
+    {"(?m)^\\d{1,2}\u884C\u76EE,[ \\t]*+([^\\s\\d,:\u3002]{1,24})[:\u3002][ "
+     "\\t]*+(?=1\u5217\u76EE)",
+     "$1: ", 0, "\xE5\x88"},
+    {"(?mi)" COLUMNS_ALOUD("\\bcolumn 1", "column 2", "column \\d", IS_ALOUD), "$1", 0, "lu"},
+    {COLUMNS_ALOUD("(?<!\\d)1\u5217\u76EE", "2\u5217\u76EE", "\\d\u5217\u76EE", GA_OR_WA), "$1", 0,
+     "\xE5\x88"},
 
     /* a sentence of Japanese is a line */
     {"\\x{3002}[ \\t]*+(?=[^\\n\\s\\x{300D}\\x{300F}\\x{201D})'\"|*`<&\\\\])",
