@@ -99,7 +99,7 @@ static int is_stated(struct attn_scan *scan, const char *text, const struct attn
                      const char *of) {
   static const char SUPPOSED[] =
       "(?i)\\b(?:no|not|without|would|could|if|instead|later|other|higher|lower|than|vs|n't)\\b|"
-      "なし|ない|なら|場合|ohne|sans|sin\\b";
+      "なし|ない|ません|せず|らず|なら|場合|ohne|sans|sin\\b";
   size_t begin = m->group[0].begin, end = m->group[0].end;
   while (begin > 0 && !strchr("\n;", text[begin - 1]) &&
          !(text[begin - 1] == ' ' && begin > 1 && text[begin - 2] == '.'))

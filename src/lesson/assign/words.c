@@ -66,9 +66,10 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_Y,
      "(*UCP)(?i)\\bY\\b|\\bX_\\(?(?:dec|tgt)\\w*|decoder(?: states?)?|target|\\b(?:tgt|dec)" END},
     {ATTN_ROLE_X,
-     "(*UCP)(?i)\\bX\\b|\\bX_\\(?(?:enc|src)\\w*|input|embedd|[xh]_?\\d|\\b[xh]_[ijt]\\b|h\\x{304}|"
-     "\\b(?:src|"
-     "enc)" END "|tokens?\\b|encoder(?: states?)?|states?"},
+     "(*UCP)(?i)\bX\b|\bX_\(?(?:enc|src)\w*|input|embedd|[xh]_?\d|\b[xh]_[ijt]\b|h\x{304}|"
+     "\b(?:src|"
+     "enc)" END "|tokens?\b|encoder(?: states?)?|states?|" /* that serve as all three */
+     "\bas (?:the |its |their )?quer(?:y|ies),? (?:the )?keys?,? and (?:the )?values?" END},
     {ATTN_ROLE_Q, "(*UCP)(?i)quer(?:y|ies)(?: matrix)?+|\\bq" END
                   "|decoder states?|(?<!\\w\\()\\b(?-i:s)(?:_?t)?" END},
     {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?(?: matrix)?+" END "|\\bk" END
@@ -134,13 +135,17 @@ static const struct word OTHER_WORDS[] = {
      "а|ов)?(?!\\pL)"},
     {ATTN_ROLE_OUTPUT,
      "(?i:V|バリュー) "
-     "?(?:を(?:掛|か)|との積)|出力|文脈|コンテキスト|加重|输出|上下文|출력|(?i)выход|контекст"},
+     "?(?:を(?:掛|か)|との積)|出力|文脈|コンテキスト|加重|重み(?:つき|付き|づけ)(?:で?足|の?和|で?"
+     "平均|で?合計)|输出|"
+     "上下文|출력|(?i)выход|контекст"},
     {ATTN_ROLE_CONCAT, "連結|拼接"},
     {ATTN_ROLE_PROJECTED, "最終|連結[^\\n×・·@]{0,6}[×・·@に] ?W"},
     {ATTN_ROLE_POSITIONED, "足した"},
     {ATTN_ROLE_POSITION_TABLE, "位置"},
     {ATTN_ROLE_Y, "デコーダ"},
-    {ATTN_ROLE_X, "入力|埋め込み|語ベクトル|エンコーダ|输入|嵌入|입력|임베딩|(?i)(?<!\\pL)вход"},
+    {ATTN_ROLE_X,
+     "クエリ[·,と]キー[·,と](?:バリュー|値)(?:に|として)|入力|埋め込み|語ベクトル|エンコーダ|输入|"
+     "嵌入|입력|임베딩|(?i)(?<!\\pL)вход"},
     {ATTN_ROLE_Q, "クエリ|デコーダの|查询|쿼리|(?i)запрос"},
     {ATTN_ROLE_K, "キー|エンコーダの|键|키|(?i)ключ"},
     {ATTN_ROLE_V, "バリュー|値(?!を)|值|밸류|(?i)значени"},
