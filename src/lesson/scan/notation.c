@@ -108,6 +108,10 @@ struct notation {
   one is "(?=" LITERAL "[;,][ \\t]*+" two is "-?[.\\d])|\\G(" LITERAL "[;,][ \\t]*+)" any is \
          "(?=-?[.\\d])"
 #define IS_ALOUD "(?:,| is|:)[ \\t]*+"
+/* A: cat: 0.7 1.0 | dog: 0.2 0.4: the answer on a card, row by row */
+#define ROW_OF_CARD \
+  "[^\\s\\d:|/;,()\\[\\]]{1,24}: (?:" ROW_OF_LINE "|[(\\[][^()\\[\\]\\n]{1,80}[)\\]])"
+#define ANSWER "(?:A|Ans|Answer|\u7B54\u3048?|\u56DE\u7B54): "
 #define GA_OR_WA "(?:\u306F|\u304C|:|,)[ \\t]*+"
 /* A number or a sum of products, but not two numbers. */
 #define UPRIGHT "((?:(?!\\d[ \\t]++-?[.\\d])[-+*/.()\\d \\t\\x{B7}\\x{D7}]){1,60})"
@@ -218,6 +222,10 @@ static const struct notation notations[] = {
     {"(?mi)" COLUMNS_ALOUD("\\bcolumn 1", "column 2", "column \\d", IS_ALOUD), "$1", 0, "lu"},
     {COLUMNS_ALOUD("(?<!\\d)1\u5217\u76EE", "2\u5217\u76EE", "\\d\u5217\u76EE", GA_OR_WA), "$1", 0,
      "\xE5\x88"},
+
+    {"(?m)(?:^(?:" ANSWER ")?+|\\G)(" ROW_OF_CARD ")(?: [|/] |; )(?=" ROW_OF_CARD
+     "[ \\t]*+(?:[|/;]|$))",
+     "$1" ATTN_MARK_ROW, 0, ":"},
 
     /* a sentence of Japanese is a line */
     {"\\x{3002}[ \\t]*+(?=[^\\n\\s\\x{300D}\\x{300F}\\x{201D})'\"|*`<&\\\\])",
