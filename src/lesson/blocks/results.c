@@ -25,7 +25,7 @@ static const char SIZE[] =
     "(?:\\x{221A}\\s*\\w*|sqrt\\W*\\w*\\W*)|\\bn|\\bh|\\bm|"
     "\\bT|dim|axis|size|precision|seed|version|pos)\\s*\\)?$";
 /* Hiragana between a number and the words next to it: "重みは0.2と0.8である". */
-#define PARTICLE "[かがしだでとなにのはへもやを]"
+#define PARTICLE "[かがしだてでとなにのはへもやを]"
 /* What is called a step of its own. */
 #define STEP_WORD "(?:quer(?:y|ies)|keys?|values?|scores?|weights?|outputs?)\\b"
 /* Between the numbers of a list, and the next one. */
@@ -296,6 +296,7 @@ static char *name_list(struct attn_grouping *g, const char *text, const struct a
   }
   if (!name || !*name || *kind != ATTN_RESULT_OTHER) return name;
   if (continues(g, text, r, at)) {
+    if (attn_step_in_words(g, name, (struct attn_part){0, strlen(name)}) >= 0) return name;
     *kind = last->kind;
   } else {
     char *sentence = sentence_name(g, text, at, SENTENCE_CHARACTERS);

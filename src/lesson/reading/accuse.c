@@ -222,7 +222,8 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
       return r->coarse ? ATTN_ACCUSED : accuse_divisor(scan, priors, p, r->cause);
     case ATTN_CAUSE_TRANSPOSED_WEIGHTS:
       return p->role <= ATTN_ROLE_V ? accuse_weights(scan, head, p) : ATTN_ACCUSED;
-    case ATTN_CAUSE_SOFTMAX_OVER_COLUMNS:
+    case ATTN_CAUSE_SOFTMAX_OVER_COLUMNS: /* of one key each weight is 1: it is a row, upright */
+      if (p->node->grid->cols == 1) return ATTN_UNCERTAIN;
       return runs_down_columns(scan) && !p->node->grid->transposed ? ATTN_EXCUSED : ATTN_ACCUSED;
     case ATTN_CAUSE_SOFTMAX_WITHOUT_EXP:
       if (attn_occurs(scan->patterns, SOFTMAX, scan->text) ||
