@@ -478,7 +478,7 @@ static void test_lists_of_a_paragraph(void **state) {
       "-0.106 and -0.658. The weights are 0.445 for cat,\n0.352 for sat and 0.203 for mat.\n",
       "The scores are then 1x3: 0.18 -0.15 -0.93\n"
       "Dividing all of them we obtain 1x3: 0.127 -0.106 -0.658\n"
-      "-0.658. The weights are 1x3: 0.445 0.352 0.203\n");
+      "The weights are 1x3: 0.445 0.352 0.203\n");
   check("softmax gives α_1 = 0.2, α_2 = 0.3, α_3 = 0.5.", "softmax gives α_1 1x3: 0.2 0.3 0.5\n");
   check("- The keys: (1, 0); (0, 1).\n- The values: (2, 0); (0, 3).\n",
         "- The keys: 2x2: 1 0; 0 1\n- The values: 2x2: 2 0; 0 3\n");

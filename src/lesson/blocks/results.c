@@ -256,7 +256,7 @@ static char *list_name(struct attn_grouping *g, const char *text, size_t from, s
   struct attn_part front = attn_part_trim(text, (struct attn_part){0, at});
   if (attn_part_ends_in(g, CLAUSE "$", text, front, 2)) at = front.end - 1;
   struct attn_part words = after_arrow(text, attn_name_before(text, at));
-  if (words.begin < from && from < words.end) words.begin = from;
+  if (words.begin < from && from < words.end) words.begin = from + strspn(text + from, ".?! ");
   char *name = attn_group_text(g, text, words);
   if (!name || *name || g->aboves == 0) return name;
   if (text[strspn(text, " \t>*+-")] != text[at]) return name;
