@@ -38,11 +38,11 @@ static int share_words(struct attn_grouping *g, const char *a, const char *b) {
   return 2 * shared >= (words < others ? words : others);
 }
 
-int attn_step_in_words(struct attn_grouping *g, const char *text, struct attn_part p) {
+/* The last step that is named in a part of a sentence: "and its value is"; -1: none. */
+static int step_in_words(struct attn_grouping *g, const char *text, struct attn_part p) {
   static const char NAME[] =
       "(?i)\\b(?:query|queries|keys?|values?|weights?|softmax|outputs?)\\b|クエリ|キー|バリュー|"
-      "重み|"
-      "出力";
+      "重み|出力";
   struct attn_match m;
   int step = -1;
   for (; attn_part_find(g, NAME, text, p, &m); p.begin = m.group[0].end) {
@@ -60,8 +60,7 @@ static void part_lists(struct attn_grouping *g, const char *text, struct attn_re
     struct attn_result *b = &r->item[n], *a = b - (n > 0);
     if (!b->is_list || (n > 0 && a->is_list && a->name == b->name)) continue;
     int several = n + 1 < r->count && b[1].name == b->name;
-    int step =
-        several ? attn_step_in_words(g, text, (struct attn_part){n ? a->end : 0, b->at}) : -1;
+    int step = several ? step_in_words(g, text, (struct attn_part){n ? a->end : 0, b->at}) : -1;
     b->is_apart = n > 0 && step >= 0 && last >= 0 && step != last;
     if (step >= 0) last = step;
     if (n == 0 || b->is_apart || (a->is_list && share_words(g, a->name, b->name))) continue;

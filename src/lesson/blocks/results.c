@@ -296,7 +296,6 @@ static char *name_list(struct attn_grouping *g, const char *text, const struct a
   }
   if (!name || !*name || *kind != ATTN_RESULT_OTHER) return name;
   if (continues(g, text, r, at)) {
-    if (attn_step_in_words(g, name, (struct attn_part){0, strlen(name)}) >= 0) return name;
     *kind = last->kind;
   } else {
     char *sentence = sentence_name(g, text, at, SENTENCE_CHARACTERS);

@@ -34,10 +34,7 @@ struct attn_results {
 int attn_result_kind_of(struct attn_grouping *g, const char *name);
 int attn_follows_exponentials(struct attn_grouping *g, int block);
 
-/* groups.c. The last step that is named in a part of a sentence: "and its value is"; -1: none. */
-int attn_step_in_words(struct attn_grouping *g, const char *text, struct attn_part p);
-
-/* Those of one kind next to each other are a block, or continue one of the line above;
+/* groups.c: those of one kind next to each other are a block, or continue one of the line above;
  * what the vectors of the line repeat is dropped. Sorts the results. */
 void attn_results_group(struct attn_grouping *g, const struct attn_scan_line *line,
                         struct attn_results *r);
