@@ -66,10 +66,10 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_Y,
      "(*UCP)(?i)\\bY\\b|\\bX_\\(?(?:dec|tgt)\\w*|decoder(?: states?)?|target|\\b(?:tgt|dec)" END},
     {ATTN_ROLE_X,
-     "(*UCP)(?i)\bX\b|\bX_\(?(?:enc|src)\w*|input|embedd|[xh]_?\d|\b[xh]_[ijt]\b|h\x{304}|"
-     "\b(?:src|"
-     "enc)" END "|tokens?\b|encoder(?: states?)?|states?|" /* that serve as all three */
-     "\bas (?:the |its |their )?quer(?:y|ies),? (?:the )?keys?,? and (?:the )?values?" END},
+     "(*UCP)(?i)\\bX\\b|\\bX_\\(?(?:enc|src)\\w*|input|embedd|[xh]_?\\d|\\b[xh]_[ijt]\\b|h\\x{304}|"
+     "\\b(?:src|"
+     "enc)" END "|tokens?\\b|encoder(?: states?)?|states?|" /* that serve as all three */
+     "\\bas (?:the |its |their )?quer(?:y|ies),? (?:the )?keys?,? and (?:the )?values?" END},
     {ATTN_ROLE_Q, "(*UCP)(?i)quer(?:y|ies)(?: matrix)?+|\\bq" END
                   "|decoder states?|(?<!\\w\\()\\b(?-i:s)(?:_?t)?" END},
     {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?(?: matrix)?+" END "|\\bk" END
