@@ -175,7 +175,7 @@ static int is_again(struct attn_grouping *g, const struct attn_result_line *a,
 
 static int is_alike(struct attn_grouping *g, const struct attn_result_line *a,
                     const struct attn_result_line *b) {
-  if (a->groups != b->groups || (a->line != b->line - 1 && !is_again(g, a, b))) return 0;
+  if (a->groups != b->groups || (b->line - a->line > 1 && !is_again(g, a, b))) return 0;
   for (int n = 0; n < a->groups; n++)
     if (!same_group(g, &a->group[n], &b->group[n])) return 0;
   return 1;
