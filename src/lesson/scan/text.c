@@ -161,10 +161,13 @@ static const char SEMICOLONS[] =
     "(?m)^(?:\"[^\"\\n]*+\";){2}"
     "|(?:^[^;:=(\\[\\n]*+(?:;[ \\t]*+-?\\d++(?:[.,]\\d++)?)++[ \\t]*+\\n){2}";
 
+static const char HTML[] =
+    "(?i)<(?:html|mtable|table|t[dr]|p)\\b[^<>\\n]*+>|</(?:p|pre|li|d[dt]|div|h[1-6])>";
+
 static int find_kinds(struct attn_rewrite *r, const char *file) {
   const char *text = r->text->now.text;
   int kinds = 0;
-  if (occurs(r, "(?i)<t[dr]\\b|<p>|<html|<mtable|<table", "<")) kinds |= ATTN_NOTATION_HTML;
+  if (has_extension(file, "html") || occurs(r, HTML, "<")) kinds |= ATTN_NOTATION_HTML;
   if (has_extension(file, "tex") || has_extension(file, "latex") || strstr(text, "\\begin{"))
     kinds |= ATTN_NOTATION_TEX;
   if (has_extension(file, "m") || occurs(r, "(?m)^>>(?!>)|^octave:\\d", ">:"))
