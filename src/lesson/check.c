@@ -105,10 +105,10 @@ static int32_t wrong_values(const attn_step_verdict *v) {
   return count;
 }
 
-/* Are most values of a table wrong? One row of scores is, where a query is misprinted. */
+/* Is half of a table wrong? One row of scores is, where a query is misprinted. */
 static int is_mostly_wrong(const attn_step *s, const attn_step_verdict *v) {
   return s->name > ATTN_STEP_V && s->exact.rows > 1 && s->exact.cols > 1 && v->cells > 2 &&
-         2 * wrong_values(v) > v->cells;
+         2 * wrong_values(v) >= v->cells;
 }
 
 /* An error that no known slip explains may be one of the reading: where numbers between were not
