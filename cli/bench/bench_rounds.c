@@ -154,9 +154,11 @@ static attn_status prepare_all(struct bench_round *r, attn_error *err) {
   return status;
 }
 
-/* Whether bf16 instructions run a case: attention, and the matrix products of models. */
+/* Whether bf16 instructions run a case: attention, and the matrix products of models. Where there
+ * are tiles, whose rate is the limit, only the forward. */
 static int has_dots(const struct bench_run *run, const struct bench_case *c) {
   if (c->dtype != ATTN_BF16) return 0;
+  if (run->machine.isa == ATTN_ISA_AMX_BF16) return !c->model && c->path != BENCH_BACKWARD;
   return c->model ? strstr(run->machine.features, "avx512_bf16") != NULL
                   : run->machine.isa == ATTN_ISA_AVX512_BF16;
 }
@@ -246,6 +248,7 @@ static attn_status run_rounds(struct bench_round *r, attn_error *err) {
 static double goal_of(const struct bench_run *run, const struct bench_case *c) {
   if (!run->with_goals || c->goal == BENCH_NO_GOAL) return (double)NAN;
   if (run->machine.isa == ATTN_ISA_AVX2) return c->goal_avx2;
+  if (c->goal_dots > 0 && run->machine.isa == ATTN_ISA_AMX_BF16) return (double)NAN; /* not set */
   if (c->goal_dots > 0 && has_dots(run, c)) return c->goal_dots;
   return run->machine.isa >= ATTN_ISA_AVX512 ? c->goal_avx512 : (double)NAN;
 }

@@ -240,10 +240,10 @@ static int run_bench(const struct bench_options *o, const struct case_list *list
 /* ---- Options ---- */
 
 static int check_isa(const char *isa) {
-  static const char *const names[] = {"scalar", "avx2", "avx512", "avx512_bf16"};
+  static const char *const names[] = {"scalar", "avx2", "avx512", "avx512_bf16", "amx_bf16"};
   attn_machine machine = {.struct_size = sizeof machine};
   if (isa) {
-    if (attn_cli_parse_choice("--isa", isa, names, 4) < 0) return -1;
+    if (attn_cli_parse_choice("--isa", isa, names, 5) < 0) return -1;
     setenv("ATTN_ISA", isa, 1);
   }
   if (attn_machine_query(&machine) || !machine.isa_invalid) return 0;

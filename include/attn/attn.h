@@ -711,7 +711,7 @@ ATTN_API attn_status attn_score_backward(const attn_sdpa *desc, const attn_score
 typedef struct attn_plan {
   size_t struct_size;     /* in: sizeof(attn_plan) */
   char kernel[32];        /* "f32 avx512", "f32 avx2", "f32 scalar", "bf16 avx512_bf16",
-                             "reference f64" */
+                             "bf16 amx_bf16", "reference f64" */
   char reason[256];       /* why this kernel was chosen */
   size_t workspace_bytes; /* the workspace of attn_sdpa_forward for this call */
   int64_t row_block;      /* queries per block */
@@ -775,6 +775,7 @@ typedef enum attn_isa {
   ATTN_ISA_AVX2 = 10,        /* AVX2, FMA and F16C */
   ATTN_ISA_AVX512 = 20,      /* AVX-512 F, BW, DQ, VL */
   ATTN_ISA_AVX512_BF16 = 25, /* and AVX512-BF16 */
+  ATTN_ISA_AMX_BF16 = 27,    /* and AMX-TILE, AMX-BF16, on Linux: the process requests permission */
 } attn_isa;
 
 /** The CPU and how the library uses it. */
@@ -808,8 +809,8 @@ ATTN_API const char *attn_kernel_describe(int32_t index);
 ATTN_API attn_status attn_machine_measure(double *gflops, double *gbytes);
 
 /**
- * Measures dot products of bfloat16 in registers on one thread (AVX512_BF16, 2 operations for each
- * product and addition); *gflops is 0 if the CPU lacks them or ATTN_ISA selects a smaller set. Takes
+ * Measures products of bfloat16 in registers on one thread (AVX512_BF16's dot products, AMX-BF16's
+ * products of tiles; 2 operations for each product and addition); *gflops is 0 if the CPU lacks them or ATTN_ISA selects a smaller set. Takes
  * about 0.2 s. Errors: ATTN_ERR_CPU: *gflops is unchanged.
  */
 ATTN_API attn_status attn_machine_measure_bf16(double *gflops);

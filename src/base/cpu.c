@@ -6,6 +6,10 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <cpuid.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 static int has_f16c(void) {
   unsigned a, b, c, d; /* clang 14's __builtin_cpu_supports does not know f16c */
@@ -17,12 +21,26 @@ static int has_bf16(void) {
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 5 & 1u;
 }
 
+/* Requests the permission to use tiles from the system, which every thread then has. Only Linux
+ * requires, and gives, one. */
+static int has_amx(void) {
+  enum { TILE = 1 << 24, BF16 = 1 << 22 };
+  unsigned a, b, c, d;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & TILE) || !(d & BF16)) return 0;
+#ifdef __linux__
+  enum { ARCH_REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 };
+  return !syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, TILE_DATA);
+#else
+  return 0;
+#endif
+}
+
 /* __builtin_cpu_supports also checks XGETBV: the system must save the registers. */
 static int32_t detect_isa(void) {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    return has_bf16() ? ATTN_ISA_AVX512_BF16 : ATTN_ISA_AVX512;
+    return !has_bf16() ? ATTN_ISA_AVX512 : has_amx() ? ATTN_ISA_AMX_BF16 : ATTN_ISA_AVX512_BF16;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
     return ATTN_ISA_AVX2;
   return ATTN_ISA_SCALAR;

@@ -8,9 +8,7 @@
 static const struct attn_kernel *const table[] = {
     &attn_kernel_scalar,
 #if defined(__x86_64__)
-    &attn_kernel_avx2,
-    &attn_kernel_avx512,
-    &attn_kernel_avx512_bf16,
+    &attn_kernel_avx2,   &attn_kernel_avx512, &attn_kernel_avx512_bf16, &attn_kernel_amx_bf16,
 #endif
 };
 

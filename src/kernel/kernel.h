@@ -140,16 +140,19 @@ struct attn_kernel {
   double (*fma_f32)(int64_t rounds); /* runs independent FMAs; returns the number of operations */
   const struct attn_backward_kernel *backward;
   void (*tanh_f32)(const float *x, float *y, int64_t count); /* for tests */
-  /* sdpa_f32 by bf16 dot products, with weights rounded to bf16; NULL: none. For q, k, v in bf16, E
+  /* sdpa_f32 by products of bf16, with weights rounded to bf16; NULL: none. For q, k, v in bf16, E
    * and Ev above 0, a scale in float32's range, and no additive scores, dropout and weights. */
   void (*sdpa_bf16)(struct attn_sdpa_task *tasks, int32_t blocks);
-  /* The backward of what sdpa_bf16 runs; NULL where that is. */
+  /* The backward of what sdpa_bf16 runs; NULL: backward runs it. */
   const struct attn_backward_kernel *backward_bf16;
 };
 
 /* Runs independent dot products of bf16 with AVX512_BF16, which the CPU must have. Returns the
  * number of operations. */
 double attn_dot_bf16(int64_t rounds);
+
+/* The same with AMX-BF16: products of tiles. */
+double attn_tile_bf16(int64_t rounds);
 
 /* Where the panels of a call begin in its workspace, in floats; end is the size. Each is a multiple
  * of ATTN_PANEL_ALIGN. A panel of one group of rows is as large as the widest kernel needs it.
@@ -195,8 +198,10 @@ const struct attn_kernel *attn_kernel_for(int32_t isa);
 
 extern const struct attn_kernel attn_kernel_scalar;
 #if defined(__x86_64__)
-extern const struct attn_kernel attn_kernel_avx2, attn_kernel_avx512, attn_kernel_avx512_bf16;
+extern const struct attn_kernel attn_kernel_avx2, attn_kernel_avx512, attn_kernel_avx512_bf16,
+    attn_kernel_amx_bf16;
 void attn_sdpa_bf16_avx512(struct attn_sdpa_task *tasks, int32_t blocks);
+void attn_sdpa_bf16_amx(struct attn_sdpa_task *tasks, int32_t blocks);
 extern const struct attn_backward_kernel attn_backward_bf16_avx512;
 #endif
 

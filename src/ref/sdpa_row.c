@@ -186,7 +186,7 @@ static double score(const struct ref_query *ask, const struct attn_ref_row *row,
   else
     sum = dot_product(ask, row, j, &absolute, &size->key, &query);
   size->dot = fabs(scale) * absolute;
-  if (row->has_dots) size->key = fabs(scale) * (size->key + query + width);
+  if (row->has_dots) size->key = fabs(scale) * (size->key + query + 2 * width);
   sum *= scale;
   if (ask->desc && (ask->desc->flags & ATTN_SDPA_SOFTCAP))
     sum = ask->desc->softcap * tanh(sum / ask->desc->softcap);

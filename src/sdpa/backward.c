@@ -183,14 +183,19 @@ static struct row_softmax sum_of_lse(double lse, double sink) {
                               sink > -(double)INFINITY ? (float)exp(sink - lse) : 0};
 }
 
-/* Recomputes the sums of the task's rows as the forward did. */
+/* Whether bf16 dot products run the backward. */
+static int runs_dots(const struct backward_call *r) {
+  return r->p.has_dots && r->p.kernel->backward_bf16;
+}
+
+/* Recomputes the sums of the task's rows as the backward computes their scores. */
 static void recompute_sums(const struct backward_call *r, struct attn_sdpa_task *t,
                            struct row_softmax *const *sums) {
   float partial[ATTN_ROW_BLOCK][3];
   if (!t->rows) return;
   for (int n = 0; n < t->rows; n++) t->partial[n] = partial[n], t->weights[n] = NULL;
   t->value_width = 0, t->drop_below = 0;
-  if (r->p.has_dots)
+  if (runs_dots(r))
     r->p.kernel->sdpa_bf16(t, 1);
   else
     r->p.kernel->sdpa_f32(t, 1);
@@ -225,7 +230,7 @@ static void run_sums(void *argument, int64_t index, int32_t worker) {
 }
 
 static const struct attn_backward_kernel *kernel_of(const struct backward_call *r) {
-  return r->p.has_dots ? r->p.kernel->backward_bf16 : r->p.kernel->backward;
+  return runs_dots(r) ? r->p.kernel->backward_bf16 : r->p.kernel->backward;
 }
 
 /* Points t at block n of the rows of a key/value head. */

@@ -28,6 +28,8 @@ const char *attn_isa_name(int32_t isa) {
       return "avx512";
     case ATTN_ISA_AVX512_BF16:
       return "avx512_bf16";
+    case ATTN_ISA_AMX_BF16:
+      return "amx_bf16";
   }
   return "unknown";
 }
@@ -36,10 +38,11 @@ const struct attn_kernel *attn_kernel_choose(attn_error *err) {
   int32_t best = attn_cpu_isa(), requested = attn_isa_requested();
   if (requested == -1) return attn_kernel_for(best);
   if (requested >= 0 && requested <= best) return attn_kernel_for(requested);
-  attn_fail(err, ATTN_ERR_CPU, "ATTN_ISA", "ATTN_ISA is \"%.32s\"; this CPU supports scalar%s%s%s",
-            getenv("ATTN_ISA"), best >= ATTN_ISA_AVX2 ? ", avx2" : "",
-            best >= ATTN_ISA_AVX512 ? ", avx512" : "",
-            best >= ATTN_ISA_AVX512_BF16 ? ", avx512_bf16" : "");
+  attn_fail(err, ATTN_ERR_CPU, "ATTN_ISA",
+            "ATTN_ISA is \"%.32s\"; this CPU supports scalar%s%s%s%s", getenv("ATTN_ISA"),
+            best >= ATTN_ISA_AVX2 ? ", avx2" : "", best >= ATTN_ISA_AVX512 ? ", avx512" : "",
+            best >= ATTN_ISA_AVX512_BF16 ? ", avx512_bf16" : "",
+            best >= ATTN_ISA_AMX_BF16 ? ", amx_bf16" : "");
   return NULL;
 }
 
@@ -69,6 +72,8 @@ const char *attn_kernel_describe(int32_t index) {
     case 3:
       return "bf16 avx512_bf16: AVX512-BF16, dot products of pairs, 6 x 4 accumulators";
     case 4:
+      return "bf16 amx_bf16: AMX-BF16, products of tiles of 16 x 16, 2 x 2 accumulators";
+    case 5:
       return "reference f64: the equations in double precision, any CPU";
 #else
     case 1:
@@ -126,6 +131,8 @@ attn_status attn_machine_measure(double *gflops, double *gbytes) {
 attn_status attn_machine_measure_bf16(double *gflops) {
   const struct attn_kernel *kernel = attn_kernel_choose(NULL);
   if (!kernel) return ATTN_ERR_CPU;
-  *gflops = kernel->isa >= ATTN_ISA_AVX512_BF16 ? measure_rate(attn_dot_bf16) : 0;
+  *gflops = kernel->isa >= ATTN_ISA_AMX_BF16      ? measure_rate(attn_tile_bf16)
+            : kernel->isa >= ATTN_ISA_AVX512_BF16 ? measure_rate(attn_dot_bf16)
+                                                  : 0;
   return ATTN_OK;
 }

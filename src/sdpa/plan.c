@@ -40,17 +40,19 @@ static void explain(const struct attn_problem *p, attn_plan *plan) {
     return;
   }
   int32_t set = p->kernel->isa;
-  if (set == ATTN_ISA_AVX512_BF16 && !p->has_dots) set = ATTN_ISA_AVX512;
+  if (set > ATTN_ISA_AVX512 && !p->has_dots) set = ATTN_ISA_AVX512;
   const char *isa = attn_isa_name(set);
   int strided = p->k.strides[3] != 1 || p->v.strides[3] != 1;
-  snprintf(plan->kernel, sizeof plan->kernel, "%s",
-           p->has_dots ? "bf16 avx512_bf16" : p->kernel->name);
+  if (p->has_dots)
+    snprintf(plan->kernel, sizeof plan->kernel, "bf16 %s", isa);
+  else
+    snprintf(plan->kernel, sizeof plan->kernel, "%s", p->kernel->name);
   char split[64] = "";
   if (attn_split_max(p) > 1)
     snprintf(split, sizeof split, "; %d splits of the keys", (int)attn_split_max(p));
   snprintf(
       plan->reason, sizeof plan->reason, "%s on %s: %s%s%s%s%s%s%s",
-      p->has_dots              ? "dot products of bf16"
+      p->has_dots              ? set == ATTN_ISA_AMX_BF16 ? "tiles of bf16" : "dot products of bf16"
       : p->q.dtype == ATTN_F32 ? "float32"
                                : "16-bit in float32",
       isa,

@@ -57,7 +57,7 @@ def test_best_median_and_share_follow_from_the_samples(every_case):
         assert ours["best"] == max(ours["samples"]) and ours["median"] == pytest.approx(statistics.median(ours["samples"]))
         assert case["share"] == (limit and pytest.approx(ours["best"] / max(limit["samples"])))
         if case["work"] in ("forward", "mask"):
-            own_peak = case["dtype"] == "f32" or (case["dtype"] == "bf16" and every_case["isa"] == "avx512_bf16")
+            own_peak = case["dtype"] == "f32" or (case["dtype"] == "bf16" and every_case["isa"] in ("avx512_bf16", "amx_bf16"))
             assert (base is None) == (case["work"] == "forward" and own_peak)
 
 

@@ -13,13 +13,24 @@
 #include "sdpa_f32.inc"
 
 void attn_sdpa_bf16_model(struct attn_sdpa_task *tasks, int32_t blocks);
+void attn_sdpa_amx_model(struct attn_sdpa_task *tasks, int32_t blocks);
 extern const struct attn_backward_kernel attn_backward_bf16_model;
 
-/* With bf16 dot products: model_bf16.c. Few rows, which may be the last block, are decoded. */
-static void sdpa_by_dots(struct attn_sdpa_task *tasks, int32_t blocks) {
+/* With products of bf16: model_bf16.c and model_amx.c. Few rows, which may be the last block, are
+ * decoded. */
+static void sdpa_bf16(struct attn_sdpa_task *tasks, int32_t blocks,
+                      void (*products)(struct attn_sdpa_task *, int32_t)) {
   const int32_t together = blocks - is_decode(&tasks[blocks - 1]);
-  if (together) attn_sdpa_bf16_model(tasks, together);
+  if (together) products(tasks, together);
   if (together < blocks) sdpa(&tasks[together], 1);
+}
+
+static void sdpa_by_dots(struct attn_sdpa_task *tasks, int32_t blocks) {
+  sdpa_bf16(tasks, blocks, attn_sdpa_bf16_model);
+}
+
+static void sdpa_by_tiles(struct attn_sdpa_task *tasks, int32_t blocks) {
+  sdpa_bf16(tasks, blocks, attn_sdpa_amx_model);
 }
 
 const struct attn_kernel attn_kernel_bf16_model = {ATTN_ISA_AVX512_BF16,
@@ -32,3 +43,9 @@ const struct attn_kernel attn_kernel_bf16_model = {ATTN_ISA_AVX512_BF16,
                                                    tanh_array,
                                                    sdpa_by_dots,
                                                    &attn_backward_bf16_model};
+
+const struct attn_kernel attn_kernel_amx_model = {ATTN_ISA_AMX_BF16, "amx_bf16 (software model)",
+                                                  ROW_BLOCKS,        sdpa,
+                                                  exp2_array,        fma_rounds,
+                                                  &backward,         tanh_array,
+                                                  sdpa_by_tiles,     NULL};

@@ -1,6 +1,7 @@
-/* bf16 calls and their gradients by dot products: AVX512-BF16 gives the bits of its software model,
- * on any number of threads; outputs are within the bound of rounded weights (gradients:
- * test_backward.c); weights sum to 1 as rounded; what dot products do not compute runs in float32.
+/* bf16 calls and their gradients by dot products and by tiles: AVX512-BF16 and AMX-BF16 give the
+ * bits of their software models, on any number of threads; outputs are within the bound of rounded
+ * weights (gradients: test_backward.c); weights sum to 1 as rounded; what dot products do not
+ * compute runs in float32.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -136,31 +137,40 @@ static void expect_sums_of_float32(struct call *c) {
   }
 }
 
-/* The kernels of this machine that run bf16 by dot products: the instructions and the model. */
-static const char *select_dots(int n) {
+/* The kernels of this machine that run bf16 by these instructions: themselves and the model. */
+static const char *select_dots(const char *isa, int n) {
   const char *name;
   for (int kernel = 0; (name = select_kernel(kernel)); kernel++)
-    if (!strncmp(name, "avx512_bf16", 11) && n-- == 0) return name;
+    if (!strncmp(name, isa, strlen(isa)) && n-- == 0) return name;
   return NULL;
 }
 
-static void instructions_and_model_give_the_same_bits(void **state) {
-  (void)state;
+static void compare_with_model(const char *isa) {
   struct call c;
   for (int round = 0; round < ROUNDS(150); round++) {
     uint64_t seed = random_state;
     const char *name;
     int count = 0;
     draw(&c);
-    for (; (name = select_dots(count)); count++) run(&c, count, name);
+    for (; (name = select_dots(isa, count)); count++) run(&c, count, name);
     if (count) expect_sums_of_float32(&c);
     select_default();
     if (!count) skip();
     if (count == 2 && (memcmp(o[0], o[1], sizeof *o) || memcmp(lse[0], lse[1], sizeof *lse)))
       fail_msg("seed %llu: the bits differ", (unsigned long long)seed);
     if (count == 2) expect_same_gradients(seed);
-    if (count == 1 && round == 0) printf("SKIPPED: AVX512-BF16: this CPU lacks it\n");
+    if (count == 1 && round == 0) printf("SKIPPED: %s: this CPU lacks it\n", isa);
   }
+}
+
+static void instructions_and_model_give_the_same_bits(void **state) {
+  (void)state;
+  compare_with_model("avx512_bf16");
+}
+
+static void tiles_and_model_give_the_same_bits(void **state) {
+  (void)state;
+  compare_with_model("amx_bf16");
 }
 
 static attn_tensor head(uint16_t *data, int64_t rows, int64_t width) {
@@ -180,7 +190,9 @@ static void rounded_weights_sum_to_1(void **state) {
   for (int n = 0; n < 2 * ROWS; n++) q[n] = attn_to_bf16(n % 2 ? 0.0f : 1.0f);
   for (int n = 0; n < 2 * KEYS; n++) k[n] = attn_to_bf16(n == 0 || n % 2 ? 0.0f : -1.0f);
   for (int n = 0; n < KEYS; n++) v[n] = attn_to_bf16(255 / 128.0f);
-  for (int n = 0; (name = select_dots(n)); n++) {
+  for (int n = 0; n < 4; n++) {
+    name = select_dots(n < 2 ? "avx512_bf16" : "amx_bf16", n % 2);
+    if (!name) continue;
     assert_int_equal(attn_sdpa_forward(&c.desc, &c.q, &c.k, &c.v, &out, NULL), ATTN_OK);
     for (int i = 0; i < ROWS; i++) assert_int_equal(o[0][i], v[0]);
   }
@@ -205,6 +217,8 @@ static void other_calls_run_in_float32(void **state) {
   plain.desc = c.desc = (attn_sdpa)ATTN_SDPA_INIT;
   assert_string_equal(kernel_of(&c, "avx512_bf16"), "bf16 avx512_bf16");
   assert_string_equal(kernel_of(&c, "avx512"), "f32 avx512");
+  if (attn_cpu_isa() >= ATTN_ISA_AMX_BF16)
+    assert_string_equal(kernel_of(&c, "amx_bf16"), "bf16 amx_bf16");
   c.desc.flags = ATTN_SDPA_DROPOUT, c.desc.dropout = 0.5;
   assert_string_equal(kernel_of(&c, "avx512_bf16"), "f32 avx512");
   c = plain, c.desc.weights = &weights;
@@ -221,6 +235,7 @@ int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(instructions_and_model_give_the_same_bits),
+      cmocka_unit_test(tiles_and_model_give_the_same_bits),
       cmocka_unit_test(rounded_weights_sum_to_1),
       cmocka_unit_test(other_calls_run_in_float32),
   };

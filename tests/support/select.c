@@ -11,31 +11,38 @@ const struct attn_kernel *__wrap_attn_kernel_choose(attn_error *err);
 
 /* Under ThreadSanitizer there is only the CPU's best kernel: all share their threading. */
 #if defined __SANITIZE_THREAD__
-static const struct attn_kernel *const software_model = NULL;
+enum { SOFTWARE_MODELS = 0 };
+static const struct attn_kernel *const software_model[1] = {NULL};
 #else
-extern const struct attn_kernel attn_kernel_bf16_model;
-static const struct attn_kernel *const software_model = &attn_kernel_bf16_model;
+enum { SOFTWARE_MODELS = 2 };
+extern const struct attn_kernel attn_kernel_bf16_model, attn_kernel_amx_model;
+static const struct attn_kernel *const software_model[] = {&attn_kernel_bf16_model,
+                                                           &attn_kernel_amx_model};
 #endif
 
-static int model;
+static const struct attn_kernel *model; /* NULL: the library's choice */
 
 const struct attn_kernel *__wrap_attn_kernel_choose(attn_error *err) {
-  return model ? software_model : __real_attn_kernel_choose(err);
+  return model ? model : __real_attn_kernel_choose(err);
 }
 
-static int runs_here(const char *isa) {
+/* A query runs CPUID often, which is slow in a virtual machine: each set is queried once. */
+static int runs_here(const char *isa, int *known) {
   attn_machine machine = {.struct_size = sizeof machine};
   setenv("ATTN_ISA", isa, 1);
-  attn_machine_query(&machine);
-  return !machine.isa_invalid;
+  if (!*known) {
+    attn_machine_query(&machine);
+    *known = machine.isa_invalid ? -1 : 1;
+  }
+  return *known > 0;
 }
 
 const char *select_kernel(int n) {
-  static const char *const isas[] = {"scalar", "avx2", "avx512", "avx512_bf16"};
-  static int said;
+  static const char *const isas[] = {"scalar", "avx2", "avx512", "avx512_bf16", "amx_bf16"};
+  static int said, known[5];
   select_default();
-  for (int isa = 0; isa < 4; isa++) {
-    if (runs_here(isas[isa])) {
+  for (int isa = 0; isa < 5; isa++) {
+    if (runs_here(isas[isa], &known[isa])) {
       if (n-- == 0) return isas[isa];
     } else if (!(said >> isa & 1)) {
       said |= 1 << isa;
@@ -43,19 +50,20 @@ const char *select_kernel(int n) {
     }
   }
   select_default();
-  model = n == 0 && software_model;
-  return model ? software_model->name : NULL;
+  if (n >= SOFTWARE_MODELS) return NULL;
+  model = software_model[n];
+  return model->name;
 }
 
 void select_default(void) {
-  model = 0;
+  model = NULL;
   unsetenv("ATTN_ISA");
 }
 
 int on_every_kernel(int (*suite)(const char *name)) {
   int failed = 0;
   const char *name;
-  if (!software_model) return suite("the best");
+  if (!SOFTWARE_MODELS) return suite("the best");
   for (int n = 0; (name = select_kernel(n)); n++) failed += suite(name);
   select_default();
   return failed;

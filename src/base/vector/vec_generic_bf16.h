@@ -23,11 +23,20 @@ VEC_INLINE vf vf_pair_element(vf pairs, const int n) {
   return vf_flush((vf)(n ? bits & -0x10000 : (vm)((vu)bits << 16)));
 }
 
+/* Whether a lane is set. */
+VEC_INLINE int vm_any(vm m) {
+  uint64_t part[VL / 2], any = 0;
+  memcpy(part, &m, sizeof m);
+  for (int n = 0; n < VL / 2; n++) any |= part[n];
+  return any != 0;
+}
+
 /* a b + sum, 0 where the sum rounded to 24 bits of any exponent is subnormal: the result may be the
  * smallest normal value by its own rounding alone. */
 VEC_LANES vf vf_fma_flushed(vf a, vf b, vf sum) {
   const vf x = vf_fma(a, b, sum);
   vf result = vf_flush(x);
+  if (!vm_any(((vm)x & INT32_MAX) == 0x00800000)) return result;
   for (int lane = 0; lane < VL; lane++)
     if (fabsf(x[lane]) == 0x1p-126f &&
         fabs((double)a[lane] * (double)b[lane] + (double)sum[lane]) < 0x1p-126 - 0x1p-151)
