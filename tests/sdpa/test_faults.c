@@ -29,10 +29,9 @@ static int begin(void **state) {
   tq = output(q), tk = attn_tensor_dense(ATTN_F32, k, 1, H, S, E), tv = tk;
   tv.data = v;
   attn_tensor to = output(expected);
-  setenv("ATTN_THREADS", "1", 1); /* no workers yet, whatever the CPUs */
-  attn_status status = attn_sdpa_forward(NULL, &tq, &tk, &tv, &to, NULL);
-  unsetenv("ATTN_THREADS");
-  return status != ATTN_OK;
+  attn_sdpa one = ATTN_SDPA_INIT; /* the pool stays empty */
+  one.threads = 1;
+  return attn_sdpa_forward(&one, &tq, &tk, &tv, &to, NULL) != ATTN_OK;
 }
 
 /* An allocator that fails at one call and counts what is out. */
