@@ -165,7 +165,7 @@ static void test_additive_scores_in_steps(void **state) {
   expect(k, ATTN_ROLE_SCORES, "0.933 0.974 0.973", "transpose(product(tanh, v_A))",
          ATTN_CAUSE_NONE);
   give(k, ATTN_ROLE_V_A, "2 -1");
-  expect(k, ATTN_ROLE_SCORES, "0.933 0.974 0.973", "transpose(product_nt(tanh, v_A))",
+  expect(k, ATTN_ROLE_SCORES, "0.933 0.974 0.973", "product_nt(v_A, tanh)",
          ATTN_CAUSE_NONE);
 }
 
