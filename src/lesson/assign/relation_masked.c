@@ -192,9 +192,13 @@ unsigned char *attn_hidden_cells(const struct attn_listing *l, int *any) {
 /* Scaled and masked in one step. */
 static void list_scaled_and_masked(struct attn_listing *l, const struct attn_node *scores,
                                    const struct attn_mask *m) {
+  const int d_k = attn_listing_width(l);
   struct attn_divisors d;
-  attn_divisors_of(l, attn_listing_width(l), 0, &d);
-  for (int n = 0; n < d.count && n < 3; n++) {
+  if (d_k)
+    attn_divisors_of(l, d_k, 0, &d);
+  else
+    attn_usual_divisors(&d);
+  for (int n = 0; n < d.count && (n < 3 || !d_k); n++) {
     if (d.at[n].kind == ATTN_DIVISOR_ONE) continue;
     int cause = m->cause ? m->cause : d.at[n].cause;
     struct attn_draft x = attn_draft_over(l, scores, NULL, cause, m->cost + d.at[n].cost + 1);
@@ -207,7 +211,7 @@ static void list_scaled_and_masked(struct attn_listing *l, const struct attn_nod
 static void list_mask(struct attn_listing *l, const struct attn_node *from, int scaled,
                       const struct attn_mask *m) {
   list_masked(l, from, m);
-  if (!scaled && attn_listing_width(l)) list_scaled_and_masked(l, from, m);
+  if (!scaled) list_scaled_and_masked(l, from, m);
 }
 
 /* Every cell that is hidden costs its place. */

@@ -134,6 +134,13 @@ void attn_divisors_of(const struct attn_listing *l, int d_k, int other_sizes,
   try_rounded(sqrt(d_k), out);
 }
 
+void attn_usual_divisors(struct attn_divisors *out) {
+  static const int widths[] = {2, 3, 4, 8, 16, 64};
+  out->count = 0;
+  for (size_t n = 0; n < sizeof widths / sizeof *widths; n++)
+    try(out, sqrt(widths[n]), ATTN_DIVISOR_ROOT, widths[n], ATTN_CAUSE_NONE, 4);
+}
+
 int attn_draft_divide(struct attn_draft *x, const struct attn_divided *d, int from) {
   int ref = attn_draft_use(x, ATTN_OP_DIVIDE, ATTN_STEP_SCALED, 0, from, 0);
   struct attn_use *use = &x->use[x->relation.uses - 1];
@@ -146,13 +153,12 @@ int attn_draft_divide(struct attn_draft *x, const struct attn_divided *d, int fr
 
 static const double FIRST_ROW = 1.5; /* bits */
 
-/* The width is not known where queries and keys are not printed. */
 static void list_usual_widths(struct attn_listing *l, const struct attn_node *scores) {
-  static const int widths[] = {2, 3, 4, 8, 16, 64};
-  for (size_t n = 0; n < sizeof widths / sizeof *widths; n++) {
-    struct attn_divided d = {sqrt(widths[n]), ATTN_DIVISOR_ROOT, widths[n], 0, 4};
-    struct attn_draft x = attn_draft_over(l, scores, NULL, d.cause, d.cost);
-    attn_draft_divide(&x, &d, 0);
+  struct attn_divisors d;
+  attn_usual_divisors(&d);
+  for (int n = 0; n < d.count; n++) {
+    struct attn_draft x = attn_draft_over(l, scores, NULL, d.at[n].cause, d.at[n].cost);
+    attn_draft_divide(&x, &d.at[n], 0);
     attn_list(l, &x);
   }
 }

@@ -137,6 +137,9 @@ struct attn_divisors {
 void attn_divisors_of(const struct attn_listing *l, int d_k, int other_sizes,
                       struct attn_divisors *out);
 
+/* Where queries and keys are not printed: the roots of usual widths. */
+void attn_usual_divisors(struct attn_divisors *out);
+
 /* Divides `from` (a reference) and notes how. */
 int attn_draft_divide(struct attn_draft *x, const struct attn_divided *d, int from);
 
