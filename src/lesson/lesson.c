@@ -202,9 +202,34 @@ static attn_status read_plain(const struct attn_document *d, struct candidate *b
   return status || !plain.lesson ? status : choose(best, &plain, d->err);
 }
 
+/* Where matrices of the first reading do not go together, one that understands the whole document
+ * is right; none: best->lesson stays NULL. */
+static attn_status read_otherwise(const struct attn_document *d, struct candidate *best) {
+  static const struct attn_left left[] = {{.recurring = 1}, {.apart = 1}, {.whole_lines = 0}};
+  attn_status status = ATTN_OK;
+  for (int n = 0; n < 3 && !status && !best->lesson && d->bytes <= GATHERED_BYTES; n++) {
+    *best = (struct candidate){.lesson = NULL};
+    status = read_again(d, 1, &left[n], &best->lesson);
+    if (!status && best->lesson) status = judge(best, d->err);
+    if (!best->lesson || (!status && is_read(best->lesson) && !best->misread)) continue;
+    attn_lesson_free(best->lesson);
+    best->lesson = NULL;
+  }
+  return status;
+}
+
+static attn_status read_first(const struct attn_document *d, struct candidate *best) {
+  attn_error mistake;
+  attn_status found = attn_read_numbers(d, 1, NULL, &best->lesson, &mistake);
+  attn_status status = found == ATTN_ERR_FORMAT ? read_otherwise(d, best) : found;
+  if (status || best->lesson) return status;
+  if (d->err) *d->err = mistake;
+  return found;
+}
+
 static attn_status read_document(const struct attn_document *d, attn_lesson **lesson) {
   struct candidate best = {.lesson = NULL};
-  attn_status status = attn_read_numbers(d, 1, NULL, &best.lesson, d->err);
+  attn_status status = read_first(d, &best);
   if (!status && has_snippets(best.lesson)) status = read_plain(d, &best);
   if (!status) status = read_left(d, &best);
   if (!status) return *lesson = best.lesson, ATTN_OK;

@@ -52,6 +52,10 @@ static const char NOT_SCALED[] =
     "wurzel[^.\\n]{0,30}\\bweg\\b|"
     "スケ(?:ーリング|ール)[^。\\n]{0,12}(?:せ|省|なし|無し|ない)|省略|"
     "割(?:ら(?:ず|な)|りませ|ってい(?:な|ませ))|除(?:さ(?:ず|な)|しませ)";
+/* The query of a mask: "word 2 may look only at words 1 and 2", "2番目の単語" */
+static const char QUERY[] =
+    "(*UCP)(?i)(?|\\b(?:word|token|position|query)\\s(?:no\\.? ?|#)?(\\d{1,2}+)\\b(?![.,]\\d)"
+    "|(?:単語|トークン|位置) ?(\\d{1,2}+)(?![.,]?\\d)|(\\d{1,2}+) ?(?:番目|語目|単語目))";
 static const char HEAD[] = "(?i)head|ヘッド";
 static const char HEADS[] = "(?i)heads|multi|ヘッド";
 static const char EXAMPLE[] = "(?i)example|problem|例\\s*\\d|問\\s*\\d|part|sentence|その";
@@ -154,9 +158,23 @@ int attn_mentions_padding(struct attn_scan *scan) {
          !attn_mentions_causal(scan, scan->text);
 }
 
+int attn_numbered_query(struct attn_scan *scan) {
+  struct attn_match m;
+  size_t bytes = strlen(scan->text);
+  int query = 0;
+  for (size_t at = 0; attn_find(scan->patterns, QUERY, scan->text, bytes, at, &m);
+       at = m.group[0].end) {
+    int number = atoi(scan->text + m.group[1].begin);
+    if (query && number != query) return 0;
+    query = number;
+  }
+  return query;
+}
+
 void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints) {
   hints->causal = attn_mentions_causal(scan, scan->text);
   hints->padding = attn_mentions_padding(scan);
+  hints->query = hints->causal ? attn_numbered_query(scan) : 0;
   hints->unscaled = attn_denies_scale(scan);
   hints->heads = attn_occurs(scan->patterns, HEAD, scan->text);
   hints->splits = hints->heads && attn_occurs(scan->patterns, HEADS, scan->text);

@@ -157,6 +157,7 @@ struct attn_hints {
   int causal;                   /* a causal mask is mentioned in the document */
   int causal_here;              /* and in the text of this block */
   int padding;                  /* padding is mentioned, and no causal mask */
+  int query;                    /* "word 2": the only one that is numbered so; 0: none, or more */
   int heads, splits;            /* heads are mentioned; several are */
   int unscaled;                 /* the text denies that scores are divided */
   int transposed_weights;       /* 1: weights are printed transposed (Q = W X) */

@@ -30,9 +30,15 @@ static double *triangle(const struct attn_listing *l, int first, int offset) {
   return keep;
 }
 
-/* A single row is that of the head's one query. */
-static double *causal(const struct attn_listing *l, int offset) {
+/* Of the first row; -1: not known. A single row is that of the head's one query, or of the one that
+ * the text numbers. */
+static int first_query(const struct attn_listing *l) {
   int row = l->state->head[l->head].row;
+  return row < 0 && l->grid->rows == 1 ? l->hints->query - 1 : row;
+}
+
+static double *causal(const struct attn_listing *l, int offset) {
+  int row = first_query(l);
   return triangle(l, row > 0 ? row : 0, offset);
 }
 
@@ -59,7 +65,7 @@ static void add_moved(const struct attn_listing *l, struct attn_masks *masks) {
   int late = ATTN_CAUSE_MASK_OFF_BY_ONE;
   add(l, masks, causal(l, 1), ATTN_MASK_CAUSAL_LATE, late, 7);
   add(l, masks, causal(l, -1), ATTN_MASK_CAUSAL_EARLY, late, 7);
-  double *keep = l->state->head[l->head].row < 0 ? causal(l, -1) : NULL;
+  double *keep = first_query(l) < 0 ? causal(l, -1) : NULL;
   if (keep) keep[0] = 1;
   if (keep) add(l, masks, keep, ATTN_MASK_CAUSAL_EARLY_BUT_FIRST, late, 7);
 }
@@ -113,6 +119,16 @@ static void add_padding(const struct attn_listing *l, const unsigned char *hidde
   add(l, masks, both, ATTN_MASK_CAUSAL_PADDING, ATTN_CAUSE_NONE, 5);
 }
 
+/* The last keys of one query that the text does not number: which are later is not known. */
+static void add_last(const struct attn_listing *l, const unsigned char *hidden,
+                     struct attn_masks *masks) {
+  const int cols = l->grid->cols;
+  int visible = cols;
+  while (visible > 0 && hidden[visible - 1]) visible--;
+  if (visible > 0)
+    add(l, masks, triangle(l, visible - 1, 0), ATTN_MASK_AS_PRINTED, ATTN_CAUSE_NONE, 6);
+}
+
 /* The table that the document shows, where it has the size. 1 is visible, or hidden: as in most
  * cells. */
 static int add_stated(const struct attn_listing *l, const unsigned char *hidden,
@@ -137,13 +153,14 @@ static int is_causal(const struct attn_listing *l, const attn_matrix *keep) {
 void attn_masks_of(const struct attn_listing *l, const unsigned char *hidden,
                    struct attn_masks *out) {
   const struct attn_grid *g = l->grid;
-  int one_query = l->state->head[l->head].row >= 0;
+  int one_query = first_query(l) >= 0;
   out->count = 0;
   if (add_stated(l, hidden, out)) {
     if (is_causal(l, &out->at[0].keep)) add_moved(l, out);
     return;
   }
   if (g->cols > 1 && (one_query || (g->rows > 1 && g->rows == g->cols))) add_causal(l, out);
+  if (!one_query && g->rows == 1 && l->hints->causal) add_last(l, hidden, out);
   add_padding(l, hidden, out);
 }
 

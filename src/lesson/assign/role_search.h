@@ -56,6 +56,8 @@ void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints);
 double attn_stated_temperature(struct attn_scan *scan);
 int attn_stated_position_base(struct attn_scan *scan); /* one that is not usual first; 0: none */
 int attn_is_section(struct attn_scan *scan, const struct attn_block *block);
+/* The only query that the text numbers; 0: none, or several. */
+int attn_numbered_query(struct attn_scan *scan);
 int attn_mentions_padding(struct attn_scan *scan); /* and no causal mask */
 int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
                     struct attn_candidate *out); /* -1: no memory */

@@ -55,7 +55,8 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_OUTPUT,
      "(*UCP)(?i)(?:(?:times|by|with) (?:the )?V(?:alues?)?|[×·@*] "
      "?V)\\d?\\b|output|\\bout(?:_?\\d|(?=\\s*[=:\\[]))|context|weighted "
-     "(?:sum|mean|average)|result|\\bO\\b|\\bhead_?\\d|(?-i:\\bH\\d?\\b)(?!\\pM)|\\bh\\d\\b(?!\\pM)"
+     "(?:sum|mean|average)|(?:blend|mix|combin|averag)\\w*(?: of)? (?:the |all "
+     ")?values?|result|\\bO\\b|\\bhead_?\\d|(?-i:\\bH\\d?\\b)(?!\\pM)|\\bh\\d\\b(?!\\pM)"
      "|\\bo_?\\d|"
      "\\bz_?\\d|\\bc_?\\d|\\by_?\\d|(?-i:\\bZ\\b)"},
     {ATTN_ROLE_CONCAT, "(*UCP)(?i)concat|side by side|stack"},
@@ -135,7 +136,8 @@ static const struct word OTHER_WORDS[] = {
      "а|ов)?(?!\\pL)"},
     {ATTN_ROLE_OUTPUT,
      "(?i:V|バリュー) "
-     "?(?:を(?:掛|か)|との積)|出力|文脈|コンテキスト|加重|重み(?:つき|付き|づけ)(?:で?足|の?和|で?"
+     "?(?:を(?:掛|か)|との積)|出力|文脈|コンテキスト|加重|混ぜ|重み(?:つき|付き|づけ)(?:で?足|の?"
+     "和|で?"
      "平均|で?合計)|输出|"
      "上下文|출력|(?i)выход|контекст"},
     {ATTN_ROLE_CONCAT, "連結|拼接"},

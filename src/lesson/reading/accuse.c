@@ -122,13 +122,15 @@ static int forgets_temperature(struct attn_scan *scan, const struct attn_roles *
 /* The result of a softmax, with no key hidden from a query. */
 static int sees_all(const struct attn_roles *head, const struct attn_placement *p) {
   return p->node && p->relation && is_first_of_softmax(head, p) && !p->relation->mask &&
-         !head->at[ATTN_ROLE_MASKED] && p->node->grid->rows > 1;
+         !head->at[ATTN_ROLE_MASKED];
 }
 
-/* As many queries as keys. */
-static int is_square(const struct attn_placement *p) {
+/* As many queries as keys, or one query that has later keys. */
+static int has_later_keys(struct attn_scan *scan, const struct attn_placement *p) {
   const struct attn_grid *g = p->node->grid;
-  return p->role == ATTN_ROLE_OUTPUT || g->rows == g->cols;
+  if (g->rows > 1) return p->role == ATTN_ROLE_OUTPUT || g->rows == g->cols;
+  int query = p->role == ATTN_ROLE_OUTPUT ? 0 : attn_numbered_query(scan);
+  return query > 0 && query < g->cols;
 }
 
 static int states_causal(struct attn_scan *scan, const char *text) {
@@ -140,7 +142,7 @@ static int states_causal(struct attn_scan *scan, const char *text) {
 static int forgets_stated_mask(struct attn_scan *scan, const struct attn_roles *head,
                                const struct attn_placement *p) {
   const char *name = scan->block[p->block].name;
-  return sees_all(head, p) && is_square(p) && states_causal(scan, name) &&
+  return sees_all(head, p) && has_later_keys(scan, p) && states_causal(scan, name) &&
          attn_occurs(scan->patterns, CAUSAL_MASK, name);
 }
 
@@ -157,8 +159,8 @@ int attn_forgets_mask(struct attn_scan *scan, const struct attn_reading *reading
     const struct attn_placement *p = reading->placement[n];
     if (p->role == ATTN_ROLE_MASKED || (p->relation && p->relation->mask)) return 0;
     if (p->example != example || !sees_all(attn_roles_of(reading, p), p)) continue;
-    is_open = 1;
-    if (is_square(p)) line = scan->block[p->block].line;
+    is_open |= p->node->grid->rows > 1;
+    if (has_later_keys(scan, p)) line = scan->block[p->block].line;
   }
   if (is_open && states_padding(scan)) return 1;
   return line && states_causal(scan, scan->text) && attn_mentions_causal_above(scan, line);

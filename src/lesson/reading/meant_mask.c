@@ -189,6 +189,7 @@ enum attn_accusation attn_accuse_mask(struct attn_scan *scan, const struct attn_
                                       int *cause) {
   const attn_matrix *keep = mask_of(r);
   if (!keep) return ATTN_EXCUSED;
+  if (keep->rows == 1 && r->mask == ATTN_MASK_AS_PRINTED) return ATTN_UNCERTAIN;
   struct meant meant = find_meant(scan, keep);
   int third = keep->rows * keep->cols / 3, most = third > keep->cols ? third : keep->cols;
   if (!meant.departures || (!meant.pads && meant.departures > most)) return ATTN_EXCUSED;
