@@ -12,6 +12,8 @@ static const char ORDINAL[] =
 static const char INDEX_AND_NUMBER[] = "\\s*\\d+\\.\\s+[-\\d.]+\\s*$";
 /* Two words: a sentence with commas, no row of them. */
 static const char WORDS[] = "[A-Za-z\\x{3040}-\\x{9FFF}]\\s+[A-Za-z]";
+/* But a record has no blanks after its commas. */
+static const char RECORD[] = "[^,\\n]*+(?:,(?!\\s)[^,\\n]*+){3,}+$";
 /* "= 0.5," or "= 0.5 and": two of them are a sentence */
 static const char ASSIGNMENT[] = "(?:(?:=|\\x{2192})\\s*(?:" ATTN_VALUE "|-?" ATTN_NUMBER
                                  ")|:\\s+-?\\d+\\.\\d+)\\s*(?=,|;|\\.?$|and\\b)";
@@ -177,7 +179,8 @@ static int has_commas_only(struct attn_grouping *g, const char *text, struct att
          !is_two_assignments(g, text, p) && !attn_part_find(g, ENUMERATION, text, p, NULL) &&
          !attn_part_has(text, p, ATTN_MARK_VALUE) && !attn_part_has(text, p, "[") &&
          !attn_part_has(text, p, ":") && !attn_part_begins_in(g, LABELLED, text, p, NULL) &&
-         (attn_part_has(text, p, ",,") || !attn_part_find(g, WORDS, text, p, NULL));
+         (attn_part_has(text, p, ",,") || !attn_part_find(g, WORDS, text, p, NULL) ||
+          attn_part_begins_in(g, RECORD, text, p, NULL));
 }
 
 static int delimiter_of(struct attn_grouping *g, const char *text, struct attn_part p) {

@@ -368,6 +368,13 @@ static int add_field_key(struct attn_fact_reader *r, struct attn_fact *f, struct
          add_key(r, f, ATTN_KEY_INDEX, (struct attn_part){at, p.end});
 }
 
+/* Nothing below a header, after the last number: where other rows have a comment, perhaps. */
+static int is_blank_comment(const struct attn_facts *f, const struct attn_row *row, int item) {
+  if (!has_header(f, row) || row->item[item].begin < row->item[item].end) return 0;
+  while (item < row->items && !is_number(&row->item[item])) item++;
+  return item == row->items;
+}
+
 static void read_fields(struct attn_fact_reader *r, const struct attn_row *row) {
   struct attn_fact f = {.value = -1};
   attn_cell *cell = attn_group_take(r->g, (size_t)row->items, sizeof *cell);
@@ -375,6 +382,7 @@ static void read_fields(struct attn_fact_reader *r, const struct attn_row *row) 
   if (!cell || !header) return;
   for (int n = 0; n < row->items; n++) {
     if (is_word(row, n) && !is_list(r, row, n) && !add_field_key(r, &f, field_text(row, n))) return;
+    if (is_blank_comment(r->g->facts, row, n) && !add_field_key(r, &f, field_text(row, n))) return;
     if (!is_number(&row->item[n])) continue;
     if (has_header(r->g->facts, row))
       header[f.cells] = r->g->facts->header_word[n], f.header = header;
@@ -412,9 +420,10 @@ static void read_section(struct attn_fact_reader *r) {
       attn_fact_word(r->g, r->line->text, attn_part_last(r->line->text, p, SECTION_CHARACTERS));
 }
 
-static int is_table_row(const struct attn_row *row) {
+static int is_table_row(const struct attn_facts *f, const struct attn_row *row) {
   return row->style < ATTN_ROW_COMMAS ||
-         (row->style == ATTN_ROW_COMMAS && !strpbrk(row->line->text, "=:("));
+         (row->style == ATTN_ROW_COMMAS &&
+          (has_header(f, row) || !strpbrk(row->line->text, "=:(")));
 }
 
 void attn_facts_line(struct attn_grouping *g, const struct attn_scan_line *line) {
@@ -426,7 +435,7 @@ void attn_facts_line(struct attn_grouping *g, const struct attn_scan_line *line)
   struct attn_fact_reader *r = f->reader;
   if (!r) return;
   r->g = g, r->line = line, r->place = NULL;
-  if (attn_row_read(g, line, &row) && is_table_row(&row)) {
+  if (attn_row_read(g, line, &row) && is_table_row(f, &row)) {
     if (!read_header(r, &row)) read_fields(r, &row);
     return;
   }

@@ -36,6 +36,7 @@ struct column {
 struct pivot {
   struct attn_grouping *g;
   int entries, columns, keys;
+  uint32_t ignored; /* keys, a bit each */
   struct entry *entry;
   struct column column[COLUMNS_MAX];
 };
@@ -70,6 +71,7 @@ static int is_needed(const struct pivot *p) {
 static int add_keys(struct pivot *p) {
   int *word = attn_group_take(p->g, (size_t)p->entries, sizeof *word);
   for (int k = 0; word && k < p->keys; k++) {
+    if (p->ignored >> k & 1) continue;
     for (int n = 0; n < p->entries; n++) word[n] = p->entry[n].key[k].word;
     if (!add_column(p, p->entry[0].key[k].kind, word)) return 0;
     p->columns += is_needed(p);
@@ -178,6 +180,38 @@ static void take_count(struct pivot *p) {
     e->fact->counts++;
   }
   p->keys++;
+}
+
+/* The columns of the keys once more. */
+static int renew_columns(struct pivot *p) { return p->columns = 0, add_keys(p); }
+
+/* Is the last key another number in each row, in front of those that count? */
+static int is_running(const struct pivot *p) {
+  return p->columns > 0 && p->column[p->columns - 1].values == p->entries && counts(p);
+}
+
+/* A key that some rows lack may be a comment. */
+static uint32_t find_comments(const struct pivot *p) {
+  uint32_t found = 0;
+  for (int k = 0; k < p->keys; k++)
+    for (int n = 0; n < p->entries; n++)
+      if (!*p->g->facts->word[p->entry[n].key[k].word]) found |= 1u << k;
+  return found;
+}
+
+/* Numbers that count become keys where the keys recur. Comments and numbers of rows are ignored if
+ * the other keys distinguish the rows. */
+static int take_counts(struct pivot *p) {
+  p->ignored = find_comments(p);
+  if (!add_keys(p)) return 0;
+  while (!is_unique(p) && counts(p) && p->keys < ATTN_FACT_KEYS + 1) {
+    take_count(p);
+    if (!renew_columns(p)) return 0;
+    if (is_running(p)) p->ignored |= 1u << (p->keys - 1);
+    if (!renew_columns(p)) return 0;
+  }
+  if (!is_unique(p)) p->ignored = 0;
+  return 1;
 }
 
 /* The numbers of lines are called by the same words in each, or by their order. */
@@ -295,7 +329,7 @@ static char *name_of(const struct pivot *p, const struct entry *e, int n) {
   char *name = attn_group_take(p->g, NAME_BYTES, 1);
   if (!name) return NULL;
   for (int k = 0; k < p->keys; k++) {
-    int is_axis = e->key[k].kind == ATTN_KEY_INDEX;
+    int is_axis = e->key[k].kind == ATTN_KEY_INDEX || p->ignored >> k & 1;
     for (int c = 0; c < p->columns && !is_axis; c++)
       is_axis = !p->column[c].is_name && p->column[c].word[p->column[c].rank[n]] == e->key[k].word;
     if (!is_axis) add_text(name, p->g->facts->word[e->key[k].word]);
@@ -456,16 +490,10 @@ void attn_facts_pivot(struct attn_grouping *g, struct attn_fact *const *fact, in
     p.entry[n] = (struct entry){.fact = fact[n], .cell = fact[n]->cell, .cells = fact[n]->cells};
     memcpy(p.entry[n].key, fact[n]->key, sizeof fact[n]->key);
   }
-  if (!p.entry || !add_keys(&p)) return;
-  while (!is_unique(&p) && counts(&p) && p.keys < ATTN_FACT_KEYS + 1) {
-    take_count(&p);
-    p.columns = 0;
-    if (!add_keys(&p)) return;
-  }
+  if (!p.entry || !take_counts(&p)) return;
   name_cells(&p);
   if (!split_rows(&p)) return;
-  p.columns = 0;
-  if (!add_keys(&p) || (!is_unique(&p) && !add_sections(&p))) return;
+  if (!renew_columns(&p) || (!is_unique(&p) && !add_sections(&p))) return;
   choose_names(&p);
   add_slices(&p);
 }
