@@ -144,7 +144,7 @@ static const struct word OTHER_WORDS[] = {
     {ATTN_ROLE_PROJECTED, "最終|連結[^\\n×・·@]{0,6}[×・·@に] ?W"},
     {ATTN_ROLE_POSITIONED, "足した"},
     {ATTN_ROLE_POSITION_TABLE, "位置"},
-    {ATTN_ROLE_Y, "デコーダ"},
+    {ATTN_ROLE_Y, "デコーダ|訳文|ターゲット"},
     {ATTN_ROLE_X,
      "クエリ[·,と]キー[·,と](?:バリュー|値)(?:に|として)|入力|埋め込み|語ベクトル|エンコーダ|输入|"
      "嵌入|입력|임베딩|(?i)(?<!\\pL)вход"},

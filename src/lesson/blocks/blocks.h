@@ -192,6 +192,8 @@ int attn_block_end(struct attn_grouping *g, struct attn_block *b, int last_line)
 int attn_is_margin(const attn_cell *cell, const attn_cell *of, int count, int stride);
 /* 0, 1, .. or 1, 2, ..? */
 int attn_counts(const attn_cell *cell, int count, int stride);
+/* Where the first columns of all tables that look alike count their rows, they are no data. */
+void attn_blocks_settle_counts(struct attn_grouping *g);
 /* The table without them; of rows without labels, only without their sums. */
 void attn_block_add_margins(struct attn_grouping *g, struct attn_block *b, int is_labelled);
 

@@ -283,7 +283,8 @@ static void add_table(struct attn_grouping *g, const struct attn_table *t) {
   if (counts)
     attn_block_add_reading(b, t->rows - 1, b->reading[0].cols,
                            b->reading[0].cells + b->reading[0].cols);
-  if (t->skip && !t->drop_first) add_table_reading(g, t, b, NULL);
+  if (t->skip && !t->drop_first) b->with_count = b->readings, add_table_reading(g, t, b, NULL);
+  if (t->rows > 1 && t->numbers > 1 && t->labels < 0) b->layout = 2 * t->style + 1 + has_header(t);
   if (attn_header_may_be_row(t)) add_table_reading(g, t, b, &t->header);
   if (t->numbers == 1 && t->rows > 1) add_scalar_shapes(b);
   attn_block_add_margins(g, b, t->labels >= 0 || t->header.items > 0);

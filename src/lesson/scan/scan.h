@@ -63,6 +63,8 @@ struct attn_block {
   int siblings;   /* how many blocks of one line without a name; 0: it has its own line or name */
   int stated_row; /* of a vector that is shown as row 1, 2, ..; 0: none */
   int is_factor;  /* 1: of a product that is worked out in its line */
+  int layout;     /* of a table without labels: those that look alike have the same; or 0 */
+  int with_count; /* its reading with the first column, which counts its rows; 0: none */
   int readings;
   attn_printing
       reading[ATTN_READINGS]; /* [0] the likely one; the others where the shape is in doubt */
@@ -129,7 +131,7 @@ struct attn_scan {
   struct attn_shared_text *shared; /* of the caller */
   struct attn_source source;
   const struct attn_left *left; /* of the caller: gathered by what they are called; NULL: none */
-  int regrouped; /* blocks that are grouped otherwise than without it */
+  int regrouped;                /* blocks that are grouped otherwise than without it */
   int japanese;
   int headings;
   struct attn_scan_heading *heading; /* in the order of the document */
