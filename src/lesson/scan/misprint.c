@@ -21,11 +21,11 @@
 static const char IN_MATRIX[] =
     "(?:\\[\\s*+\\[|" ATTN_MARK_OPEN ")\\s*+" NUMBER "(?:" NEXT NUMBER "(?![\\w.?#]))*+" NEXT
     "(" WORD ")\\s*+(?=[,&\u00A6\\]]|" ATTN_MARK_ROW "|" ATTN_MARK_CLOSE ")";
-/* In a line of numbers, perhaps in brackets */
-#define BESIDE "(?:[ \\t]*+[,;][ \\t]*+|[ \\t]++)"
-#define REST "(?=(?:" BESIDE NUMBER "(?![\\w.]))*+[ \\t]*+[])]{0,2}+[,;]?+[ \\t]*+$)"
+/* In a line of numbers, perhaps in brackets, or a row between pipes */
+#define BESIDE "(?:[ \\t]*+[,;|][ \\t]*+|[ \\t]++)"
+#define REST "(?=(?:" BESIDE NUMBER "(?![\\w.]))*+[ \\t]*+[])|]{0,2}+[,;]?+[ \\t]*+$)"
 static const char IN_COLUMNS[] =
-    "(?m)^(?:[^\\n\\d]{0,40}?[=:])?+[ \\t]*+[[(]{0,2}+[ \\t]*+(?|(?:" NUMBER BESIDE ")++(" BROKEN
+    "(?m)^(?:[^\\n\\d]{0,40}[=:|])?+[ \\t]*+[[(]{0,2}+[ \\t]*+(?|(?:" NUMBER BESIDE ")++(" BROKEN
     ")" REST "|(" BROKEN ")(?=" BESIDE NUMBER ")" REST ")";
 /* "[[1, 2], [3, 4]", "= [1, 2" above other text, or "[1, 2, [3, 4]" */
 #define NUMBERS NUMBER "(?:\\s*+[,;&]\\s*+" NUMBER ")*+"
