@@ -117,8 +117,8 @@ static int has_uneven_heads(const attn_lesson *lesson) {
 }
 
 static int is_read(const attn_lesson *lesson) {
-  return lesson->incomplete || (lesson->unreads == 0 && has_results(lesson) &&
-                                !has_uneven_heads(lesson));
+  return lesson->incomplete ||
+         (lesson->unreads == 0 && has_results(lesson) && !has_uneven_heads(lesson));
 }
 
 /* The document once more; lesson NULL: it cannot be read so. */
@@ -202,26 +202,24 @@ static attn_status read_plain(const struct attn_document *d, struct candidate *b
   return status || !plain.lesson ? status : choose(best, &plain, d->err);
 }
 
-/* Where matrices of the first reading do not go together, one that understands the whole document
- * is right; none: best->lesson stays NULL. */
+/* Where matrices of the first reading do not go together, vectors that recur may be matrices: if
+ * that explains the whole document. Else lesson is NULL. */
 static attn_status read_otherwise(const struct attn_document *d, struct candidate *best) {
-  static const struct attn_left left[] = {{.recurring = 1}, {.apart = 1}, {.whole_lines = 0}};
-  attn_status status = ATTN_OK;
-  for (int n = 0; n < 3 && !status && !best->lesson && d->bytes <= GATHERED_BYTES; n++) {
-    *best = (struct candidate){.lesson = NULL};
-    status = read_again(d, 1, &left[n], &best->lesson);
-    if (!status && best->lesson) status = judge(best, d->err);
-    if (!best->lesson || (!status && is_read(best->lesson) && !best->misread)) continue;
-    attn_lesson_free(best->lesson);
-    best->lesson = NULL;
-  }
+  static const struct attn_left recurring = {.recurring = 1};
+  attn_status status =
+      d->bytes > GATHERED_BYTES ? ATTN_OK : read_again(d, 1, &recurring, &best->lesson);
+  if (status || !best->lesson) return status;
+  status = judge(best, d->err);
+  if (!status && is_read(best->lesson) && !best->misread) return ATTN_OK;
+  attn_lesson_free(best->lesson);
+  best->lesson = NULL;
   return status;
 }
 
 static attn_status read_first(const struct attn_document *d, struct candidate *best) {
   attn_error mistake;
   attn_status found = attn_read_numbers(d, 1, NULL, &best->lesson, &mistake);
-  attn_status status = found == ATTN_ERR_FORMAT ? read_otherwise(d, best) : found;
+  attn_status status = found == ATTN_ERR_FORMAT ? read_otherwise(d, best) : ATTN_OK;
   if (status || best->lesson) return status;
   if (d->err) *d->err = mistake;
   return found;

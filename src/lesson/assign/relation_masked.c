@@ -160,7 +160,7 @@ void attn_masks_of(const struct attn_listing *l, const unsigned char *hidden,
     return;
   }
   if (g->cols > 1 && (one_query || (g->rows > 1 && g->rows == g->cols))) add_causal(l, out);
-  if (!one_query && g->rows == 1 && l->hints->causal) add_last(l, hidden, out);
+  if (!one_query && g->rows == 1 && !l->hints->padding) add_last(l, hidden, out);
   add_padding(l, hidden, out);
 }
 
