@@ -71,12 +71,16 @@ static int has_snippets(const attn_lesson *lesson) {
   return 0;
 }
 
-static int has_results(const attn_lesson *lesson) {
-  for (int32_t i = 0; i < lesson->examples; i++)
-    for (int32_t s = 0; s < lesson->example[i].steps; s++)
-      if (lesson->example[i].step[s].op != ATTN_OP_GIVEN && lesson->example[i].step[s].printings)
-        return 1;
+static int prints_result(const attn_example *e) {
+  for (int32_t s = 0; s < e->steps; s++)
+    if (e->step[s].op != ATTN_OP_GIVEN && e->step[s].printings) return 1;
   return 0;
+}
+
+static int has_results(const attn_lesson *lesson) {
+  int32_t n = 0;
+  while (n < lesson->examples && !prints_result(&lesson->example[n])) n++;
+  return n < lesson->examples;
 }
 
 /* The lines that the document has left; of one without results, all. */
@@ -88,12 +92,6 @@ static struct attn_left lines_left(const attn_lesson *lesson, int *line, int mos
 }
 
 enum { GATHERED_BYTES = 1 << 17 }; /* of a document at most: it is read up to seven times */
-
-static int has_results_of(const attn_example *e, int32_t head) {
-  for (int32_t s = 0; s < e->steps; s++)
-    if (e->step[s].head == head && e->step[s].op != ATTN_OP_GIVEN && e->step[s].printings) return 1;
-  return 0;
-}
 
 static int has_step(const attn_example *e, int32_t name, int32_t head) {
   for (int32_t s = 0; s < e->steps; s++)
@@ -184,11 +182,15 @@ static attn_status read_left(const struct attn_document *d, struct candidate *be
   return status;
 }
 
-/* A program that computes something, and nothing printed belongs to it. */
+/* Programs to which nothing printed belongs, among numbers that are printed. */
 static int has_idle_snippet(const attn_lesson *lesson) {
+  int idle = 0, others = 0;
   for (int32_t n = 0; n < lesson->examples; n++)
-    if (lesson->example[n].from_python && !has_results_of(&lesson->example[n], 0)) return 1;
-  return 0;
+    if (lesson->example[n].from_python)
+      idle |= !prints_result(&lesson->example[n]);
+    else
+      others |= prints_result(&lesson->example[n]);
+  return idle && others;
 }
 
 /* Snippets are followed as programs, unless to read their arrays as blocks of the document explains

@@ -15,7 +15,7 @@ SMALL = '{"d_model": 8, "num_heads": 2, "ffn_dim": 8, "encoder_layers": 1, "deco
 CAPTIONER = '{"d_model": 8, "stage_channels": 4, "num_stages": 3}'
 FEW = ["--steps", 2, "--batch-size", 4, "--max-validation-examples", 2, "--quiet"]
 # Words that are the same in both languages.
-NAMES = set("""ALiBi ATTN AVX BF BW CPU Ctrl DD DQ FMA GB GFLOP GPT Gtanh ISA LSTM MM MiB Norm Ev PE Pre Post RMS RoPE SVG VL YYYY additive attn
+NAMES = set("""ALiBi AMX ATTN AVX BF BW CPU Ctrl DD DQ FMA GB GFLOP GPT Gtanh ISA LSTM MM MiB Norm Ev PE Pre Post RMS RoPE SVG VL YYYY additive attn
     alignment avx bf bool characters captions concat cos dates decoder dot encoder exp f16 f32 f64 false float ffn general GHz head
     inf int libattn log lstm ms output positions reference scalar scaled scores self sin softcap sqrt sum true uniform vision weights words""".split())
 
