@@ -16,6 +16,7 @@ struct account {
   uint64_t *place; /* line and column of each number that a step shows, sorted */
   size_t places;
   int64_t work; /* steps that were compared so far */
+  int prints_shapes;
 };
 
 static const double ABOUT_1 = 0.0101;
@@ -372,12 +373,10 @@ static int are_sums_of_weights(const struct account *a, const attn_printing *p) 
   return found && (p->rows == 1 || p->cols == 1);
 }
 
-/* Is the block neither prose nor shown elsewhere? */
 /* "(4, 3)", where a program prints a shape: the rows and columns of a matrix. */
 static int is_shape(const struct account *a, const attn_printing *p) {
   const attn_lesson *l = a->lesson;
-  if (p->rows != 1 || p->cols != 2 || has_decimals(p)) return 0;
-  if (!attn_occurs(a->scan->patterns, "\\.shape\\b", a->scan->text)) return 0;
+  if (!a->prints_shapes || p->rows != 1 || p->cols != 2 || has_decimals(p)) return 0;
   for (int32_t i = 0; i < l->examples; i++)
     for (int32_t s = 0; s < l->example[i].steps; s++) {
       const attn_matrix *m = &l->example[i].step[s].exact;
@@ -386,6 +385,7 @@ static int is_shape(const struct account *a, const attn_printing *p) {
   return 0;
 }
 
+/* Is the block neither prose nor shown elsewhere? */
 static int is_unread(struct account *a, int block, const struct attn_known *known) {
   const struct attn_block *b = &a->scan->block[block];
   if (is_total(a, b, known) || are_sums_of_weights(a, &b->reading[0])) return 0;
@@ -397,6 +397,7 @@ static int is_unread(struct account *a, int block, const struct attn_known *know
 attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,
                              attn_lesson *lesson, struct attn_pool *pool, attn_error *err) {
   struct account a = {.scan = scan, .priors = priors, .lesson = lesson, .pool = pool};
+  a.prints_shapes = attn_occurs(scan->patterns, "\\.shape\\b", scan->text);
   struct attn_known *known = attn_known_of(lesson, pool);
   int failed = !known || collect_places(&a), left;
   for (int n = 0; n < scan->blocks && !failed; n++) {
