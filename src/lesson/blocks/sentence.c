@@ -105,7 +105,6 @@ static int recurs(const struct attn_block *b, const struct attn_scan_line *line,
 /* The vector before, in the same line. */
 struct vector_before {
   int is_one;
-  struct attn_part front;  /* what is in front of it */
   struct attn_part suffix; /* after its quoted label; empty: it has none */
   int has_word;            /* its label is a word: "hello = [1, 0]" */
 };
@@ -134,26 +133,6 @@ static int quoted_label(struct attn_grouping *g, const char *text, struct attn_p
   return suffix->end > suffix->begin;
 }
 
-/* "the output for the first is", "and the output for the second is": the same words but for these.
- */
-static int repeats_words(struct attn_grouping *g, const char *text, struct attn_part before,
-                         struct attn_part front) {
-  static const char LETTERS[] = "(*UCP)\\pL++";
-  static const char OTHER[] =
-      "(?i)(?:and|then|finally|first|second|third|fourth|last|other)(?!\\w)";
-  struct attn_match m;
-  int words = 0;
-  for (size_t at = front.begin; attn_find(g->scan->patterns, LETTERS, text, front.end, at, &m);) {
-    size_t bytes = m.group[0].end - m.group[0].begin, n = before.begin;
-    at = m.group[0].end;
-    if (attn_match_at(g->scan->patterns, OTHER, text, front.end, m.group[0].begin, NULL)) continue;
-    while (n + bytes <= before.end && memcmp(text + n, text + m.group[0].begin, bytes) != 0) n++;
-    if (n + bytes > before.end) return 0;
-    words++;
-  }
-  return words > 1;
-}
-
 /* Is the vector one more of the list that the one before is in? Its label is then in label. */
 static int is_of_list(struct attn_grouping *g, const char *text, struct attn_part front,
                       const struct vector_before *before, struct attn_part *label) {
@@ -162,7 +141,6 @@ static int is_of_list(struct attn_grouping *g, const char *text, struct attn_par
   if (!before->is_one || front.end - front.begin > LIST_BYTES) return 0;
   if (attn_part_begins_in(g, GOES_ON, text, front, NULL)) return 1;
   if (before->has_word && word_label(g, text, front, 0, label)) return 1;
-  if (repeats_words(g, text, before->front, front)) return 1;
   size_t bytes = before->suffix.end - before->suffix.begin;
   return bytes && quoted_label(g, text, front, label, &suffix) &&
          suffix.end - suffix.begin == bytes &&
@@ -212,7 +190,6 @@ static void read_vectors(struct attn_grouping *g, const struct attn_scan_line *l
       add_vector(g, line, front, value, &before);
       before.has_word = word_label(g, line->text, front, !before.is_one, &label);
       before.is_one = 1;
-      before.front = attn_part_last(line->text, front, ATTN_NAME_CHARACTERS);
       if (!quoted_label(g, line->text, front, &label, &before.suffix))
         before.suffix = (struct attn_part){0, 0};
     }
