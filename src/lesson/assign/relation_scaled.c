@@ -84,7 +84,7 @@ static void try_stated(const struct attn_listing *l, int d_k, struct attn_diviso
   by[count++] = l->hints->temperature;
   for (int n = 0; n < count; n++) {
     if (fabs(by[n] - 1) <= 1e-9) continue;
-    if (by[n] == d_k && by[n] != l->hints->temperature)
+    if (by[n] == d_k)
       try(d, by[n], ATTN_DIVISOR_STATED, 0, ATTN_CAUSE_SCALE_BY_DK, 6);
     else
       try(d, by[n], ATTN_DIVISOR_STATED, 0, ATTN_CAUSE_NONE, 2);

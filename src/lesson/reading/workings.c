@@ -345,22 +345,6 @@ static int find_called_row(const struct workings *w, const struct attn_worked *p
   return 0;
 }
 
-static int is_repeated(const attn_printing *p, int row, int other) {
-  const attn_cell *a = p->cells + row * p->cols, *b = p->cells + other * p->cols;
-  int n = 0;
-  while (n < p->cols && a[n].value == b[n].value) n++;
-  return n == p->cols;
-}
-
-/* A block as tall as its step has the rows in order: one that is there twice is out of place. */
-static void put_in_order(const struct workings *w, const struct attn_block *b, int row,
-                         struct cells *c) {
-  const attn_printing *p = &b->reading[0];
-  if (index_of(b, row) || b->stated_row || c->by_columns || c->row == row) return;
-  if (p->rows != w->lesson->example[c->example].step[c->step].exact.rows) return;
-  if (is_repeated(p, row, c->row)) c->row = row;
-}
-
 /* Rows of a step that no step shows. */
 static attn_status attach_block(struct workings *w, const struct attn_block *b) {
   const attn_printing *p = &b->reading[0];
@@ -374,7 +358,6 @@ static attn_status attach_block(struct workings *w, const struct attn_block *b) 
     side.line = row.first.line, side.column = row.first.column;
     if (!row.row) row.row = index_of(b, n);
     if (!find_line(w, &row, &c) && !find_called_row(w, &row, &c)) continue;
-    put_in_order(w, b, n, &c);
     status = add_side(w, &c, &side);
   }
   return status;
