@@ -486,7 +486,7 @@ attn_status attn_scan_blocks(struct attn_scan *scan, struct attn_scan_lines *lin
   if (g.status == ATTN_OK) attn_run_flush(&g);
   if (g.status == ATTN_OK) attn_drawn_end(&g, last);
   if (g.status == ATTN_OK) attn_shown_rows_merge(&g);
-  attn_blocks_settle_counts(&g);
+  if (g.status == ATTN_OK) attn_blocks_settle_counts(&g);
   if (g.status == ATTN_OK) attn_stacks_merge(&g);
   if (g.status == ATTN_OK) attn_parts_merge(&g);
   if (g.status == ATTN_OK && recurs) attn_recurring_merge(&g);
