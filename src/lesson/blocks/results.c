@@ -30,7 +30,8 @@ static const char SIZE[] =
 #define STEP_WORD "(?:quer(?:y|ies)|keys?|values?|scores?|weights?|outputs?)\\b"
 /* Between the numbers of a list, and the next one. */
 #define SEPARATOR                                                                                \
-  "(?:\\s++(?:for|on|to|at|f\\x{FC}r|pour|para)\\s++[^\\s\\d,;.]{1,24}(?=\\s*+,|\\s++(?:and|or|" \
+  "(?:\\s++(?:for|on|to|at|with|f\\x{FC}r|pour|para)(?:\\s++[^\\s\\d,;.]{1,24}){1,3}?(?=\\s*+,|" \
+  "\\s++(?:and|or|"                                                                              \
   "und|et|y)\\s))?"                                                                              \
   "(?:\\s*+[,;]\\s*+(?:(?:and|or|und)\\s++)?|\\s++(?:and|or|und)\\s++|\\s*+\\x{3068}\\s*+)"      \
   "(?:(?:for )?the (?!" STEP_WORD                                                                \

@@ -21,6 +21,7 @@ struct account {
 
 static const double ABOUT_1 = 0.0101;
 static const double OWN_NAME = 8, A_WORD = 6, HEADING = 1.5; /* bits of what a block is called by */
+enum { FINE = 3 }; /* decimals that are not prose */
 enum { ANY_STEP = -1, WORK_MAX = 2000000 }; /* then what is a mention or a mask is listed, too */
 
 static size_t count_cells(const attn_lesson *lesson) {
@@ -413,14 +414,15 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
 /* "√d_k": the number after it is the root of a size. */
 static const char ROOT[] = "(?:\\x{221A}|sqrt)[\\s({]*[A-Za-z][^=]{0,9}$";
 
-/* Integers in passing are prose, and so are numbers with more or fewer decimals than those of the
- * example; after a sign of equality they are a result. */
+/* Integers in passing are prose, and so are numbers with one or two decimals in an example without
+ * such numbers; after a sign of equality they are a result. */
 static int is_explained(const struct account *a, const struct attn_known *known,
                         const struct attn_stray *s) {
   if (s->is_size && attn_occurs(a->scan->patterns, ROOT, s->name))
     return attn_is_known_root(known, &s->cell);
   if (s->is_size) return attn_is_known_size(known, s->cell.value);
-  if (!s->is_result && !attn_has_decimals(known, s->cell.decimals)) return 1;
+  int is_fine = s->cell.decimals >= FINE || attn_has_decimals(known, s->cell.decimals);
+  if (!s->is_result && !is_fine) return 1;
   if (!s->is_result && fabs(s->cell.value - 1) <= ABOUT_1) return 1; /* a sum of weights */
   return is_placed(a, &s->cell) || (!s->is_idle && is_worked_out(a->scan, &s->cell)) ||
          attn_is_known(known, &s->cell);
