@@ -128,6 +128,24 @@ static int is_misread(const attn_lesson *lesson, const attn_example *e,
   return is_mostly_wrong(e, &e->step[v->step], v) || has_gaps(lesson, e);
 }
 
+static int is_unread(const attn_lesson *lesson, const attn_step *s) {
+  const attn_cell *first = s->printings ? &s->printing[0].cells[0] : NULL;
+  int32_t n = 0;
+  while (first && n < lesson->unreads &&
+         (lesson->unread[n].line != first->line || lesson->unread[n].column != first->column))
+    n++;
+  return first && n < lesson->unreads;
+}
+
+/* Scores that do not follow from their queries and keys: both were perhaps read wrongly. */
+static int is_of_unread(const attn_lesson *lesson, const attn_example *e,
+                        const attn_step_verdict *v) {
+  const attn_step *s = &e->step[v->step];
+  int found = 0;
+  for (int32_t n = 0; n < s->operands; n++) found |= is_unread(lesson, &e->step[s->operand[n]]);
+  return found;
+}
+
 /* Scores or weights that nothing leads to were computed elsewhere, perhaps from more digits. */
 static int is_of_rounded(const attn_example *e, const attn_step_verdict *v) {
   const attn_step *operand = &e->step[e->step[v->step].operand[0]];
@@ -140,7 +158,8 @@ static void excuse_reading(const attn_lesson *lesson, const attn_example *e,
                            attn_example_verdict *out) {
   if (out->first_wrong < 0) return;
   const attn_step_verdict *first = &out->verdict[out->first_wrong];
-  out->misread = is_read_in_part(lesson, out) || is_misread(lesson, e, first);
+  out->misread = is_read_in_part(lesson, out) || is_misread(lesson, e, first) ||
+                 is_of_unread(lesson, e, first);
   if (!out->misread && !is_of_rounded(e, first)) return;
   for (int32_t n = 0; n < out->verdicts; n++) make_doubtful(&out->verdict[n]);
   out->judgement = ATTN_JUDGED_DOUBTFUL;
