@@ -46,10 +46,17 @@ static const char FULL_STOP[] = "\u3002"; /* of Japanese */
 static const char INFINITY_SIGN[] = "\u221E";
 enum { MEASURE_BYTES = 40, FACTOR_CHARACTERS = 40, TAIL_CHARACTERS = 24, LABEL_WORDS = 3 };
 
-/* Without marks of quotations and lists. */
+static int ends_with(const char *text, struct attn_part p, const char *word) {
+  size_t bytes = strlen(word);
+  return p.end - p.begin >= bytes && memcmp(text + p.end - bytes, word, bytes) == 0;
+}
+
+/* Without marks of quotations and lists, and of the end of a row of LaTeX. */
 static struct attn_part row_body(struct attn_grouping *g, const char *text) {
   struct attn_match m;
   struct attn_part p = {0, strlen(text)};
+  size_t end = attn_part_chop(text, p, " ").end, mark = sizeof ATTN_MARK_ROW - 1;
+  if (ends_with(text, (struct attn_part){0, end}, ATTN_MARK_ROW)) p.end = end - mark;
   if (attn_part_begins_in(g, QUOTE, text, p, &m)) p.begin = m.group[0].end;
   if (attn_part_begins_in(g, BULLET, text, p, &m)) p.begin = m.group[0].end;
   if (!attn_part_begins_in(g, INDEX_AND_NUMBER, text, p, NULL) &&
@@ -405,11 +412,6 @@ static int read_columns(struct attn_grouping *g, struct attn_row *row, struct at
   if (!is_column_label(text, label) || attn_part_find(g, "\\d\\.\\d+\\s", text, label, NULL))
     return 0;
   return read_items(g, row, (struct attn_part){at, p.end}, ",;") && set_label(g, row, label);
-}
-
-static int ends_with(const char *text, struct attn_part p, const char *word) {
-  size_t bytes = strlen(word);
-  return p.end - p.begin >= bytes && memcmp(text + p.end - bytes, word, bytes) == 0;
 }
 
 /* Can the part end in a number or value? It does in a digit, "2.", "5%", "10^(-3)", " -", nan,

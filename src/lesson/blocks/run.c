@@ -68,6 +68,15 @@ static int is_size_row(struct attn_grouping *g, const struct attn_row *row) {
   return attn_part_find(g, SIZE_LABEL, row->line->text, label, NULL);
 }
 
+/* "a = q·k = 1·2 + 3·4": the label in front of what is worked out. */
+static struct attn_part named_part(struct attn_grouping *g, const char *label) {
+  static const char ARITHMETIC[] = "\\s*=[-+\\s\\d.()\\x{B7}\\x{D7}*/\\x{221A}]++$";
+  struct attn_match m;
+  struct attn_part p = whole(label);
+  if (attn_part_find(g, ARITHMETIC, label, p, &m)) p.end = m.group[0].begin;
+  return p;
+}
+
 /* "We get 0.5", "d_k = 2" */
 static int is_prose(struct attn_grouping *g, const struct attn_row *row) {
   const char *label = row->label.text;
@@ -85,7 +94,8 @@ static int is_prose(struct attn_grouping *g, const struct attn_row *row) {
   if (row->style == ATTN_ROW_COLON && row->item[0].cell.decimals == 0 && is_count(g, label))
     return 1;
   return row->style == ATTN_ROW_EQUALS && attn_item_is_number(&row->item[0]) &&
-         (is_longer(label, NUMBER_LABEL_MAX) || is_size(g, label));
+         (attn_part_last(label, named_part(g, label), NUMBER_LABEL_MAX).begin > 0 ||
+          is_size(g, label));
 }
 
 /* ---- the header of a table ---- */
