@@ -110,13 +110,33 @@ static int is_called(const struct account *a, int block, int step) {
   return 0;
 }
 
+/* The block of a printing; -1: none, or the document is too long. */
+static int block_of(struct account *a, const attn_printing *p) {
+  for (int n = 0; n < a->scan->blocks && a->work < WORK_MAX; n++, a->work++)
+    if (attn_cell_place(&a->scan->block[n].reading[0].cells[0]) == attn_cell_place(&p->cells[0]))
+      return n;
+  return -1;
+}
+
 /* Is the block of a printing called a result, as scores are, and not the step that it is read as?
  */
 static int is_called_result(struct account *a, const attn_printing *p, int step) {
-  for (int n = 0; n < a->scan->blocks && a->work < WORK_MAX; n++, a->work++)
-    if (attn_cell_place(&a->scan->block[n].reading[0].cells[0]) == attn_cell_place(&p->cells[0]))
-      return called_step(a, n, A_WORD) > ATTN_STEP_V && !is_called(a, n, step);
-  return a->work >= WORK_MAX;
+  int block = block_of(a, p);
+  if (block < 0) return a->work >= WORK_MAX;
+  return called_step(a, block, A_WORD) > ATTN_STEP_V && !is_called(a, block, step);
+}
+
+/* An input without a use, after one that is used, and not called an input. */
+static int is_late_input(struct account *a, const attn_example *e, const struct flow *f,
+                         const attn_step *s) {
+  int block = s->printings ? block_of(a, &s->printing[0]) : -1;
+  if (block < 0 || is_called(a, block, s->name)) return 0;
+  for (int32_t n = 0; n < e->steps; n++)
+    if (f->is_operand[n] && e->step[n].printings &&
+        attn_cell_place(&e->step[n].printing[0].cells[0]) <
+            attn_cell_place(&s->printing[0].cells[0]))
+      return 1;
+  return 0;
 }
 
 /* An input that is printed after results, and is called one. */
@@ -137,6 +157,7 @@ static int is_read(struct account *a, const attn_example *e, const struct flow *
   if (a->scan->left) return 0; /* numbers that were gathered are no inputs without a use */
   if (step > f->first || s->name > ATTN_STEP_V || !is_followed(a, e, s->head)) return 0;
   if (s->printings && is_called_result(a, &s->printing[0], s->name)) return 0;
+  if (is_late_input(a, e, f, s)) return 0;
   int32_t of = s->name - ATTN_STEP_W_Q + ATTN_STEP_Q;
   return s->name < ATTN_STEP_W_Q || s->name > ATTN_STEP_W_V || !is_given(a, e, of, s->head);
 }
