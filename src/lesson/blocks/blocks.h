@@ -241,6 +241,8 @@ void attn_stray_size(struct attn_grouping *g, char *name, const attn_cell *cell)
 void attn_stray_idle(struct attn_grouping *g, char *name, const attn_cell *cell);
 /* The numbers of a field that is a list of them: "0.1, 0.2". */
 void attn_stray_list(struct attn_grouping *g, const struct attn_row *row, int item);
+/* The numbers in an item that is text: they are not read. */
+void attn_stray_item(struct attn_grouping *g, const struct attn_row *row, int item);
 /* Values that no block has; sorts all strays. */
 void attn_stray_finish(struct attn_grouping *g);
 

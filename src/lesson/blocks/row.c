@@ -36,6 +36,12 @@ static const char MEASURE[] = "(-?" ATTN_NUMBER
 /* "q1 · k2 = 14": the result of a product, in a cell */
 static const char PRODUCT[] =
     "[A-Za-z]\\w*\\s*[\\x{B7}\\x{22C5}\\x{2022}\\x{D7}*]\\s*[A-Za-z]\\w*\\s*=\\s*";
+/* "about 0.5", "0.5 (50%)", "0.5 *", "0.5 [1]": a number in a cell with a remark */
+static const char REMARKED[] =
+    "(*UCP)(?:[^\\w\\s.,+\\x{2212}\\x{F7}\\x{221A}()\\[\\]/-]{1,2}\\s?|\\x{7D04}|ca\\.? "
+    ")?(-?" ATTN_NUMBER
+    ")(?:\\s?(?:\\([\\w\\s%]{1,12}\\)|\\[\\^?\\w{1,3}\\]|[^\\w\\s.,()\\[\\]/"
+    "+*^=\\x{B7}\\x{D7}-]{1,2}))?$";
 /* "(sum 0.73)" at the end of a row */
 static const char SUM_AT_END[] =
     "\\s*[(,;\\x{2192}]\\s*(?:(?i:sum|total)(?:\\s+is)?|\\x{5408}\\x{8A08}|\\x{548C})"
@@ -121,6 +127,14 @@ static int add_measure(struct attn_grouping *g, struct attn_row *row, struct att
   return 1;
 }
 
+static int add_remarked(struct attn_grouping *g, struct attn_row *row, struct attn_part part) {
+  struct attn_match m;
+  attn_cell cell;
+  if (!attn_part_begins_in(g, REMARKED, row->line->text, part, &m)) return 0;
+  struct attn_part number = m.group[1];
+  return attn_group_cell(g, row->line, number, &cell) && add_cell(g, row, number, &cell);
+}
+
 static int add_product(struct attn_grouping *g, struct attn_row *row, struct attn_part part) {
   struct attn_match m;
   attn_cell cell;
@@ -145,8 +159,8 @@ static void add_field(struct attn_grouping *g, struct attn_row *row, struct attn
     add_cell(g, row, part, &cell);
   } else if (!quoted && attn_group_cell(g, row->line, part, &cell)) {
     add_cell(g, row, part, &cell);
-  } else if (quoted ||
-             (!add_measure(g, row, part) && !add_product(g, row, part))) { /* "1" is a token */
+  } else if (quoted || (!add_measure(g, row, part) && !add_product(g, row, part) &&
+                        !add_remarked(g, row, part))) { /* "1" is a token */
     new_item(g, row, ATTN_ITEM_TEXT, part);
   }
 }

@@ -71,6 +71,15 @@ void attn_stray_list(struct attn_grouping *g, const struct attn_row *row, int it
       attn_stray_cell(g, row->label.text, &cell, 1);
 }
 
+/* Not of a sentence with a pipe in parentheses. */
+void attn_stray_item(struct attn_grouping *g, const struct attn_row *row, int item) {
+  struct attn_part p = {row->item[item].begin, row->item[item].end};
+  int open = 0;
+  for (size_t at = p.begin; at < p.end; at++)
+    open += (row->line->text[at] == '(') - (row->line->text[at] == ')');
+  if (open == 0) attn_stray_text(g, row->line, p, NULL, 0);
+}
+
 static int strays_in_order(const void *a, const void *b) {
   return attn_cell_compare(&((const struct attn_stray *)a)->cell,
                            &((const struct attn_stray *)b)->cell);

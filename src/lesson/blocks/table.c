@@ -52,6 +52,7 @@ static void check_words(struct attn_grouping *g, const struct attn_table *t, int
     if (item->kind != ATTN_ITEM_TEXT) continue;
     struct attn_source_position p = attn_group_place(g, t->row[r].line, item->begin);
     char *word = attn_item_text(g, &t->row[r], col);
+    attn_stray_item(g, &t->row[r], col);
     if (!word || g->status) return;
     g->status = attn_scan_add_misprint(
         g->scan, p, "\"%s\" is not a number: a column of numbers has only numbers", word);
@@ -369,6 +370,7 @@ static void add_strays(struct attn_grouping *g, const struct attn_table *t) {
       if (attn_item_is_number(item) && !item->used)
         attn_stray_cell(g, t->row[r].label.text, &item->cell, is_result);
       attn_stray_list(g, &t->row[r], c);
+      if (item->kind == ATTN_ITEM_TEXT && c != t->labels) attn_stray_item(g, &t->row[r], c);
     }
 }
 

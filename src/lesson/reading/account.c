@@ -37,7 +37,8 @@ static size_t count_cells(const attn_lesson *lesson) {
 
 static void add_printing(struct account *a, const attn_printing *p) {
   for (int32_t n = 0; n < p->rows * p->cols; n++)
-    a->place[a->places++] = attn_cell_place(&p->cells[n]);
+    if (p->cells[n].kind != ATTN_CELL_BLANK)
+      a->place[a->places++] = attn_cell_place(&p->cells[n]);
 }
 
 /* What decides whether the steps of an example are read. */

@@ -364,6 +364,7 @@ static const struct notation notations[] = {
     {"\\\\(?:times|ast)" END, "\u00D7", 0, "\\"},
     {"\\\\cdot" END, "\u00B7", 0, "\\"},
     {"\\\\infty" END, "\u221E", 0, "\\"},
+    {"(?<=[&\u27E6\u23CE])\\s*+\\\\(?:approx|simeq|cong|doteq)" END, " ", 0, "\\"},
     {"\\\\(?:approx|simeq|cong|doteq)" END, "=", 0, "\\"},
     {"\\^\\s*+\\\\?(?:top|intercal)" END "|\\\\top" END, "^T", 0, "^\\"},
     {"\\\\alpha" END, "\u03B1", 0, "\\"},
