@@ -260,7 +260,7 @@ static void list_unseen_padding(struct attn_listing *l, const struct attn_node *
 
 void attn_list_masked(struct attn_listing *l) {
   const struct attn_node *from = attn_listing_node(l, ATTN_ROLE_SCALED);
-  int scaled = from != NULL;
+  int scaled = from != NULL, mentions = l->hints->causal || l->hints->causal_here;
   struct attn_masks masks;
   int any = 0;
   if (!from) from = attn_listing_node(l, ATTN_ROLE_SCORES);
@@ -274,11 +274,11 @@ void attn_list_masked(struct attn_listing *l) {
   attn_masks_of(l, hidden, &masks);
   if (!any) {
     for (int n = 0; n < masks.count; n++)
-      if ((masks.at[n].kind == ATTN_MASK_CAUSAL && !l->hints->padding) ||
+      if ((masks.at[n].kind == ATTN_MASK_CAUSAL && mentions && !l->hints->padding) ||
           masks.at[n].kind == ATTN_MASK_STATED)
         list_masked(l, from, &masks.at[n]);
     if (l->hints->padding) list_unseen_padding(l, from);
-    list_unmasked(l, from);
+    if (mentions || l->hints->padding) list_unmasked(l, from);
     return;
   }
   for (int n = 0; n < masks.count; n++) list_mask(l, from, scaled, &masks.at[n]);

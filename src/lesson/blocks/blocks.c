@@ -334,6 +334,15 @@ static int begins_product(const struct attn_grouping *g, const struct attn_scan_
   return attn_match_at(g->scan->patterns, FACTOR, line->text, line->bytes, at, NULL);
 }
 
+/* "A = softmax([..]) = [..]": the argument of a function, whose result follows. */
+static int is_argument(struct attn_grouping *g, const struct attn_scan_line *line, size_t at) {
+  static const char RESULT[] = ATTN_VALUE "\\s*\\)?\\s*=\\s*" ATTN_VALUE;
+  static const char FUNCTION[] = "(?i)softmax\\s*\\(?\\s*$";
+  struct attn_part front = {0, at};
+  return attn_part_ends_in(g, FUNCTION, line->text, front, ATTN_LABEL_CHARACTERS) &&
+         attn_match_at(g->scan->patterns, RESULT, line->text, line->bytes, at, NULL);
+}
+
 /* A matrix, or in a line with matrices a vector that is called something: "W = [..], v = (1, 2)".
  */
 static int is_matrix(struct attn_grouping *g, const struct attn_scan_line *line, int value,
@@ -380,6 +389,7 @@ static int read_matrices(struct attn_grouping *g, const struct attn_scan_line *l
     front.end = at;
     if (!is_matrix(g, line, value, front)) continue;
     if (begins_product(g, line, end)) factors = 2;
+    if (is_argument(g, line, at)) factors = 1;
     if (is_last_factor(line->text, before, front)) front.begin = at;
     before = front;
     add_matrix(g, line, value, factors ? (struct attn_part){at, at} : front, factors > 0);
