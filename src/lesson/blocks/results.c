@@ -147,6 +147,12 @@ static struct attn_part before_colon(struct attn_grouping *g, const char *text,
   return left;
 }
 
+/* "s = q·k/√2 = 3": a formula with a root is a part of the name. */
+static int names_root(struct attn_grouping *g, const char *text, struct attn_part formula) {
+  static const char SYMBOLS[] = "(*UCP)\\pL\\w*\\W{0,6}\\pL[^=]*/\\s*(?:\\x{221A}|sqrt)[^=]{0,8}$";
+  return attn_part_find(g, SYMBOLS, text, formula, NULL);
+}
+
 /* "a = 1 + 2 = 3": the name of 3 is a. */
 static struct attn_part result_name(struct attn_grouping *g, const char *text, size_t sign) {
   static const char INDEX[] = "(*UCP)[\\pL_]_?\\d+$";
@@ -158,8 +164,9 @@ static struct attn_part result_name(struct attn_grouping *g, const char *text, s
   size_t first = attn_part_last(text, left, TERMS_CHARACTERS).begin;
   size_t equals = rfind(text, first, left.end, '=');
   if (equals == first) return attn_name_before(text, before_colon(g, text, left).end);
+  int is_root = names_root(g, text, (struct attn_part){equals, left.end});
   left.begin = rfind(text, first, equals - 1, '=');
-  left.end = equals - 1;
+  if (!is_root) left.end = equals - 1;
   return attn_part_last(text, attn_part_trim(text, left), ATTN_LABEL_CHARACTERS);
 }
 
