@@ -41,13 +41,22 @@ static int take(struct attn_draft *x, const struct attn_node *node) {
   return x->relation.operands++;
 }
 
-/* Q, K or V; where it is not printed, X W. NOTHING: there is neither. */
+/* Are the inputs their own queries and keys, so that nothing is printed of these? */
+static int is_unprojected(const struct path *p) {
+  static const int ROLES[] = {ATTN_ROLE_Q, ATTN_ROLE_K, ATTN_ROLE_W_Q, ATTN_ROLE_W_K};
+  for (size_t n = 0; n < sizeof ROLES / sizeof *ROLES; n++)
+    if (attn_listing_node(p->l, ROLES[n])) return 0;
+  return 1;
+}
+
+/* Q, K or V; where it is not printed, X W, or X. NOTHING: there is none. */
 static int take_projection(struct path *p, int role) {
   const struct attn_node *node = attn_listing_node(p->l, role);
   if (node) return take(&p->x, node);
   int source = role == ATTN_ROLE_Q ? ATTN_ROLE_QUERY_SOURCE : ATTN_ROLE_SOURCE;
   const struct attn_node *of = attn_listing_node(p->l, source);
   const struct attn_node *by = attn_listing_node(p->l, ATTN_ROLE_W_Q + role - ATTN_ROLE_Q);
+  if (of && role != ATTN_ROLE_V && is_unprojected(p)) return take(&p->x, of);
   if (!of || !by) return NOTHING;
   int a = take(&p->x, of), b = take(&p->x, by);
   p->x.relation.cost += PROJECTION_SKIPPED;
