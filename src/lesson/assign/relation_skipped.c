@@ -46,7 +46,7 @@ static int is_unprojected(const struct path *p) {
   static const int ROLES[] = {ATTN_ROLE_Q, ATTN_ROLE_K, ATTN_ROLE_W_Q, ATTN_ROLE_W_K};
   for (size_t n = 0; n < sizeof ROLES / sizeof *ROLES; n++)
     if (attn_listing_node(p->l, ROLES[n])) return 0;
-  return 1;
+  return p->l->head == 0;
 }
 
 /* Q, K or V; where it is not printed, X W, or X. NOTHING: there is none. */
