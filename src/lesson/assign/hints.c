@@ -172,6 +172,9 @@ int attn_numbered_query(struct attn_scan *scan) {
 }
 
 void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints) {
+  static const char LARGEST[] =
+      "(?i)(?<!soft)\\bmax|amax|largest|greatest|biggest|highest|subtract|shift|stab(?:le|il)|"
+      "overflow|最大|安定|引い|引く|größte|maxim|mayor|plus grand|стабил|최대";
   hints->causal = attn_mentions_causal(scan, scan->text);
   hints->padding = attn_mentions_padding(scan);
   hints->query = hints->causal ? attn_numbered_query(scan) : 0;
@@ -179,6 +182,7 @@ void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints) {
   hints->heads = attn_occurs(scan->patterns, HEAD, scan->text);
   hints->splits = hints->heads && attn_occurs(scan->patterns, HEADS, scan->text);
   hints->temperature = stated_temperature(scan, scan->text);
+  hints->shifts = attn_occurs(scan->patterns, LARGEST, scan->text);
   hints->position_base = attn_stated_position_base(scan);
 }
 

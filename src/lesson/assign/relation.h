@@ -160,6 +160,7 @@ struct attn_hints {
   int query;                    /* "word 2": the only one that is numbered so; 0: none, or more */
   int heads, splits;            /* heads are mentioned; several are */
   int unscaled;                 /* the text denies that scores are divided */
+  int shifts;                   /* a largest value is mentioned, which softmax may subtract */
   int transposed_weights;       /* 1: weights are printed transposed (Q = W X) */
   const struct attn_grid *mask; /* the last table of a mask before the block, in the layout of
                                    scores; NULL: none */

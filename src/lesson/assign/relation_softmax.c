@@ -176,6 +176,7 @@ unsigned char *attn_zero_cells(const struct attn_listing *l, int *any) {
 }
 
 void attn_list_shifted(struct attn_listing *l) {
+  if (!l->hints->shifts) return;
   attn_list_rules(l);
   attn_list_skipped(l);
 }
