@@ -8,8 +8,12 @@
 struct attn_part attn_name_before(const char *text, size_t at) {
   struct attn_part p = attn_part_chop(text, (struct attn_part){0, at}, " \t\r\f\v=:");
   size_t least = attn_part_last(text, p, ATTN_NAME_CHARACTERS).begin;
-  p.begin = p.end;
-  while (p.begin > least && !strchr("=,;", text[p.begin - 1])) p.begin--;
+  int depth = 0; /* of parentheses: score(1,2) */
+  for (p.begin = p.end; p.begin > least; p.begin--) {
+    char c = text[p.begin - 1];
+    depth += (c == ')') - (c == '(' && depth > 0);
+    if (depth == 0 && strchr("=,;", c)) break;
+  }
   return attn_part_last(text, attn_part_trim(text, p), ATTN_LABEL_CHARACTERS);
 }
 

@@ -20,7 +20,7 @@ struct account {
 };
 
 static const double ABOUT_1 = 0.0101;
-static const double OWN_NAME = 8, A_WORD = 6, HEADING = 1.5; /* bits of what a block is called by */
+static const double A_WORD = 6, HEADING = 1.5; /* bits of what a block is called by */
 enum { FINE = 3 }; /* decimals that are not prose */
 enum { ANY_STEP = -1, WORK_MAX = 2000000 }; /* then what is a mention or a mask is listed, too */
 
@@ -207,8 +207,10 @@ static int is_prose(const struct account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   const attn_printing *p = &b->reading[0];
   int named = a->priors[block].best > HEADING, decimals = has_decimals(p);
-  if (p->rows * p->cols == 1 && !decimals && called_step(a, block, OWN_NAME) == ANY_STEP) return 1;
-  if (!named && !decimals && (p->rows == 1 || p->rows * p->cols < 3)) return 1;
+  if (p->rows * p->cols == 1 && !decimals && called_step(a, block, A_WORD) == ANY_STEP) return 1;
+  if (!named && !decimals && p->rows == 1 && (b->source != ATTN_BLOCK_SCALARS || p->cols < 3))
+    return 1;
+  if (!named && !decimals && p->rows * p->cols < 3) return 1;
   return !decimals && ((p->rows * p->cols < 3 && !named) || is_in_front(a, p));
 }
 
