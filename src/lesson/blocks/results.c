@@ -39,10 +39,10 @@ static const char SIZE[] =
 #define AFTER_NUMBER \
   "(?!(?!" PARTICLE  \
   ")\\w|[\\x{221A}/\\x{25A3}^]|\\(\\s*[-+\\d(\\x{25A3}]|\\s*[\\x{D7}\\x{B7}*/+=]|\\.\\d)"
-static const char NEXT[] =
-    "(*UCP)" SEPARATOR "(-?" ATTN_NUMBER "(?:\\s?%)?+)" AFTER_NUMBER
-    "(?:(?=\\s*+(?:[,;.()\\x{3002}]|(?:and|or|for|with)\\b|\\x{2192}|->|[^\\x00-\\x7F]|$))|"
-    "(?:(?<=\\.\\d)|(?<=\\.\\d{2})|(?<=\\.\\d{3})|(?<=\\.\\d{4}))(?=\\s))";
+static const char NEXT[] = "(*UCP)" SEPARATOR "(-?" ATTN_NUMBER "(?:\\s?%)?+)" AFTER_NUMBER
+                           "(?:(?=\\s*+(?:[,;.()\\x{3002}]|(?:and|or|for|with|then|so|in|we|which|"
+                           "where)\\b|\\x{2192}|->|[^\\x00-\\x7F]|$))|"
+                           "(?:(?<=\\.\\d)|(?<=\\.\\d{2})|(?<=\\.\\d{3})|(?<=\\.\\d{4}))(?=\\s))";
 /* "0.25, 0.25 and 0.50" */
 static const char LIST[] =
     "(*UCP)(?:(?<=" PARTICLE
@@ -52,7 +52,8 @@ static const char LIST[] =
 #define CLAUSE "[\\x{3066}\\x{3067}\\x{3068}\\x{306F}],"
 /* In front of a list of integers. */
 static const char VERB[] =
-    "(?:\\b(?:is|are|becomes?|gives?|gets?|yields?|obtain|equals?|into|scores?|products?)|:|\\x{2192}|->|\\x{306F}|"
+    "(?:\\b(?:is|are|becomes?|gives?(?:\\s+us)?|gets?|yields?|obtain|equals?|into|scores?|products?"
+    ")|:|\\x{2192}|->|\\x{306F}|"
     "\\x{304C}|" CLAUSE ")\\s*$";
 static const char LEAVES[] = "(?:leaves?|left|ends? up)\\s(?:us\\s)?with\\s*$";
 /* In front of what is counted or numbered. */

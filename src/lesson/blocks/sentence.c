@@ -11,7 +11,8 @@ static const char RESULT_AFTER[] = "\\s*[+=]";
 static const char GOES_ON[] =
     "\\s*(?:(?:for|of|to|at)\\s[^,;]{1,30})?\\s*(?:,\\s*(?:and|or|und)?|;|\\b(?:and|or|und)|\\x{"
     "3068})"
-    "(?:\\s*that\\s+of\\s[^,;]{1,30}\\s(?:is|=))?\\s*$";
+    "(?:\\s*that\\s+of\\s[^,;]{1,30}\\s(?:is|=)|\\s*the (?:second|third|fourth|next|last|other)\\b"
+    "(?: one)?(?: is)?)?\\s*$";
 /* The last quoted word in front of a vector, and the rest: "'it' is", the same for all of a list.
  */
 static const char QUOTED[] =

@@ -21,8 +21,8 @@ struct account {
 
 static const double ABOUT_1 = 0.0101;
 static const double A_WORD = 6, HEADING = 1.5; /* bits of what a block is called by */
-enum { FINE = 3 }; /* decimals that are not prose */
-enum { ANY_STEP = -1, WORK_MAX = 2000000 }; /* then what is a mention or a mask is listed, too */
+enum { FINE = 3 };                             /* decimals that are not prose */
+enum { ANY_STEP = -1, WORK_MAX = 2000000 };    /* then what is a mention or a mask is listed, too */
 
 static size_t count_cells(const attn_lesson *lesson) {
   size_t count = 0;
@@ -37,8 +37,7 @@ static size_t count_cells(const attn_lesson *lesson) {
 
 static void add_printing(struct account *a, const attn_printing *p) {
   for (int32_t n = 0; n < p->rows * p->cols; n++)
-    if (p->cells[n].kind != ATTN_CELL_BLANK)
-      a->place[a->places++] = attn_cell_place(&p->cells[n]);
+    if (p->cells[n].kind != ATTN_CELL_BLANK) a->place[a->places++] = attn_cell_place(&p->cells[n]);
 }
 
 /* What decides whether the steps of an example are read. */
@@ -88,11 +87,11 @@ static int is_unexplained(struct account *a, const attn_example *e, const attn_s
   return has_step(a, e, ATTN_STEP_Q, s->head) && keys;
 }
 
-/* Is anything computed of this head? */
+/* Is anything that is printed computed of this head? */
 static int is_followed(struct account *a, const attn_example *e, int32_t head) {
   if (head < 0 || e->heads < 2) return 1;
   for (int32_t n = 0; n < e->steps && a->work < WORK_MAX; n++, a->work++)
-    if (e->step[n].head == head && e->step[n].op != ATTN_OP_GIVEN) return 1;
+    if (e->step[n].head == head && e->step[n].op != ATTN_OP_GIVEN && e->step[n].printings) return 1;
   return a->work >= WORK_MAX;
 }
 
@@ -202,12 +201,19 @@ static int is_in_front(const struct account *a, const attn_printing *p) {
   return p->cols == 1 && a->places && attn_cell_place(&p->cells[p->rows - 1]) < a->place[0];
 }
 
+/* In front of the numbers of a row and a column, or of a shape. */
+static const char INDICES[] =
+    "(?i)(?:shapes?|sizes?|cell|entr(?:y|ies)|element|pairs?|ind(?:ex|ices)|position|dim\\w*|\\bin,"
+    ")\\W*$";
+
 /* Counts, indices and the like are prose. A heading above them is no name. */
 static int is_prose(const struct account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   const attn_printing *p = &b->reading[0];
   int named = a->priors[block].best > HEADING, decimals = has_decimals(p);
   if (p->rows * p->cols == 1 && !decimals && called_step(a, block, A_WORD) == ANY_STEP) return 1;
+  if (!named && !decimals && p->rows == 1 && b->source == ATTN_BLOCK_INLINE)
+    return attn_occurs(a->scan->patterns, INDICES, b->name);
   if (!named && !decimals && p->rows == 1 && (b->source != ATTN_BLOCK_SCALARS || p->cols < 3))
     return 1;
   if (!named && !decimals && p->rows * p->cols < 3) return 1;
