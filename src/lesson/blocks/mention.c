@@ -136,9 +136,12 @@ static int is_identifier(struct attn_grouping *g, const char *text, size_t at) {
   return attn_part_ends_in(g, BEFORE, text, (struct attn_part){0, at}, WIDTH_CHARACTERS);
 }
 
-/* After a sign of equality or an arrow: 1; of a size: -1; else 0. */
+/* After a sign of equality, an arrow or "its score is": 1; of a size: -1; else 0. */
 static int is_assigned(struct attn_grouping *g, const char *text, size_t at) {
   static const char ARROW[] = "\u2192";
+  static const char STATED[] =
+      "(?i)\\b(?:product|score|logit|energy)\\b[^.;:=\\d]{0,30}\\s(?:is|gives|equals)\\s$";
+  if (attn_part_ends_in(g, STATED, text, (struct attn_part){0, at}, DIVISOR_CHARACTERS)) return 1;
   at = back_over(text, at, " \t");
   if (at >= sizeof ARROW - 1 &&
       memcmp(text + at - (sizeof ARROW - 1), ARROW, sizeof ARROW - 1) == 0)
