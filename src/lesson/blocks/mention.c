@@ -80,7 +80,8 @@ static size_t skip_index(struct attn_grouping *g, const char *text, size_t at, s
   const char *pattern = NULL;
   size_t next = at;
   if (before == '_' || before == '^') pattern = SCRIPT;
-  if ((before == '(' || before == '[') && (attn_is_letter(name) || name == '_')) pattern = INDICES;
+  int is_call = (before == '(' || before == '[') && (attn_is_letter(name) || name == '_');
+  if (is_call && !ends_with(text, at - 1, "sqrt")) pattern = INDICES;
   if (before == ',' && name == '[') pattern = INDICES;
   if (pattern && attn_match_at(g->scan->patterns, pattern, text, end, at, &m))
     return m.group[0].end;
@@ -184,7 +185,7 @@ static void add_number(struct attn_grouping *g, const struct attn_scan_line *lin
   if (is_numbered(text, p.begin, cell.decimals == 0)) return;
   if (cell.decimals == 0 && assigned < 0) return;
   if (assigned <= 0 && (has_unit(g, text, p.end, end) || is_identifier(g, text, p.begin))) return;
-  int is_result = assigned > 0 || operand || (cell.decimals > 0 && is_divisor(g, text, p, end));
+  int is_result = assigned > 0 || operand || is_divisor(g, text, p, end);
   attn_stray_cell(g, name, &cell, is_result);
 }
 
