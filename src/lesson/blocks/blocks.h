@@ -237,7 +237,8 @@ int attn_is_size(struct attn_grouping *g, const char *text, struct attn_part fro
 /* What is named directly before `at`: the words since the last comma or sign of equality. */
 struct attn_part attn_name_before(const char *text, size_t at);
 void attn_stray_cell(struct attn_grouping *g, char *name, const attn_cell *cell, int is_result);
-void attn_stray_size(struct attn_grouping *g, char *name, const attn_cell *cell);
+/* divides: it may be the root of a size. */
+void attn_stray_size(struct attn_grouping *g, char *name, const attn_cell *cell, int divides);
 void attn_stray_idle(struct attn_grouping *g, char *name, const attn_cell *cell);
 /* The numbers of a field that is a list of them: "0.1, 0.2". */
 void attn_stray_list(struct attn_grouping *g, const struct attn_row *row, int item);

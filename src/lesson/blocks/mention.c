@@ -179,13 +179,15 @@ static void add_number(struct attn_grouping *g, const struct attn_scan_line *lin
     attn_stray_cell(g, name, &cell, 1);
     return;
   }
-  if (cell.decimals == 0 && is_width(g, text, p.begin)) attn_stray_size(g, name, &cell);
+  int divides = is_divisor(g, text, p, end);
+  if (cell.decimals == 0 && is_width(g, text, p.begin)) attn_stray_size(g, name, &cell, 0);
+  if (cell.decimals == 0 && divides && cell.value != 1) attn_stray_size(g, name, &cell, 1);
   int operand = is_operand(text, p, end);
   if (operand && (cell.decimals == 0 || has_equation)) return;
   if (is_numbered(text, p.begin, cell.decimals == 0)) return;
   if (cell.decimals == 0 && assigned < 0) return;
   if (assigned <= 0 && (has_unit(g, text, p.end, end) || is_identifier(g, text, p.begin))) return;
-  int is_result = assigned > 0 || operand || is_divisor(g, text, p, end);
+  int is_result = assigned > 0 || operand || (cell.decimals > 0 && divides);
   attn_stray_cell(g, name, &cell, is_result);
 }
 

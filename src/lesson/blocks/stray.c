@@ -27,8 +27,8 @@ void attn_stray_cell(struct attn_grouping *g, char *name, const attn_cell *cell,
   add_stray(g, (struct attn_stray){.name = name, .is_result = is_result, .cell = *cell});
 }
 
-void attn_stray_size(struct attn_grouping *g, char *name, const attn_cell *cell) {
-  add_stray(g, (struct attn_stray){.name = name, .is_size = 1, .cell = *cell});
+void attn_stray_size(struct attn_grouping *g, char *name, const attn_cell *cell, int divides) {
+  add_stray(g, (struct attn_stray){.name = name, .is_size = 1, .divides = divides, .cell = *cell});
 }
 
 /* The argument of a function is not a result: softmax([0, 1]). */
