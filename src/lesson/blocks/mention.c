@@ -154,7 +154,7 @@ static int is_assigned(struct attn_grouping *g, const char *text, size_t at) {
 /* "d_k = 2", "\u221A2": how many columns a matrix has. */
 static int is_width(struct attn_grouping *g, const char *text, size_t at) {
   static const char WIDTH[] =
-      "(*UCP)\\bd_?\\{?(?:k|v|q)[^=\\w]{0,3}=\\s*$|\\b[nm]\\s?=\\s?$|sqrt\\(\\s*$|\u221A\\s*$";
+      "(*UCP)\\bd_?\\{?(?:k|v|q)[^=:\\w]{0,3}[=:]\\s*$|\\b[nm]\\s?=\\s?$|sqrt\\(\\s*$|\u221A\\s*$";
   return attn_part_ends_in(g, WIDTH, text, (struct attn_part){0, at}, WIDTH_CHARACTERS);
 }
 

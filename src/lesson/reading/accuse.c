@@ -182,6 +182,13 @@ static int runs_down_columns(struct attn_scan *scan) {
   return attn_mentions_columns(scan) || attn_occurs(scan->patterns, DOWN, scan->text);
 }
 
+/* softmax(S, dim=0), of which the rows are weights. */
+static int states_columns(struct attn_scan *scan, const struct attn_placement *p) {
+  static const char COLUMNS[] = "(?i)(?:\\bdim|\\baxis)\\s*=\\s*0\\b";
+  return p->role == ATTN_ROLE_WEIGHTS && p->node->grid->rows > 1 && !p->node->grid->transposed &&
+         attn_occurs(scan->patterns, COLUMNS, scan->block[p->block].name);
+}
+
 /* Is a product "S W_a" computed with the transposed matrix? */
 static int turns_alignment(struct attn_scan *scan, const struct attn_placement *p) {
   static const char PRODUCT[] =
@@ -209,7 +216,7 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
       if (r->use[0].base && r->use[0].base != attn_stated_position_base(scan))
         return ATTN_UNCERTAIN;
       if (turns_alignment(scan, p)) return ATTN_UNCERTAIN;
-      if (is_called_masked(priors, p)) return ATTN_UNCERTAIN;
+      if (is_called_masked(priors, p) || states_columns(scan, p)) return ATTN_UNCERTAIN;
       if (forgets_stated_mask(scan, head, p)) return *cause = ATTN_CAUSE_MASK_IGNORED, ATTN_ACCUSED;
       if (forgets_temperature(scan, head, p))
         return *cause = ATTN_CAUSE_MISSING_SCALE, ATTN_ACCUSED;
