@@ -199,7 +199,7 @@ static attn_status read_plain(const struct attn_document *d, struct candidate *b
   struct candidate plain = {.lesson = NULL};
   attn_status status = judge(best, d->err);
   int is_whole = is_read(best->lesson) && !has_idle_snippet(best->lesson);
-  if (status || (is_whole && !best->errors)) return status;
+  if (status || is_whole) return status;
   status = read_again(d, 0, NULL, &plain.lesson);
   return status || !plain.lesson ? status : choose(best, &plain, d->err);
 }
