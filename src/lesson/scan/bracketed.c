@@ -19,6 +19,15 @@ static int is_call(const struct attn_value_reader *p, size_t at) {
          attn_match_at(p->scan->patterns, "\\p{L}", text, p->text->bytes, begin, NULL);
 }
 
+/* weights[0, 1] is a cell; Float64[0, 1] and Vector[0, 1] are vectors. */
+static int is_index(const struct attn_value_reader *p, size_t at) {
+  static const char INDICES[] =
+      "(?<=[a-z_]|\\b[A-Z])(?<!\\b[A-Z][a-z]{2}|\\b[A-Z][a-z]{5})\\[\\d{1,2}(?:\\s?,\\s?\\d{1,2}){"
+      "1,2}\\]";
+  return p->text->text[at] == '[' &&
+         attn_match_at(p->scan->patterns, INDICES, p->text->text, p->text->bytes, at, NULL);
+}
+
 static size_t skip_spaces(const struct attn_value_reader *p, size_t at, size_t most) {
   size_t end = p->text->bytes - at > most ? at + most : p->text->bytes;
   while (at < end && attn_is_space((unsigned char)p->text->text[at])) at++;
@@ -29,7 +38,7 @@ static size_t skip_spaces(const struct attn_value_reader *p, size_t at, size_t m
 static int may_be_value(const struct attn_value_reader *p, size_t at) {
   size_t next;
   uint32_t c = attn_value_character(p, at, &next);
-  if (!attn_bracket_mate(c) || is_call(p, at)) return 0;
+  if (!attn_bracket_mate(c) || is_call(p, at) || is_index(p, at)) return 0;
   at = skip_spaces(p, next, 40);
   if (at == p->text->bytes) return 0;
   const char *text = p->text->text + at;
