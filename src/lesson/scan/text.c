@@ -184,6 +184,16 @@ static int find_kinds(struct attn_rewrite *r, const char *file) {
   return kinds;
 }
 
+/* The tags of forums, [b]..[/b], become those of HTML. */
+static void rewrite_bbcode(struct attn_rewrite *r) {
+  if (!occurs(r, "(?i)\\[/(?:t[dr]|b|i|u|code|quote|list)\\]", "[")) return;
+  attn_rewrite_all(r, "(?i)\\[(/?+(?:table|t[dhr]|b|i|u|s|sub|sup))\\]", "<$1>", "[");
+  attn_rewrite_all(r, "(?i)\\[(/?+)code(?:=[^\\]\\n]*+)?+\\]", "<$1pre>", "[");
+  attn_rewrite_all(r, "(?i)\\[/?+(?:size|color|font|url)(?:=[^\\]\\n]*+)?+\\]", "", "[");
+  attn_rewrite_all(r, "(?i)\\[/?+(?:quote|list|center)(?:=[^\\]\\n]*+)?+\\]", ATTN_MARK_ROW, "[");
+  attn_rewrite_all(r, "\\[\\*\\]", ATTN_MARK_ROW "* ", "[");
+}
+
 attn_status attn_canonical_text(struct attn_scan *scan, const char *file,
                                 struct attn_canonical *out) {
   struct attn_shared_text *shared = scan->shared;
@@ -193,8 +203,9 @@ attn_status attn_canonical_text(struct attn_scan *scan, const char *file,
   read_source(&scan->source, &a);
   attn_text_end(&a, (uint32_t)scan->source.size);
   if (a.failed) return attn_scan_no_memory(scan);
+  rewrite_bbcode(&r);
   int kinds = find_kinds(&r, file);
-  attn_blank_leaders(&a.now);
+  attn_blank_leaders(&r.text->now);
   if (kinds & ATTN_NOTATION_HTML) {
     replace_entities(&r);
     join_table_rows(&r);
