@@ -10,11 +10,16 @@
  */
 enum { PIECE_BYTES = 3, NAME_BYTES = 240, LINE_MATRICES = 64 };
 
+/* Of a place in a line: full-width characters take two columns, or one. */
+struct drawn_column {
+  int shown, counted;
+};
+
 struct attn_drawn {
   struct attn_block *block;
   char *name; /* the text in front of it, of all lines */
   size_t name_bytes;
-  int column;                        /* of its left bracket, in characters */
+  struct drawn_column column;        /* after its left bracket */
   int is_closed;                     /* its lower corner was there */
   int cols;                          /* of the first row */
   int ragged;                        /* the length of a row that differs, 0: none */
@@ -64,7 +69,7 @@ static int read_cells(struct attn_grouping *g, const struct attn_scan_line *line
   return count;
 }
 
-static struct attn_drawn *new_drawn(struct attn_grouping *g, int line, int column) {
+static struct attn_drawn *new_drawn(struct attn_grouping *g, int line, struct drawn_column column) {
   if (!attn_group_grow(g, (void **)&g->drawn, (size_t)g->drawns, sizeof *g->drawn)) return NULL;
   struct attn_drawn *d = &g->drawn[g->drawns];
   *d = (struct attn_drawn){.block = attn_block_begin(g, ATTN_BLOCK_GRID, line, ""),
@@ -72,17 +77,31 @@ static struct attn_drawn *new_drawn(struct attn_grouping *g, int line, int colum
   return d->block ? ++g->drawns, d : NULL;
 }
 
-/* In characters. */
-static int column_of(const char *text, size_t at) {
-  int column = 0;
-  for (size_t n = 0; n < at; n++) column += ((unsigned char)text[n] & 0xC0) != 0x80;
+static int is_full_width(uint32_t c) {
+  return (c >= 0x1100 && c < 0x1160) || (c >= 0x2E80 && c < 0xA4D0) ||
+         (c >= 0xAC00 && c < 0xD7A4) || (c >= 0xF900 && c < 0xFB00) || (c >= 0xFF01 && c < 0xFF61);
+}
+
+/* Of the characters as the source has them. */
+static struct drawn_column column_of(const struct attn_grouping *g,
+                                     const struct attn_scan_line *line, size_t at) {
+  const struct attn_source *s = &g->scan->source;
+  struct drawn_column column = {0, 0};
+  size_t next;
+  for (size_t n = 0; n < at; n++) {
+    if (((unsigned char)line->text[n] & 0xC0) == 0x80) continue;
+    column.shown += 1 + is_full_width(attn_code_point(s->text, line->origin[n], s->size, &next));
+    column.counted++;
+  }
   return column;
 }
 
 /* The matrix whose bracket is in this column, or next to it. NULL: there is none. */
-static struct attn_drawn *drawn_at(const struct attn_grouping *g, int column) {
+static struct attn_drawn *drawn_at(const struct attn_grouping *g, struct drawn_column column) {
   for (int n = 0; n < g->drawns; n++)
-    if (abs(g->drawn[n].column - column) <= 1) return &g->drawn[n];
+    if (abs(g->drawn[n].column.shown - column.shown) <= 1) return &g->drawn[n];
+  for (int n = 0; n < g->drawns; n++)
+    if (abs(g->drawn[n].column.counted - column.counted) <= 1) return &g->drawn[n];
   return NULL;
 }
 
@@ -114,7 +133,8 @@ static void add_ragged(struct attn_grouping *g, struct attn_drawn *d, const attn
 static void add_row(struct attn_grouping *g, const struct attn_scan_line *line,
                     struct attn_part name, struct attn_part body, int is_last) {
   attn_cell *cells;
-  int count = read_cells(g, line, body, &cells), column = column_of(line->text, body.begin);
+  struct drawn_column column = column_of(g, line, body.begin);
+  int count = read_cells(g, line, body, &cells);
   if (count < 0) {
     if (g->status == ATTN_OK) attn_stray_text(g, line, body, NULL, 0);
     return;
@@ -176,10 +196,11 @@ static int is_corner(const char *text, size_t at, int is_lower) {
 }
 
 /* Does the bracket begin other matrices than those above? */
-static int begins_others(const struct attn_grouping *g, const char *text, size_t at) {
-  if (!g->drawns || !is_corner(text, at, 0)) return 0;
+static int begins_others(const struct attn_grouping *g, const struct attn_scan_line *line,
+                         size_t at) {
+  if (!g->drawns || !is_corner(line->text, at, 0)) return 0;
   for (int n = 0; n < g->drawns; n++)
-    if (!g->drawn[n].is_closed && !drawn_at(g, column_of(text, at + PIECE_BYTES))) return 0;
+    if (!g->drawn[n].is_closed && !drawn_at(g, column_of(g, line, at + PIECE_BYTES))) return 0;
   return 1;
 }
 
@@ -188,7 +209,7 @@ int attn_drawn_line(struct attn_grouping *g, const struct attn_scan_line *line) 
   int found = 0;
   size_t first = next_piece(line->text, rest, 0);
   if (first == rest.end) return memchr(line->text, '|', line->bytes) && pipes_line(g, line);
-  if (begins_others(g, line->text, first)) attn_drawn_end(g, line->line - 1);
+  if (begins_others(g, line, first)) attn_drawn_end(g, line->line - 1);
   for (;;) {
     struct attn_part name = rest, body = rest;
     name.end = next_piece(line->text, rest, 0);
