@@ -173,6 +173,19 @@ static int split_pipes(const char *text, size_t bytes, struct attn_part *name,
   return count && at + strspn(text + at, " \t.,;") == bytes ? count : 0;
 }
 
+static int ends_in_equals(const char *text, struct attn_part p) {
+  p = attn_part_trim(text, p);
+  return p.end > p.begin && text[p.end - 1] == '=';
+}
+
+/* "K = | 2 1 |" directly below "Q = | 1 0 |": a second name begins a second matrix. */
+static int begins_named(const struct attn_grouping *g, const struct attn_scan_line *line,
+                        struct attn_part name, struct attn_part body) {
+  const struct attn_drawn *above = drawn_at(g, column_of(g, line, body.begin));
+  return ends_in_equals(line->text, name) && above && above->name &&
+         ends_in_equals(above->name, (struct attn_part){0, above->name_bytes});
+}
+
 /* Columns of numbers between two pipes are a row of a matrix. One number is, next to such a row. */
 static int pipes_line(struct attn_grouping *g, const struct attn_scan_line *line) {
   static const char NUMBERS[] = "\\s*+(?:[-+]?[.\\d\\x{221E}\\x{2026}/]++\\s++)++$";
@@ -184,6 +197,7 @@ static int pipes_line(struct attn_grouping *g, const struct attn_scan_line *line
     several |= attn_part_begins_in(g, SEVERAL, line->text, body[n], NULL);
   }
   if (!count || !several) return 0;
+  if (begins_named(g, line, name[0], body[0])) attn_drawn_end(g, line->line - 1);
   attn_run_flush(g);
   for (int n = 0; n < count; n++) add_row(g, line, name[n], body[n], 0);
   return 1;
