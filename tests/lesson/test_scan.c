@@ -322,6 +322,7 @@ static void test_words_above_columns_are_their_header(void **state) {
   assert_string_equal(s->scan.block[0].caption[s->scan.block[0].captions - 1], "Scores:");
   assert_string_equal(s->scan.block[0].column_label[1], "dog");
   release(s);
+  check("Scores:\n     1    2\ncat  0.5  2\ndog  3    4\n", "2x2: 0.5 2; 3 4\n");
 }
 
 static void test_what_programs_print_above(void **state) {

@@ -241,14 +241,16 @@ static int looks_alike(struct attn_grouping *g, const struct attn_row *last,
   return !begins_again(last, row);
 }
 
-/* "  0 1" above "0 0.5 0.2": column numbers of a printed table, whose rows are numbered, too. */
+/* "  0 1" above "0 0.5 0.2" or "cat 0.5 0.2": column numbers of a printed table, whose rows are
+ * numbered or called something, too. */
 static int is_numbered_header(const struct attn_row *header, const struct attn_row *row) {
-  int first;
-  if (row->style != header->style || row->items != header->items + 1 || *row->label.text) return 0;
-  first = attn_item_is_integer(&header->item[0], 1);
+  int first = attn_item_is_integer(&header->item[0], 1), is_called = !is_bare(row);
+  if (row->style != header->style || row->items != header->items + !is_called) return 0;
+  if (is_called && (!is_bare(header) || header->items < 2 || row->style != ATTN_ROW_SPACES))
+    return 0;
   for (int n = 0; n < header->items; n++)
     if (!attn_item_is_integer(&header->item[n], first + n)) return 0;
-  return attn_item_is_integer(&row->item[0], first);
+  return is_called || attn_item_is_integer(&row->item[0], first);
 }
 
 /* A table whose row has one cell more or less is a mistake. */
@@ -311,7 +313,7 @@ int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
   check_odd_row(g, row);
   if (g->rows == 1 && is_numbered_header(&g->row[0], row)) {
     g->rows = 0;
-    g->drop_first = 1;
+    g->drop_first = is_bare(row);
   } else if (g->rows > 0 && are_apart(g, &g->row[g->rows - 1], row)) {
     attn_run_flush(g);
     g->scan->regrouped++;
