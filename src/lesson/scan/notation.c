@@ -119,6 +119,7 @@ struct notation {
 #define GA_OR_WA "(?:\u306F|\u304C|:|,)[ \\t]*+"
 /* A number or a sum of products, but not two numbers. */
 #define UPRIGHT "((?:(?!\\d[ \\t]++-?[.\\d])[-+*/.()\\d \\t\\x{B7}\\x{D7}]){1,60})"
+#define UP_TO_BRACKET "[^\\n#\\[\\]]++\\]"
 #define OPTION "(?:\\[[^\\]\\n]{0,80}\\])?"
 #define END "(?![a-zA-Z])" /* of a command */
 #define BLANKS "[\\s\\x01]*+"
@@ -184,7 +185,9 @@ static const struct notation notations[] = {
     /* the number of a heading and a tab */
     {"(?m)^(\\d{1,2}(?:\\.\\d{1,2}){0,3})\\t++(?=[^\\W\\d_][^\\t\\n]*+$)", "## $1 ", 0, "\t"},
     /* [1, 2],  # a comment in a list */
-    {"(?m)^([ \\t]*+\\[[^\\n#\\[\\]]++\\],?)[ \\t]++#[^\\n]*+$", "$1", 0, "#"},
+    {"(?m)^([^\\n#\\[\\]]{0,60}\\[\\[" UP_TO_BRACKET ",|[ \\t]*+\\[" UP_TO_BRACKET "[\\]),]{0,3})"
+     "[ \\t]++#[^\\n]*+$",
+     "$1", 0, "#"},
     {"[ \\t]*+/@[ \\t]*+", " ", 0, "@"}, /* of each row */
     /* <1, 0.5>: a vector */
     {"<(-?\\d*\\.?\\d++(?:,[ ]?-?\\d*\\.?\\d++)++)>", "($1)", 0, "<"},
