@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "cell.h"
 #include "steps.h"
 #include "table.h"
 
@@ -334,11 +335,28 @@ static void drop_row(struct attn_table *t) {
   t->rows--;
 }
 
+/* Blank cells at the end of a header, which editors remove: its first cell is blank, too. */
+static void restore_blanks(struct attn_grouping *g, const struct attn_table *t,
+                           struct attn_row *header) {
+  if (header->items == 0 || header->items >= t->cols ||
+      header->item[0].begin < header->item[0].end || header->style != ATTN_ROW_TABS)
+    return;
+  struct attn_row_item *item = attn_group_take(g, (size_t)t->cols, sizeof *item);
+  if (!item) return;
+  memcpy(item, header->item, (size_t)header->items * sizeof *item);
+  for (int n = header->items; n < t->cols; n++)
+    item[n] = (struct attn_row_item){.kind = ATTN_ITEM_CELL, .cell = attn_cell_blank()};
+  header->item = item;
+  header->items = t->cols;
+}
+
 void attn_header_find(struct attn_grouping *g, struct attn_table *t) {
   if (t->style == ATTN_ROW_SPACES && t->header.items == 0 && !t->skip && t->rows > 1 &&
       t->cols > 1 && g->text_line && g->text_line->line >= t->line - LINES_ABOVE)
     find_words(g, t);
   if (t->parts || t->header.items == 0 || g->status != ATTN_OK) return;
+  restore_blanks(g, t, &t->header);
+  restore_blanks(g, t, &t->super);
   t->part = attn_group_take(g, (size_t)t->numbers, sizeof *t->part);
   if (!t->part) return;
   if (t->super.items) t->parts = find_spans(g, t, &t->super);

@@ -182,6 +182,10 @@ static const struct notation notations[] = {
      "(?=\\)(?![ \\t]*+[-+*/\u00B7\u00D7])(?![ \\t]*+=[ \\t]*+-?[\\d.]++(?![ \\t]*+[-\\d,;/|])))",
      "($1 by $2", 0, "("},
     {"\\b(?:torch\\.Size|TensorShape)\\(\\[[\\d, ]*+\\]\\)", "", 0, "("},
+    /* the frame of a spreadsheet: A, B, C above the columns, 1, 2, 3 in front of the rows */
+    {"(?m)^([\\t,])A\\1B\\1C(?:\\1[A-Z])*+[ \\t]*+\\n1(?=[\\t,\\n])[\\t,]?+"
+     "|(?!\\A)\\G([^\\n]*+\\n)\\d{1,3}(?=[\\t,\\n]|\\z)[\\t,]?+",
+     "$2", 0, "A"},
     /* the number of a heading and a tab */
     {"(?m)^(\\d{1,2}(?:\\.\\d{1,2}){0,3})\\t++(?=[^\\W\\d_][^\\t\\n]*+$)", "## $1 ", 0, "\t"},
     /* [1, 2],  # a comment in a list */
