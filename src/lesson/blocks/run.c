@@ -59,13 +59,21 @@ static int is_setting(struct attn_grouping *g, const struct attn_row *row) {
          attn_match_at(g->scan->patterns, IDENTIFIER, label, strlen(label), 0, NULL);
 }
 
-/* "sqrt(d)" and "1.732" in two cells of a sheet */
+/* "sqrt(d)" and "1.732" in two cells of a sheet, "d_k", "2", "tokens" and "3" in four */
 static int is_size_row(struct attn_grouping *g, const struct attn_row *row) {
+  int sizes = 0;
   if (row->style != ATTN_ROW_TABS && row->style != ATTN_ROW_COMMAS) return 0;
-  if (row->items != 2 || row->item[0].kind != ATTN_ITEM_TEXT || !attn_item_is_number(&row->item[1]))
-    return 0;
-  struct attn_part label = {row->item[0].begin, row->item[0].end};
-  return attn_part_find(g, SIZE_LABEL, row->line->text, label, NULL);
+  for (int n = 0; n < row->items; n += 2) {
+    const struct attn_row_item *item = &row->item[n];
+    struct attn_part label = {item->begin, item->end};
+    if (n + 1 == row->items || item->kind != ATTN_ITEM_TEXT || !attn_item_is_number(item + 1))
+      return 0;
+    if (attn_part_find(g, SIZE_LABEL, row->line->text, label, NULL))
+      sizes++;
+    else if (item[1].cell.decimals != 0)
+      return 0;
+  }
+  return sizes > 0;
 }
 
 /* "a = q·k = 1·2 + 3·4": the label in front of what is worked out. */
