@@ -7,9 +7,10 @@
  * (d_k = 2), numbering (step 3), indices (q1, W_2, k_1,2, S(1, 2), x[0], [,1]), shapes (4x2) and
  * terms of sums that are worked out. */
 
-/* "3. We divide", "(2) We divide", "9.3 Attention", "- 4) We divide" */
+/* "3. We divide", "(2) We divide", "9.3 Attention", "9.3 A sum", "9.3 例題", "- 4) We" */
 static const char NUMBERING[] =
-    "(*UCP)\\s*(?:[>*-]\\s+)*\\(?\\d{1,3}[.)]\\s|\\s*\\d{1,2}(?:\\.\\d{1,2}){1,3}\\s+\\p{Lu}\\p{L}";
+    "(*UCP)\\s*(?:[>*-]\\s+)*\\(?\\d{1,3}[.)]\\s|\\s*[1-9]\\d?(?:\\.\\d{1,2}){1,3}\\s+"
+    "(?:\\p{Lu}\\p{L}|A \\p{Ll}|(?=[\\p{Han}\\p{Katakana}])[^=\\n\\x{3002}]*+$)";
 /* 4x2, 4 by 2, a date, 1.2.3, 12:30, 2nd */
 static const char NO_NUMBER[] =
     "\\d+\\s?(?:x|\\x{D7}|\\*|by)\\s?\\d+(?![.\\d^])|\\d{4}-\\d\\d-\\d\\d|\\d+(?:\\.\\d+){2,9}|"
@@ -28,8 +29,9 @@ static const char *const NUMBERED[] = {
     "table",   "tab",      "fig",        "figure",  "section", "sec",      "example",
     "problem", "exercise", "question",   "lecture", "chapter", "equation", "eq",
     "theorem", "lemma",    "definition", "version", "room",    "part",     "unit",
-    "python",  "numpy",    "定理",       "例",      "問",      "図",       "表",
-    "式",      "第",       "§",          "題",      NULL};
+    "notes",   "python",   "numpy",      "torch",   "pytorch", "cuda",     "ubuntu",
+    "debian",  "macos",    "windows",    "ノート",  "定理",    "例",       "問",
+    "図",      "表",       "式",         "第",      "§",       "題",       NULL};
 /* Only a whole number. */
 static const char *const COUNTED[] = {
     "step", "head", "token", "query", "key", "row",      "column",   "position", "layer",
