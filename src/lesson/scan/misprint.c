@@ -16,24 +16,27 @@
   "|\\.)++"                                                          \
   "(?<=\\d)(?![\\w.?#])"
 #define WORD "(?!(?i:-?inf|nan)\\b)[A-Za-z]\\w*+|" BROKEN "|\\d++[A-Za-z]\\w*+"
-#define NEXT "\\s*+(?:[,&\u00A6]|\\]\\s*+,\\s*+\\[|" ATTN_MARK_ROW ")\\s*+"
+#define NEXT "\\s*+(?:[,;&\u00A6]|\\]\\s*+,\\s*+\\[|" ATTN_MARK_ROW ")\\s*+"
 
 static const char IN_MATRIX[] =
-    "(?:\\[\\s*+\\[|" ATTN_MARK_OPEN ")\\s*+" NUMBER "(?:" NEXT NUMBER "(?![\\w.?#]))*+" NEXT
-    "(" WORD ")\\s*+(?=[,&\u00A6\\]]|" ATTN_MARK_ROW "|" ATTN_MARK_CLOSE ")";
+    "(?:\\[\\s*+\\[|" ATTN_MARK_OPEN ")\\s*+(?|" NUMBER "(?:" NEXT NUMBER "(?![\\w.?#]))*+" NEXT
+    "(" WORD ")|(" BROKEN "))\\s*+(?=[,;&\u00A6\\])]|" ATTN_MARK_ROW "|" ATTN_MARK_CLOSE ")";
 /* In a line of numbers, perhaps in brackets, or a row between pipes */
 #define BESIDE "(?:[ \\t]*+[,;|][ \\t]*+|[ \\t]++)"
 #define REST "(?=(?:" BESIDE NUMBER "(?![\\w.]))*+[ \\t]*+[])|]{0,2}+[,;]?+[ \\t]*+$)"
 static const char IN_COLUMNS[] =
     "(?m)^(?:[^\\n\\d]{0,40}[=:|])?+[ \\t]*+[[(]{0,2}+[ \\t]*+(?|(?:" NUMBER BESIDE ")++(" BROKEN
     ")" REST "|(" BROKEN ")(?=" BESIDE NUMBER ")" REST ")";
-/* "[[1, 2], [3, 4]", "= [1, 2" above other text, or "[1, 2, [3, 4]" */
+/* "[[1, 2], [3, 4]", "= [1, 2" above other text, "[1, 2" above "[3, 4]", or "[1, 2, [3, 4]" */
 #define NUMBERS NUMBER "(?:\\s*+[,;&]\\s*+" NUMBER ")*+"
 static const char OPEN_LIST[] =
     "\\[\\s*+(?:\\[\\s*+" NUMBERS "\\s*+\\]\\s*+,?+\\s*+)++(?:\\[\\s*+" NUMBERS
-    "\\s*+)?+(?=\\z|\\n|[A-Za-z#`])|"
+    "\\s*+)?+(?=\\z|\\n|[A-Za-z#`)])|"
     "(?|[=:]\\s*+((?:\\[\\[?|\\((?=[^,\\n]*+,))\\s*+" NUMBERS
     ")(?=[ \\t]*+(?:\\n[ \\t]*+)?+(?:\\z|\\n|[A-Za-z]\\w*+\\s*+=))|"
+    "(?m:^)[ \\t]*+(?:-[ \\t]++)*+(\\[" NUMBERS
+    ")(?=[ \\t]*+\\n[ \\t]*+(?:-[ \\t]++)*+\\[\\s*+" NUMBER
+    ")|"
     "(\\[\\s*+" NUMBERS ")(?=\\s*+,\\s*+\\[\\s*+" NUMBER "))";
 /* A fence of code: its mark, and what follows it in its line */
 static const char FENCE[] = "(?m)^[ \\t>]*+(`{3,}+|~{3,}+)[ \\t\\r]*+([^\\n`]*+)$";
