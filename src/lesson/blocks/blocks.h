@@ -203,6 +203,9 @@ void attn_blocks_sort(struct attn_grouping *g, int from);
 /* The row of a line: 0: it is prose. */
 int attn_row_read(struct attn_grouping *g, const struct attn_scan_line *line, struct attn_row *row);
 
+/* Blank cells at its end, up to so many items. */
+void attn_row_pad(struct attn_grouping *g, struct attn_row *row, int items);
+
 /* run.c: rows that look alike -> blocks. */
 void attn_run_flush(struct attn_grouping *g);
 /* Adds a row to the run, or begins another one. 0: it is prose. */

@@ -2,7 +2,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "cell.h"
 #include "steps.h"
 #include "table.h"
 
@@ -335,19 +334,11 @@ static void drop_row(struct attn_table *t) {
   t->rows--;
 }
 
-/* Blank cells at the end of a header, which editors remove: its first cell is blank, too. */
+/* Editors remove blank cells at the end of a header: its first cell is blank, too. */
 static void restore_blanks(struct attn_grouping *g, const struct attn_table *t,
                            struct attn_row *header) {
-  if (header->items == 0 || header->items >= t->cols ||
-      header->item[0].begin < header->item[0].end || header->style != ATTN_ROW_TABS)
-    return;
-  struct attn_row_item *item = attn_group_take(g, (size_t)t->cols, sizeof *item);
-  if (!item) return;
-  memcpy(item, header->item, (size_t)header->items * sizeof *item);
-  for (int n = header->items; n < t->cols; n++)
-    item[n] = (struct attn_row_item){.kind = ATTN_ITEM_CELL, .cell = attn_cell_blank()};
-  header->item = item;
-  header->items = t->cols;
+  int has_corner = header->items > 0 && header->item[0].begin == header->item[0].end;
+  if (has_corner && header->style == ATTN_ROW_TABS) attn_row_pad(g, header, t->cols);
 }
 
 void attn_header_find(struct attn_grouping *g, struct attn_table *t) {

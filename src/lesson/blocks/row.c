@@ -80,6 +80,18 @@ static struct attn_row_item *new_item(struct attn_grouping *g, struct attn_row *
   return item;
 }
 
+void attn_row_pad(struct attn_grouping *g, struct attn_row *row, int items) {
+  const struct attn_row_item *had = row->item;
+  struct attn_source_position place = attn_group_place(g, row->line, row->line->bytes);
+  struct attn_row_item blank = {.kind = ATTN_ITEM_CELL, .cell = attn_cell_blank()};
+  if (row->items >= items) return;
+  row->item = attn_group_take(g, (size_t)items, sizeof *row->item);
+  if (!row->item) return;
+  blank.cell.line = place.line, blank.cell.column = place.column;
+  memcpy(row->item, had, (size_t)row->items * sizeof *had);
+  while (row->items < items) row->item[row->items++] = blank;
+}
+
 static int add_cell(struct attn_grouping *g, struct attn_row *row, struct attn_part part,
                     const attn_cell *cell) {
   struct attn_row_item *item = new_item(g, row, ATTN_ITEM_CELL, part);

@@ -270,6 +270,33 @@ static int is_ragged(const struct attn_grouping *g, const struct attn_row *row) 
          !strstr(row->line->text, ATTN_MARK_VALUE);
 }
 
+/* A row of a table that has a name, and one number less than those above. It is not that of sums.
+ */
+static int lacks_number(struct attn_grouping *g, const struct attn_row *row) {
+  const struct attn_row *last = g->rows ? &g->row[g->rows - 1] : NULL;
+  if (!last || last->style != ATTN_ROW_PIPES || row->style != ATTN_ROW_PIPES) return 0;
+  if (g->rows < 2 && g->header.items != last->items) return 0;
+  if (row->items + 1 != last->items || count_numbers(row) + 1 != row->items) return 0;
+  if (count_texts(last) != 1 || last->item[0].kind != ATTN_ITEM_TEXT) return 0;
+  char *name = row->item[0].kind == ATTN_ITEM_TEXT ? attn_item_text(g, row, 0) : NULL;
+  return name && attn_label_step(name) < 0 && !strstr(row->line->text, ATTN_MARK_VALUE);
+}
+
+/* The missing number is read as a blank. */
+static struct attn_row complete_row(struct attn_grouping *g, const struct attn_row *row) {
+  struct attn_row complete = *row;
+  struct attn_source_position p = attn_group_place(g, row->line, row->item[0].begin);
+  int items = g->row[g->rows - 1].items;
+  attn_status status =
+      attn_scan_add_misprint(g->scan, p,
+                             "this row has %d numbers, but the rows above have %d: "
+                             "give all rows of a matrix the same length",
+                             row->items - 1, items - 1);
+  if (g->status == ATTN_OK) g->status = status;
+  attn_row_pad(g, &complete, items);
+  return complete;
+}
+
 /* Rows of numbers in consecutive lines. */
 static int is_consecutive(const struct attn_row *last, const struct attn_row *row) {
   return last->style == ATTN_ROW_SPACES && row->style == ATTN_ROW_SPACES && is_bare(last) &&
@@ -316,7 +343,9 @@ static int is_matrix_row(struct attn_grouping *g, const struct attn_row *row) {
 }
 
 int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
+  struct attn_row complete;
   if (read_header(g, row)) return 1;
+  if (lacks_number(g, row)) complete = complete_row(g, row), row = &complete;
   if (is_matrix_row(g, row) || is_prose(g, row)) return 0;
   check_odd_row(g, row);
   if (g->rows == 1 && is_numbered_header(&g->row[0], row)) {
