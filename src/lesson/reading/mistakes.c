@@ -17,7 +17,7 @@ static const struct fit {
     {ATTN_ROLE_V, 1, ATTN_ROLE_WEIGHTS, 0},
 };
 
-static const double OWN_NAME = 8; /* bits */
+static const double CALLED = 5.9, OWN_NAME = 8; /* bits: by a caption, by a name */
 
 struct named {
   const struct attn_scan *scan;
@@ -32,7 +32,7 @@ static int named_role(const struct attn_scan *scan, const struct attn_priors *pr
   int role = ATTN_ROLE_OTHER, source = scan->block[block].source;
   if (source == ATTN_BLOCK_INLINE || source == ATTN_BLOCK_SCALARS) return role;
   for (int r = 0; r < ATTN_ROLES; r++) /* "V" is that of values before that of additive scores */
-    if (p->bits[r] >= OWN_NAME && p->bits[r] == p->best &&
+    if (p->bits[r] >= CALLED && p->bits[r] == p->best &&
         (role == ATTN_ROLE_OTHER || r == ATTN_ROLE_V))
       role = r;
   return role;
@@ -143,7 +143,8 @@ attn_status attn_find_mistakes(const struct attn_scan *scan, const struct attn_r
     if (status || role == ATTN_ROLE_OTHER || is_read || (p->node && is_operand(reading, p->node)))
       continue;
     status = check_fits(&n, &scan->block[i].reading[0], role);
-    if (!status) status = check_result(&n, &scan->block[i].reading[0], role);
+    if (!status && priors[i].best >= OWN_NAME)
+      status = check_result(&n, &scan->block[i].reading[0], role);
   }
   return status;
 }
