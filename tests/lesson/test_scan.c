@@ -529,10 +529,11 @@ static void repeat(const char *part, size_t bytes) {
 static void test_hostile_texts_take_no_long(void **state) {
   (void)state;
   static const char *const parts[] = {
-      "(",       "[",         "[1,",  "(1+(2",     "|",        "|===\n|a\n",
-      "{|\n! a", "- - 1\n  ", "= 1,", "0.5 and 1", "\"a\" 2.", "#table(columns: 2, [",
-      "<td>",    "\\frac{",   "√",    "exp(1) + ", "² ",       "1 mV,",
-      "a  ",     "\n\n",      "> ",   "x = ",      ": 0.5, ",  "we have x =\n[1, 2], and ",
+      "(",       "[",         "[1,",  "(1+(2",        "|",        "|===\n|a\n",
+      "{|\n! a", "- - 1\n  ", "= 1,", "0.5 and 1",    "\"a\" 2.", "#table(columns: 2, [",
+      "<td>",    "\\frac{",   "√",    "exp(1) + ",    "² ",       "1 mV,",
+      "a  ",     "\n\n",      "> ",   "x = ",         ": 0.5, ",  "we have x =\n[1, 2], and ",
+      "[b]",     "- [1,2\n",  "__1",  "\u25A0(1&(2)", "1@\u27E6", "\tA\tB\tC\n1\t2\n2\t",
   };
   clock_t begin = clock();
   for (size_t n = 0; n < sizeof parts / sizeof *parts; n++) repeat(parts[n], 100000);
