@@ -19,6 +19,12 @@ static int add_value(struct attn_grouping *g, const struct attn_table *t, struct
   return attn_block_copy_row(g, b, vector->cells, vector->cols, t->row[row].label.text);
 }
 
+/* What the header calls a column, "": nothing. */
+static char *header_text(struct attn_grouping *g, const struct attn_table *t, int col) {
+  if (t->header.items != t->cols || t->header.item[col].kind != ATTN_ITEM_TEXT) return "";
+  return attn_item_text(g, &t->header, col);
+}
+
 /* The vectors of rows begin .. end of a column as one block. */
 static void add_vectors(struct attn_grouping *g, const struct attn_table *t, int col, int begin,
                         int end, char *name, int ordinal) {
@@ -26,6 +32,8 @@ static void add_vectors(struct attn_grouping *g, const struct attn_table *t, int
   for (int r = begin; b && r < end; r++)
     if (value_at(g, t, r, col) && !add_value(g, t, b, r, col)) return;
   if (!b) return;
+  char *labels = t->labels >= 0 ? header_text(g, t, t->labels) : NULL;
+  if (labels) b->header = labels;
   b->ordinal = ordinal;
   attn_block_end(g, b, t->row[end - 1].line->line);
 }
@@ -58,12 +66,6 @@ static int same_lengths(struct attn_grouping *g, const struct attn_table *t, int
     if (vector) length = vector->cols;
   }
   return length > 0;
-}
-
-/* What the header calls a column, "": nothing. */
-static char *header_text(struct attn_grouping *g, const struct attn_table *t, int col) {
-  if (t->header.items != t->cols || t->header.item[col].kind != ATTN_ITEM_TEXT) return "";
-  return attn_item_text(g, &t->header, col);
 }
 
 /* The only label in front of the rows of a matrix: of the first, the one in the middle or the last.
