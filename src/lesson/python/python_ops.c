@@ -334,16 +334,26 @@ value attn_py_attention(struct attn_py_follower *f, value q, value k, value v, i
   return attn_py_step(f, ATTN_STEP_OUTPUT, ATTN_OP_MATMUL, 0, output, 2, 1);
 }
 
+static int is_true(const struct attn_expr *e) {
+  static const char *const TRUE[] = {"True", "true", NULL};
+  return e && e->kind == ATTN_EXPR_NAME && attn_expr_is_named(e, TRUE);
+}
+
+/* matmul(a, b, transpose_b=True) */
+static value product_call(struct attn_py_follower *f, const struct attn_expr *e) {
+  value a = attn_py_evaluate(f, e->argument[0]), b = attn_py_evaluate(f, e->argument[1]);
+  a.transposed ^= is_true(keyword(e, "transpose_a"));
+  b.transposed ^= is_true(keyword(e, "transpose_b"));
+  return product(f, a, b);
+}
+
 static value call(struct attn_py_follower *f, const struct attn_expr *e) {
   static const char *const PRODUCTS[] = {"matmul", "dot", "mm", "bmm", NULL};
   static const char *const CATS[] = {"cat", "concatenate", "concat", NULL};
   static const char *const ROUND[] = {"round", "around", NULL};
   const char *name = e->text;
   value a = UNKNOWN;
-  if (attn_expr_is_named(e, PRODUCTS) && e->arguments == 2) {
-    a = attn_py_evaluate(f, e->argument[0]);
-    return product(f, a, attn_py_evaluate(f, e->argument[1]));
-  }
+  if (attn_expr_is_named(e, PRODUCTS) && e->arguments == 2) return product_call(f, e);
   if (strcmp(name, "softmax") == 0) return softmax(f, e);
   if (strcmp(name, "sum") == 0) return sum_call(f, e);
   if (strcmp(name, "masked_fill") == 0) return masked_fill(f, e);

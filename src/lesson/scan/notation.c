@@ -449,6 +449,7 @@ static const struct notation notations[] = {
      "$1, ", 0, "="},
 
     /* programs and their output */
+    {"<tf\\.\\w++[^=\\n]{0,40} shape=\\([\\d, ]*+\\), dtype=\\w++, numpy=", "", 0, "<"},
     {"(?i)\\b(?:np|numpy|torch|jnp|tf|mx)?\\.?(?:array|tensor|matrix|constant|asarray)\\s*+\\(",
      " (", 0, "("},
     {"\\b(ones|zeros|empty|full)\\s*+\\(\\s*+\\(\\d++(?:\\s*+,\\s*+\\d++)*+,?+\\)", "$1(", 0, "("},
