@@ -398,4 +398,8 @@ static int expression(struct attn_cursor *c, struct attn_expr **e) {
   return result;
 }
 
-int attn_python_expression(struct attn_cursor *c, struct attn_expr **e) { return expression(c, e); }
+int attn_python_expression(struct attn_cursor *c, struct attn_expr **e) {
+  size_t begin = c->token.begin;
+  int result = expression(c, e);
+  return result == ATTN_YES && attn_token_is(c, ',') ? tuple(c, e, begin, 0) : result;
+}

@@ -154,21 +154,17 @@ static void add_result(struct attn_py_follower *f, int step, const attn_printing
     f->ex->uncertain = 1;
 }
 
-static void follow_assignment(struct attn_py_follower *f, const struct attn_statement *s) {
-  int before = f->ex->steps;
-  f->rounding = !*s->text;
-  value v = attn_py_evaluate(f, s->expression);
-  if (f->status) return;
-  int made = v.kind == ATTN_VALUE_STEP && v.step >= before && s->expression->kind != ATTN_EXPR_NAME;
-  if (v.kind == ATTN_VALUE_STEP && v.transposed && *s->text) {
+/* name = v; before: the steps before e was evaluated. */
+static value bind(struct attn_py_follower *f, const char *name, const struct attn_expr *e, value v,
+                  int before) {
+  int made = v.kind == ATTN_VALUE_STEP && v.step >= before && e->kind != ATTN_EXPR_NAME;
+  if (v.kind == ATTN_VALUE_STEP && v.transposed && !f->status) {
     v = attn_py_step(f, ATTN_STEP_OTHER, ATTN_OP_TRANSPOSE, 0, &v.step, 1, 1);
-    made = 1;
+    made = v.kind == ATTN_VALUE_STEP;
   }
-  if (f->status) return;
-  if (made && v.kind == ATTN_VALUE_STEP && *s->text) name_step(f, v.step, s->text);
-  if (*s->text) set_variable(f, s->text, v);
-  if (v.kind == ATTN_VALUE_STEP && !v.transposed && s->has_result)
-    add_result(f, v.step, &s->result);
+  if (made && !f->status) name_step(f, v.step, name);
+  if (!f->status) set_variable(f, name, v);
+  return v;
 }
 
 /* One identifier of a list, copied; what follows it. */
@@ -185,28 +181,34 @@ static const char *identifier(const char *s, char *name, size_t size) {
   return s;
 }
 
-/* `output, attn = scaled_dot_product_attention(q, k, v)`: the function that everyone writes. */
-static void follow_attention(struct attn_py_follower *f, const char *text) {
-  static const char CALL[] = "scaled_dot_product_attention(";
-  char name[3][64], target[2][64];
-  const char *call = strstr(text, CALL), *equals = strchr(text, '=');
-  if (!call || !equals || equals > call || strncmp(text, "def ", 4) == 0) return;
-  const char *s = call + sizeof CALL - 1;
-  for (int i = 0; i < 3; i++) s = identifier(s, name[i], sizeof name[i]);
-  if (*s != ')') return;
-  s = identifier(text, target[0], sizeof target[0]);
-  s = identifier(s, target[1], sizeof target[1]);
-  if (*s != '=') return;
-  value in[3];
-  for (int i = 0; i < 3; i++) in[i] = attn_py_lookup(f, name[i]);
-  int weights = -1;
-  value out = attn_py_attention(f, in[0], in[1], in[2], &weights);
-  if (out.kind != ATTN_VALUE_STEP || f->status) return;
-  name_step(f, out.step, target[0]);
-  set_variable(f, target[0], out);
-  if (!*target[1] || f->status) return;
-  name_step(f, weights, target[1]);
-  set_variable(f, target[1], (value){ATTN_VALUE_STEP, 0, 0, weights, 0});
+enum { TARGETS_MAX = 16, NAME_BYTES = 64 };
+
+/* a, b = x, y; output, weights = scaled_dot_product_attention(q, k, v) */
+static void follow_targets(struct attn_py_follower *f, const struct attn_statement *s) {
+  const struct attn_expr *e = s->expression;
+  char name[TARGETS_MAX][NAME_BYTES];
+  value v[TARGETS_MAX];
+  int before = f->ex->steps, targets = 0;
+  for (const char *rest = s->text; *rest && targets < TARGETS_MAX; targets++)
+    rest = identifier(rest, name[targets], NAME_BYTES);
+  int is_tuple =
+      e->kind == ATTN_EXPR_CALL && strcmp(e->text, "tuple") == 0 && e->arguments == targets;
+  for (int n = 0; n < targets; n++) v[n] = is_tuple ? attn_py_evaluate(f, e->argument[n]) : UNKNOWN;
+  if (targets == 2 && attn_py_is_attention(e)) {
+    v[0] = attn_py_evaluate(f, e);
+    if (v[0].kind == ATTN_VALUE_STEP) v[1] = (value){ATTN_VALUE_STEP, 0, 0, f->weights, 0};
+  }
+  for (int n = 0; n < targets && !f->status; n++)
+    bind(f, name[n], is_tuple ? e->argument[n] : e, v[n], before);
+}
+
+static void follow_assignment(struct attn_py_follower *f, const struct attn_statement *s) {
+  int before = f->ex->steps;
+  f->rounding = !*s->text;
+  value v = attn_py_evaluate(f, s->expression);
+  if (*s->text) v = bind(f, s->text, s->expression, v, before);
+  if (v.kind == ATTN_VALUE_STEP && !v.transposed && s->has_result)
+    add_result(f, v.step, &s->result);
 }
 
 static void orient(attn_example *ex) {
@@ -220,10 +222,11 @@ static attn_status follow_snippet(struct attn_py_follower *f, const struct attn_
   for (int n = 0; n < p->statements && !f->status; n++) {
     const struct attn_statement *s = &p->statement[n];
     if (s->snippet != snippet) continue;
-    if (s->expression)
-      follow_assignment(f, s);
+    if (!s->expression) continue;
+    if (strchr(s->text, ','))
+      follow_targets(f, s);
     else
-      follow_attention(f, s->text);
+      follow_assignment(f, s);
   }
   orient(f->ex);
   return f->status;

@@ -47,6 +47,7 @@ struct attn_py_follower {
   attn_status status;
   struct attn_py_import *import; /* steps of earlier snippets that this one has copies of */
   int imports;
+  int weights;  /* the step of the last attention's */
   int rounding; /* 1: only printed, so round() changes nothing */
 };
 
@@ -55,9 +56,7 @@ struct attn_py_value attn_py_lookup(struct attn_py_follower *f, const char *name
 /* A new step; UNKNOWN where memory or work is used up or, if quiet, where shapes do not fit. */
 struct attn_py_value attn_py_step(struct attn_py_follower *f, int name, int op, double scalar,
                                   const int *operand, int operands, int axis);
-/* softmax(q k^T / sqrt(d)) v: *weights is the step of the weights. */
-struct attn_py_value attn_py_attention(struct attn_py_follower *f, struct attn_py_value q,
-                                       struct attn_py_value k, struct attn_py_value v,
-                                       int *weights);
+/* Is it a call of the function that everyone writes, softmax(q k^T / sqrt(d)) v? */
+int attn_py_is_attention(const struct attn_expr *e);
 
 #endif

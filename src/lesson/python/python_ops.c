@@ -320,17 +320,24 @@ static value cat_call(struct attn_py_follower *f, const struct attn_expr *e) {
   return attn_py_step(f, ATTN_STEP_CONCAT, ATTN_OP_APPEND, 0, operand, list->arguments, 1);
 }
 
-value attn_py_attention(struct attn_py_follower *f, value q, value k, value v, int *weights) {
-  q = settled(f, q), k = settled(f, k), v = settled(f, v);
+int attn_py_is_attention(const struct attn_expr *e) {
+  return e->kind == ATTN_EXPR_CALL && strcmp(e->text, "scaled_dot_product_attention") == 0 &&
+         e->arguments == 3 && !e->keywords;
+}
+
+static value attention(struct attn_py_follower *f, const struct attn_expr *e) {
+  value q = settled(f, attn_py_evaluate(f, e->argument[0]));
+  value k = settled(f, attn_py_evaluate(f, e->argument[1]));
+  value v = settled(f, attn_py_evaluate(f, e->argument[2]));
   if (!is_step(q) || !is_step(k) || !is_step(v)) return UNKNOWN;
   int scores[2] = {q.step, k.step};
   int width = (int)at(f, k)->exact.cols;
-  value e = attn_py_step(f, ATTN_STEP_SCORES, ATTN_OP_MATMUL_NT, 0, scores, 2, 1);
-  value s = is_step(e) ? divide_by(f, e, sqrt(width), width) : UNKNOWN;
+  value a = attn_py_step(f, ATTN_STEP_SCORES, ATTN_OP_MATMUL_NT, 0, scores, 2, 1);
+  value s = is_step(a) ? divide_by(f, a, sqrt(width), width) : UNKNOWN;
   value w = is_step(s) ? unary(f, ATTN_STEP_WEIGHTS, ATTN_OP_SOFTMAX, 0, 1, s) : UNKNOWN;
   if (!is_step(w)) return UNKNOWN;
   int output[2] = {w.step, v.step};
-  *weights = w.step;
+  f->weights = w.step;
   return attn_py_step(f, ATTN_STEP_OUTPUT, ATTN_OP_MATMUL, 0, output, 2, 1);
 }
 
@@ -352,7 +359,6 @@ static value call(struct attn_py_follower *f, const struct attn_expr *e) {
   static const char *const CATS[] = {"cat", "concatenate", "concat", NULL};
   static const char *const ROUND[] = {"round", "around", NULL};
   const char *name = e->text;
-  value a = UNKNOWN;
   if (attn_expr_is_named(e, PRODUCTS) && e->arguments == 2) return product_call(f, e);
   if (strcmp(name, "softmax") == 0) return softmax(f, e);
   if (strcmp(name, "sum") == 0) return sum_call(f, e);
@@ -367,12 +373,7 @@ static value call(struct attn_py_follower *f, const struct attn_expr *e) {
   if (strcmp(name, "sqrt") == 0 && e->arguments == 1)
     return sqrt_call(attn_py_evaluate(f, e->argument[0]));
   if (attn_expr_is_named(e, ROUND) && f->rounding) return attn_py_evaluate(f, e->argument[0]);
-  if (strcmp(name, "scaled_dot_product_attention") == 0 && e->arguments == 3 && !e->keywords) {
-    int weights;
-    a = attn_py_evaluate(f, e->argument[0]);
-    value k = attn_py_evaluate(f, e->argument[1]), v = attn_py_evaluate(f, e->argument[2]);
-    return attn_py_attention(f, a, k, v, &weights);
-  }
+  if (attn_py_is_attention(e)) return attention(f, e);
   return UNKNOWN;
 }
 

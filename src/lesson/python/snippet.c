@@ -77,13 +77,32 @@ static const char *const BLOCKS[] = {"def ", "class ", "if ",   "for ",   "while
                                      "try:", "else:",  "elif ", "except", "async ", NULL};
 static const char *const OTHERS[] = {"print(", "return", "assert ", "pass", "@", "%", NULL};
 
+static size_t skip_spaces(const struct attn_python *p, size_t at, size_t end) {
+  while (at < end && p->scan->source.text[at] == ' ') at++;
+  return at;
+}
+
+/* The end of "a" and of "a, b" at the line's begin. */
+static size_t targets_end(const struct attn_python *p, struct attn_part line) {
+  size_t end = name_end(p, line), last = end > line.begin ? end : line.end;
+  while (last < line.end) {
+    size_t next = skip_spaces(p, last, line.end);
+    if (next >= line.end || p->scan->source.text[next] != ',') break;
+    next = skip_spaces(p, next + 1, line.end);
+    last = name_end(p, (struct attn_part){next, line.end});
+    if (last == next) break;
+    end = last;
+  }
+  return end;
+}
+
 /* What follows `name =`, or an empty span. */
 static struct attn_part assigned(const struct attn_python *p, struct attn_part line) {
   struct attn_part none = {line.end, line.end};
-  size_t end = name_end(p, line);
+  size_t end = targets_end(p, line);
   const char *text = p->scan->source.text;
   if (end == line.begin) return none;
-  while (end < line.end && text[end] == ' ') end++;
+  end = skip_spaces(p, end, line.end);
   if (end < line.end && strchr("+-*/@", text[end]) && end + 1 < line.end && text[end + 1] == '=')
     end++;
   if (end >= line.end || text[end] != '=' || (end + 1 < line.end && text[end + 1] == '='))
@@ -130,9 +149,9 @@ static int maybe_python(const struct attn_python *p, struct attn_part line) {
   if (surely_python(p, line) || starts_any(p, line, BLOCKS) || starts_any(p, line, OTHERS))
     return 1;
   if (value.begin < value.end) return 1;
-  size_t end = name_end(p, line); /* a, b = f(x); f(x) */
-  if (end > line.begin && end < line.end && p->scan->source.text[end] == ',')
-    return memchr(p->scan->source.text + end, '=', line.end - end) != NULL;
+  size_t end = name_end(p, line); /* f(x), np.f(x) */
+  while (end > line.begin && end < line.end && p->scan->source.text[end] == '.')
+    end = name_end(p, (struct attn_part){end + 1, line.end});
   return end > line.begin && end < line.end && p->scan->source.text[end] == '(' &&
          p->scan->source.text[line.end - 1] == ')';
 }
@@ -344,6 +363,12 @@ static size_t end_of_result(const struct attn_python *p, size_t at, const attn_p
   return at;
 }
 
+/* Does the comment at `at` tell the value of what is above it? */
+static int tells_result(struct attn_python *p, size_t at, size_t end) {
+  attn_printing table;
+  return p->last && read_result(p, comment_at(p, at, end), &table) == ATTN_YES;
+}
+
 /* A comment that begins at begin may tell the value of what was shown last. */
 static int read_comment(struct attn_python *p, size_t begin, size_t end, size_t *at) {
   struct attn_part comment = comment_at(p, begin, end);
@@ -381,7 +406,7 @@ static int read_expression(struct attn_cursor *c, struct attn_expr **e) {
 }
 
 static int assignment(struct attn_python *p, struct attn_part line, size_t end, size_t *at) {
-  struct attn_part name = {line.begin, name_end(p, line)}, value = assigned(p, line);
+  struct attn_part name = {line.begin, targets_end(p, line)}, value = assigned(p, line);
   const char *text = p->scan->source.text;
   if (value.begin >= value.end) return ATTN_NO;
   struct attn_cursor c = attn_cursor_at(p, value.begin, end);
@@ -471,9 +496,10 @@ static int open_code(struct attn_python *p) {
 
 /* ---- snippets ---- */
 
-static int goes_on(const struct attn_python *p, size_t at, size_t end) {
+static int goes_on(struct attn_python *p, size_t at, size_t end) {
   struct attn_part line = line_at(p, at);
   int blank = line.begin >= line.end, comment = !blank && p->scan->source.text[line.begin] == '#';
+  if (comment && tells_result(p, at, end)) return 1;
   if (blank || comment) return python_follows(p, at, end, 0);
   return line.begin > at || maybe_python(p, line);
 }

@@ -34,7 +34,7 @@ struct attn_expr {
 
 struct attn_statement {
   int snippet;                  /* of the document: 0, 1, .. */
-  char *text;                   /* the variable that is assigned; "": shown only */
+  char *text;                   /* what is assigned: x, or a, b; "": shown only */
   struct attn_expr *expression; /* NULL: text is a line that is not followed */
   int has_result;
   attn_printing result; /* its value in a comment */
@@ -108,7 +108,7 @@ struct attn_cursor {
 struct attn_cursor attn_cursor_at(struct attn_python *p, size_t begin, size_t end);
 int attn_advance(struct attn_cursor *c);
 int attn_token_is(const struct attn_cursor *c, char sign);
-/* python.c: an expression. */
+/* python.c: an expression; a, b is a tuple. */
 int attn_python_expression(struct attn_cursor *c, struct attn_expr **e);
 
 /* Whether the text of e is one of the names, which end with NULL. */
