@@ -27,7 +27,7 @@ static const char BY_ROWS[] =
     "?-?1";
 static const char BIAS[] = "(*UCP)(?i)\\bbias|\\balibi\\b|バイアス";
 static const char TEMPERATURE[] =
-    "(*UCP)(?i)(?:temperature?|temperatura|temperatur|温度|τ)[^\\w\\n]{0,4}"
+    "(*UCP)(?i)(?:temperature?|temperatura|temperatur|\\btau\\b|温度|τ)[^\\w\\n]{0,4}"
     "(?:[^\\W\\d]\\w{0,2}[^\\w\\n]{1,3}){0,3}([0-9]++(?:\\.[0-9]++)?)";
 /* "base 100", "100^(2i/d)" */
 static const char POSITION_BASE[] =
@@ -89,13 +89,18 @@ int attn_order_of_weights(struct attn_scan *scan, int columns) {
   return columns == ATTN_COLUMNS_ALL ? first - last : last - first;
 }
 
+/* The first that is not 1, which divides nothing: perhaps what a function assumes. */
 static double stated_temperature(struct attn_scan *scan, const char *text) {
   struct attn_match m;
-  attn_cell cell;
-  if (!attn_find(scan->patterns, TEMPERATURE, text, strlen(text), 0, &m)) return 1;
-  int found =
-      attn_scan_number(scan, text + m.group[1].begin, m.group[1].end - m.group[1].begin, &cell);
-  return found && cell.value > 0 ? cell.value : 1;
+  size_t bytes = strlen(text);
+  for (size_t at = 0; attn_find(scan->patterns, TEMPERATURE, text, bytes, at, &m);
+       at = m.group[0].end) {
+    attn_cell cell;
+    int found =
+        attn_scan_number(scan, text + m.group[1].begin, m.group[1].end - m.group[1].begin, &cell);
+    if (found && cell.value > 0 && cell.value != 1) return cell.value;
+  }
+  return 1;
 }
 
 /* Does the sentence around a match neither deny nor suppose it? of: what else it mentions. */
@@ -178,11 +183,11 @@ void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints) {
   hints->causal = attn_mentions_causal(scan, scan->text);
   hints->padding = attn_mentions_padding(scan);
   hints->query = hints->causal ? attn_numbered_query(scan) : 0;
-  hints->unscaled = attn_denies_scale(scan);
   hints->heads = attn_occurs(scan->patterns, HEAD, scan->text);
   hints->splits = hints->heads && attn_occurs(scan->patterns, HEADS, scan->text);
   hints->temperature = stated_temperature(scan, scan->text);
   hints->shifts = attn_occurs(scan->patterns, LARGEST, scan->text);
+  hints->unscaled = attn_denies_scale(scan) && hints->temperature == 1;
   hints->position_base = attn_stated_position_base(scan);
 }
 
