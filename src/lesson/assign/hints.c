@@ -41,17 +41,29 @@ static const char WEIGHTS_FIRST[] = "(*UCP)\\bW(?:[_^(]?[QKVqkv]\\)?)?+[ ·@*×]
                                     "\\b|" WEIGHTS "\\s?(?:\\.T\\b|'|\\^\\s?\\(?[T⊤])|\\bLinear\\b";
 static const char WEIGHTS_LAST[] =
     "(*UCP)(?<!\\w)" INPUT "[ ·@*×]{0,3}" WEIGHTS "(?![ \\t]?(?:\\w|\\.T|'|\\^\\s?\\(?[T⊤]))";
+#define SCALING "(?:scal(?:e\\b|ing)|square[- ]root|√|sqrt)"
+#define ROOT_OF_SIZE "(?:1 ?/ ?)?(?:√|sqrt|(?:square )?root of)[\\s({]*d"
+#define NOT_DONE_JA                                                                            \
+  "(?:せず|し(?:な(?!さい|がら|け|いと)|ませ)|[行使](?:わ[ずな]|いませ)|" \
+  "用い(?:[ずな]|ませ)|な[しく]|無し|不要|省)"
 static const char NOT_SCALED[] =
-    "(?i)\\b(?:no|not|never|without|skip\\w*|omit\\w*|un|ignor\\w*|leave out|forget)\\W{0,3}(?:the "
-    "|any "
-    "|do |we |be |a |it |that )?(?:1 ?/ ?)?(?:scal|divi|square[- ]root|√|sqrt)|nothing "
-    "(?:is|gets|was) (?:scal|divi)|n['’]t (?:\\w+ "
-    ")?(?:scal|divi)|"
-    "unscaled|\\b(?:ohne|sans|sin|senza|nicht) (?:\\w+ )?(?:skal|wurzel|zu "
+    "(?i)\\b(?:no|not|never|without|skip\\w*|omit\\w*|un|ignor\\w*|leav\\w+ out|forget|"
+    "drop(?:s|ped|ping)?)\\W{0,3}(?:the |any |do |we |be |a |it |that )?(?:1 ?/ ?)?"
+    "(?:scal|divi|square[- ]root|√|sqrt)|nothing (?:is|gets|was) (?:scal|divi)|"
+    "n['’]t (?:\\w+ )?(?:scal|divi)|unscaled|"
+    "\\b(?:leav\\w+|left) (?:\\w+ ){0,2}(?:1 ?/ ?)?" SCALING
+    "[^.,;\\n]{0,25} (?:out|off|away|aside)\\b|" SCALING
+    "[^.,;\\n]{0,25} (?:is|are|was|gets?) "
+    "(?:left (?:out|off|away)|omit|drop|skip|ignor|not (?:used|applied|done|needed|part))|"
+    "\\b(?:instead of|in place of|rather than) (?:\\w+ ){0,4}" ROOT_OF_SIZE
+    "|\\b(?:ohne|sans|sin|senza|nicht) (?:\\w+ )?(?:skal|wurzel|zu "
     "teilen|divi|échelle|escal|racine|ra[íi]z)|"
     "wurzel[^.\\n]{0,30}\\bweg\\b|"
-    "スケ(?:ーリング|ール)[^。\\n]{0,12}(?:せ|省|なし|無し|ない)|省略|"
-    "割(?:ら(?:ず|な)|りませ|ってい(?:な|ませ))|除(?:さ(?:ず|な)|しませ)";
+    "スケ(?:ーリング|ール)[^。\\n]{0,12}(?:せ|省|なし|無し|ない|わず)|省略|"
+    "割(?:ら(?:ず|な)|りませ|ってい(?:な|ませ)|る(?:代わり|かわり|のではな|必要(?:は|も)?な)|"
+    "(?:ったり|り算|る(?:の|こと|操作|処理)?)[はをも]?" NOT_DONE_JA
+    ")|除(?:さ(?:ず|な)|しませ|する(?:代わり|かわり))|"
+    "(?:√|ルート|平方根|sqrt)[^。、，\\n]{0,8}[はをも]" NOT_DONE_JA;
 /* The query of a mask: "word 2 may look only at words 1 and 2", "2番目の単語" */
 static const char QUERY[] =
     "(*UCP)(?i)(?|\\b(?:word|token|position|query)\\s(?:no\\.? ?|#)?(\\d{1,2}+)\\b(?![.,]\\d)"
@@ -127,8 +139,26 @@ int attn_states(struct attn_scan *scan, const char *text, const char *pattern) {
   return 0;
 }
 
+/* The text without the blanks that begin lines, and without the ends of lines between characters
+ * that no blank divides. NULL: no memory. */
+static char *text_of_lines(struct attn_scan *scan) {
+  const char *from = scan->text;
+  char *text = attn_pool_take(scan->pool, strlen(from) + 1), *to = text;
+  for (; text && *from; from++) {
+    *to++ = *from;
+    if (*from != '\n') continue;
+    from += strspn(from + 1, " \t");
+    if (to - text > 1 && (to[-2] & 0x80) && (from[1] & 0x80)) to--;
+  }
+  return text;
+}
+
 int attn_denies_scale(struct attn_scan *scan) {
-  return attn_occurs(scan->patterns, NOT_SCALED, scan->text);
+  if (scan->denies_scale) return scan->denies_scale > 0;
+  const char *text = text_of_lines(scan);
+  int denies = text && attn_occurs(scan->patterns, NOT_SCALED, text);
+  scan->denies_scale = denies ? 1 : -1;
+  return denies;
 }
 
 double attn_stated_temperature(struct attn_scan *scan) {

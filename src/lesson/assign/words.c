@@ -150,7 +150,7 @@ static const struct word OTHER_WORDS[] = {
      "输入|"
      "嵌入|입력|임베딩|(?i)(?<!\\pL)вход"},
     {ATTN_ROLE_Q, "クエリ|デコーダの|查询|쿼리|(?i)запрос"},
-    {ATTN_ROLE_K, "キー|エンコーダの|键|키|(?i)ключ"},
+    {ATTN_ROLE_K, "キー|エンコーダ(?:[^。\\n]{0,40}状態|の)|键|키|(?i)ключ"},
     {ATTN_ROLE_V, "バリュー|値(?!を)|值|밸류|(?i)значени"},
     {ATTN_ROLE_V_A, "ベクトル v"},
     {ATTN_ROLE_TANH, "双曲"},

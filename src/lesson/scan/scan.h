@@ -134,6 +134,7 @@ struct attn_scan {
   const struct attn_left *left; /* of the caller: gathered by what they are called; NULL: none */
   int regrouped;                /* blocks that are grouped otherwise than without it */
   int japanese;
+  int denies_scale; /* 1: the text denies that scores are divided, -1: not; 0: not looked at yet */
   int headings;
   struct attn_scan_heading *heading; /* in the order of the document */
   char *text;                        /* canonical, 0-terminated */
