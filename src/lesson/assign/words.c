@@ -1,5 +1,6 @@
 /* words.c -- what is written near a block, as bits for each role. Numbers decide; words break ties.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "assign.h"
@@ -36,7 +37,7 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_SCALED,
      "(*UCP)(?i)" NOT_DENIED "scal(?:ed(?: attention| dot[- ]product)? " OF_SCORES
      "|ed|ing|e\\b)|√|sqrt|root|divid|\\bhalved|(?<!\\.\\d)(?<!\\.\\d\\d)/ ?(?:d_?k|\\d)|" PRODUCT
-     "[ )]*/ ?(?:√|d_?k|\\d|\\w*\\.?sqrt)"},
+     "[ )^]*/ ?(?:√|d_?k|\\d|\\w*\\.?sqrt)"},
     {ATTN_ROLE_MASKED,
      "(*UCP)(?i)" NOT_DENIED "mask(?:ed(?: scaled| attention)? " OF_SCORES ")?|-∞|\\+ ?M\\b"},
     {ATTN_ROLE_SHIFTED,
@@ -318,6 +319,18 @@ static int add_label(struct attn_scan *scan, const struct attn_block *b, struct 
   return 0;
 }
 
+/* "S = S / √2", then perhaps "S =": not what S was before. */
+static int is_divided_anew(struct attn_scan *scan, const char *above, const char *nearest,
+                           const char *name) {
+  static const char ANEW[] =
+      "(*UCP)(?i)\\b(\\w++)\\s*(?:(?:=|:=|<-|←)\\s*\\1\\s*\\.?[/÷]|\\.?/=)[^\\n]*(?:√|sqrt|root|"
+      "\\*\\* ?\\(?0?\\.5)[^\\n]*(?:\\n\\W*(?:\\w+\\()?\\1\\W*)*$";
+  char text[TEXT_MAX];
+  int bytes =
+      snprintf(text, sizeof text, "%s\n%s\n%s", above ? above : "", nearest ? nearest : "", name);
+  return bytes < TEXT_MAX && attn_occurs(scan->patterns, ANEW, text);
+}
+
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out) {
   const struct attn_block *b = &scan->block[block];
   const char *nearest = b->captions > 0 ? b->caption[b->captions - 1] : NULL;
@@ -331,4 +344,7 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   if (above) add(scan, b, above, LINE_ABOVE * share, out);
   if (*b->heading && !own) add(scan, b, b->heading, HEADING, out);
   if (*b->header) add(scan, b, b->header, HEADER, out);
+  if (!is_divided_anew(scan, above, nearest, b->name)) return;
+  out->bits[ATTN_ROLE_SCORES] = 0;
+  raise(out, ATTN_ROLE_SCALED, OWN_NAME);
 }
