@@ -106,6 +106,7 @@ enum attn_mask_kind {
   ATTN_MASK_CAUSAL_LATE, /* one key more */
   ATTN_MASK_CAUSAL_EARLY,
   ATTN_MASK_CAUSAL_EARLY_BUT_FIRST, /* one less; the first row kept */
+  ATTN_MASK_CAUSAL_IN_PART,         /* not of rows that hide nothing */
   ATTN_MASK_PADDING,
   ATTN_MASK_CAUSAL_PADDING,
   ATTN_MASK_AS_PRINTED,

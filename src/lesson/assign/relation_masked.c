@@ -1,5 +1,6 @@
 /* relation_masked.c -- scores that a mask hides: causal, of padding, as the page has it. */
 #include <math.h>
+#include <string.h>
 
 #include "relations.h"
 
@@ -57,9 +58,21 @@ static void add(const struct attn_listing *l, struct attn_masks *masks, const do
   if (m.keep.at) masks->at[masks->count++] = m;
 }
 
-/* A causal mask that is moved by a key: where one is mentioned, or masked scores are printed.
- * Weights that are rounded to 0 are no sign of one. */
-static void add_moved(const struct attn_listing *l, struct attn_masks *masks) {
+/* A causal mask without the rows that hide nothing. */
+static double *causal_in_part(const struct attn_listing *l, const unsigned char *hidden) {
+  double *keep = causal(l, 0);
+  const size_t cols = (size_t)l->grid->cols;
+  for (size_t row = 0; keep && row < cells_of(l->grid); row += cols) {
+    if (memchr(hidden + row, 1, cols)) continue;
+    for (size_t n = row; n < row + cols; n++) keep[n] = 1;
+  }
+  return keep;
+}
+
+/* Slips of a causal mask: where one is mentioned, or masked scores are printed. Weights that are
+ * rounded to 0 are no sign of one. */
+static void add_slips(const struct attn_listing *l, const unsigned char *hidden,
+                      struct attn_masks *masks) {
   const struct attn_hints *h = l->hints;
   if (l->role == ATTN_ROLE_WEIGHTS && !h->causal && !h->causal_here && !h->mask) return;
   int late = ATTN_CAUSE_MASK_OFF_BY_ONE;
@@ -68,12 +81,15 @@ static void add_moved(const struct attn_listing *l, struct attn_masks *masks) {
   double *keep = first_query(l) < 0 ? causal(l, -1) : NULL;
   if (keep) keep[0] = 1;
   if (keep) add(l, masks, keep, ATTN_MASK_CAUSAL_EARLY_BUT_FIRST, late, 7);
+  if (h->causal || h->causal_here)
+    add(l, masks, causal_in_part(l, hidden), ATTN_MASK_CAUSAL_IN_PART, ATTN_CAUSE_MASK_IGNORED, 7);
 }
 
-static void add_causal(const struct attn_listing *l, struct attn_masks *masks) {
+static void add_causal(const struct attn_listing *l, const unsigned char *hidden,
+                       struct attn_masks *masks) {
   double cost = l->hints->causal_here ? ATTN_LEAST_COST : l->hints->causal ? -2 : 8;
   add(l, masks, causal(l, 0), ATTN_MASK_CAUSAL, ATTN_CAUSE_NONE, cost);
-  add_moved(l, masks);
+  add_slips(l, hidden, masks);
 }
 
 /* Sets keep to 0 in the columns that are hidden in so many rows. Returns how many these are. */
@@ -156,10 +172,10 @@ void attn_masks_of(const struct attn_listing *l, const unsigned char *hidden,
   int one_query = first_query(l) >= 0;
   out->count = 0;
   if (add_stated(l, hidden, out)) {
-    if (is_causal(l, &out->at[0].keep)) add_moved(l, out);
+    if (is_causal(l, &out->at[0].keep)) add_slips(l, hidden, out);
     return;
   }
-  if (g->cols > 1 && (one_query || (g->rows > 1 && g->rows == g->cols))) add_causal(l, out);
+  if (g->cols > 1 && (one_query || (g->rows > 1 && g->rows == g->cols))) add_causal(l, hidden, out);
   if (!one_query && g->rows == 1 && !l->hints->padding) add_last(l, hidden, out);
   add_padding(l, hidden, out);
 }

@@ -145,7 +145,7 @@ int attn_draft_divide(struct attn_draft *x, const struct attn_divided *d, int fr
 
 /* ---- relation_masked.c: masks worth a try ---- */
 
-enum { ATTN_MASKS_MAX = 7 };
+enum { ATTN_MASKS_MAX = 8 };
 
 struct attn_masks {
   int count;

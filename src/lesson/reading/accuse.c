@@ -259,7 +259,9 @@ static int may_replace(struct attn_scan *scan, const struct attn_relation *right
   if (cause == ATTN_CAUSE_TRANSPOSED_WEIGHTS && right->operands < p->relation->operands) return 0;
   int causal = right->mask == ATTN_MASK_CAUSAL || right->mask == ATTN_MASK_CAUSAL_PADDING ||
                right->mask == ATTN_MASK_STATED;
-  if (cause == ATTN_CAUSE_MASK_IGNORED && !causal && !head->at[ATTN_ROLE_MASKED]) return 0;
+  int in_part = p->relation->mask != ATTN_MASK_NONE; /* ignored in some rows */
+  if (cause == ATTN_CAUSE_MASK_IGNORED && !causal && (in_part || !head->at[ATTN_ROLE_MASKED]))
+    return 0;
   if (cause == ATTN_CAUSE_MASK_OFF_BY_ONE && !causal) return 0;
   if (cause == ATTN_CAUSE_MASK_OFF_BY_ONE && right->mask == ATTN_MASK_CAUSAL_PADDING &&
       !attn_occurs(scan->patterns, PADDING, scan->text))
