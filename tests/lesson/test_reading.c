@@ -498,8 +498,8 @@ static void test_a_misprint_aside_is_unread(void **state) {
   (void)state;
   expect_verdict(
       "Q = [[1, 2], [0, 1]]\n\nK = [[2, 1], [1, 1]]\n\nscores = [[4, 3], [1, 11]]\n\n" ASIDE,
-      "wrong; scores wrong (arithmetic_cell); unread 3x2 at 9");
-  expect_verdict(DOCUMENT "S = " SCORES ASIDE, "doubtful; unread 3x2 at 19");
+      "wrong; scores wrong (arithmetic_cell); unread 3x2 at 9; unread 1x1 at 10");
+  expect_verdict(DOCUMENT "S = " SCORES ASIDE, "doubtful; unread 3x2 at 19; unread 1x1 at 20");
   expect_refused(DOCUMENT "S = " SCORES "Scaled scores:\n\n" ASIDE, 22,
                  "\"4.5% e\" is not a number");
 }

@@ -165,8 +165,7 @@ static void test_additive_scores_in_steps(void **state) {
   expect(k, ATTN_ROLE_SCORES, "0.933 0.974 0.973", "transpose(product(tanh, v_A))",
          ATTN_CAUSE_NONE);
   give(k, ATTN_ROLE_V_A, "2 -1");
-  expect(k, ATTN_ROLE_SCORES, "0.933 0.974 0.973", "product_nt(v_A, tanh)",
-         ATTN_CAUSE_NONE);
+  expect(k, ATTN_ROLE_SCORES, "0.933 0.974 0.973", "product_nt(v_A, tanh)", ATTN_CAUSE_NONE);
 }
 
 /* ---- scaled scores ---- */
@@ -253,12 +252,20 @@ static void test_masks(void **state) {
       {"mask(scaled, padding)", "1.414 -∞ 3.536; 0.707 -∞ 1.414; 2.121 -∞ 4.950", 0},
       {"mask(scaled, causal and padding)", "1.414 -∞ -∞; 0.707 0.707 -∞; 2.121 2.828 -∞", 0},
       {"mask(scaled, as printed)", "1.414 2.121 3.536; -∞ 0.707 1.414; 2.121 2.828 4.950", 0},
-      {"divide(scaled, 1.000)", SCALED_3, ATTN_CAUSE_MASK_IGNORED},
   };
   struct known *k = *state;
   give_scaled(k);
   for (size_t n = 0; n < sizeof CASES / sizeof *CASES; n++)
     expect(k, ATTN_ROLE_MASKED, CASES[n].numbers, CASES[n].words, CASES[n].cause);
+}
+
+/* A mask is ignored only where one is mentioned. */
+static void test_an_ignored_mask(void **state) {
+  struct known *k = *state;
+  give_scaled(k);
+  expect_none(k, ATTN_ROLE_MASKED, SCALED_3);
+  k->hints.causal = 1;
+  expect(k, ATTN_ROLE_MASKED, SCALED_3, "divide(scaled, 1.000)", ATTN_CAUSE_MASK_IGNORED);
 }
 
 /* Scores are masked as they are, or scaled in the same step. */
@@ -479,6 +486,7 @@ int main(void) {
       law(test_scaled_at_once),
       law(test_scores_of_unknown_width),
       law(test_masks),
+      law(test_an_ignored_mask),
       law(test_scaled_and_masked_at_once),
       law(test_a_mentioned_mask_is_likely),
       law(test_the_mask_of_one_query),

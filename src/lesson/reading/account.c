@@ -204,8 +204,9 @@ static int is_in_front(const struct account *a, const attn_printing *p) {
 
 /* In front of the numbers of a row and a column, or of a shape. */
 static const char INDICES[] =
-    "(?i)(?:shapes?|sizes?|cell|entr(?:y|ies)|element|pairs?|ind(?:ex|ices)|position|dim\\w*|\\bin,"
-    ")\\W*$";
+    "(?i)(?:shape|size|cell|entry|entries|element|pair|index|indices|position|dimension|page|"
+    "section|"
+    "chapter|step|equation|reference|\\bin,)s?\\W*$";
 
 /* Counts, indices and the like are prose. A heading above them is no name. */
 static int is_prose(const struct account *a, int block) {
