@@ -381,13 +381,13 @@ static int list_block(struct account *a, int block, const attn_cell *first, int 
   return list(a, first, all ? p->rows : 1, all ? p->cols : left, b->name);
 }
 
-/* Sums below a table, or in a sentence. */
+/* Sums below a table, or in a sentence; a vector that is added up is none. */
 static int is_total(const struct account *a, const struct attn_block *b,
                     const struct attn_known *known) {
   const attn_printing *p = &b->reading[0];
   for (int n = 0; n < p->cols; n++)
     if (p->cells[n].kind != ATTN_CELL_BLANK && !attn_is_known(known, &p->cells[n])) return 0;
-  return p->rows == 1 && attn_names_sum(a->scan, b->name);
+  return p->rows == 1 && b->source != ATTN_BLOCK_INLINE && attn_names_sum(a->scan, b->name);
 }
 
 /* "1.000 1.000": the sums of the weights of all queries. */
