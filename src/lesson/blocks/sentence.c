@@ -9,9 +9,11 @@ static const char OPERATOR_AFTER[] = "\\s*[+\\x{D7}\\x{B7}*]";
 static const char RESULT_AFTER[] = "\\s*[+=]";
 /* Between two vectors of a list: ", ", "for *it* and". */
 static const char GOES_ON[] =
-    "\\s*(?:(?:for|of|to|at)\\s[^,;]{1,30})?\\s*(?:,\\s*(?:and|or|und)?|;|\\b(?:and|or|und)|\\x{"
+    "\\s*(?:(?:for|of|to|at|f\\x{FC}r)\\s[^,;]{1,30}?)?\\s*(?:,\\s*(?:and|or|und)?|;|\\b(?:and|or|"
+    "und)|\\x{"
     "3068})"
-    "(?:\\s*that\\s+of\\s[^,;]{1,30}\\s(?:is|=)|\\s*the (?:second|third|fourth|next|last|other)\\b"
+    "(?:\\s*that\\s+of\\s[^,;]{1,30}\\s(?:is|=)|\\s*(?:der|die|das)\\s+von\\s[^,;]{1,30}|\\s*the "
+    "(?:second|third|fourth|next|last|other)\\b"
     "(?: one)?(?: is)?)?\\s*$";
 /* The last quoted word in front of a vector, and the rest: "'it' is", the same for all of a list.
  */

@@ -446,7 +446,19 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
 /* "√d_k": the number after it is the root of a size. */
 static const char ROOT[] = "(?:\\x{221A}|sqrt)[\\s({]*[A-Za-z][^=]{0,9}$";
 
-/* Integers in passing are prose, and so are numbers with one or two decimals in an example without
+/* Is another number with as many decimals in its line? */
+static int is_in_list(const struct account *a, const struct attn_stray *s) {
+  const struct attn_stray *end = a->scan->stray + a->scan->strays;
+  for (int by = -1; by <= 1; by += 2) {
+    const struct attn_stray *t = s + by;
+    if (t >= a->scan->stray && t < end && t->cell.line == s->cell.line &&
+        t->cell.decimals == s->cell.decimals)
+      return 1;
+  }
+  return 0;
+}
+
+/* Integers in passing are prose, and so is a number with one or two decimals in an example without
  * such numbers; after a sign of equality they are a result. */
 static int is_explained(const struct account *a, const struct attn_known *known,
                         const struct attn_stray *s) {
@@ -456,7 +468,8 @@ static int is_explained(const struct account *a, const struct attn_known *known,
     return attn_is_known_size(known, s->cell.value) ||
            (s->divides && (attn_is_known_root(known, &s->cell) ||
                            s->cell.value == attn_stated_temperature(a->scan)));
-  int is_fine = s->cell.decimals >= FINE || attn_has_decimals(known, s->cell.decimals);
+  int is_fine = s->cell.decimals >= FINE || attn_has_decimals(known, s->cell.decimals) ||
+                (s->cell.decimals > 0 && is_in_list(a, s));
   if (!s->is_result && !is_fine) return 1;
   if (!s->is_result && fabs(s->cell.value - 1) <= ABOUT_1) return 1; /* a sum of weights */
   return is_placed(a, &s->cell) || (!s->is_idle && is_worked_out(a->scan, &s->cell)) ||

@@ -508,6 +508,7 @@ void attn_rewrite_commas(struct attn_rewrite *r) {
   attn_rewrite_all(r, "(\\d)\\{,\\}(?=\\d)", "$1.", "{");
   if (decimal) {
     attn_rewrite_all(r, "(?<![\\d.]|\\d,)(\\d++),(\\d++)(?!,\\d)", "$1.$2", ",");
+    attn_rewrite_all(r, "\\(([-+]?[.\\d]++) ?\\| ?([-+]?[.\\d]++)\\)", "($1, $2)", "|");
     if (!count_matches(r, "[\\[(][^\\])\\n;]{0,200}?\\d[ \\t]++[-+]?\\d"))
       attn_rewrite_all(r, "(?<=[\\d)])[ \\t]*+;[ \\t]*+(?=[-+(]{0,2}\\d)", ", ", ";");
     return;
