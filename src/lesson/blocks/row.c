@@ -208,8 +208,10 @@ static const char LABELLED[] =
     "[^,]{1,200}?\\x{2192}\\s*-?[.\\d]+)\\s*,";
 
 static int has_commas_only(struct attn_grouping *g, const char *text, struct attn_part p) {
-  return attn_part_has(text, p, ",") && !attn_part_has(text, p, FULL_STOP) &&
-         !is_two_assignments(g, text, p) && !attn_part_find(g, ENUMERATION, text, p, NULL) &&
+  static const char CALL[] = "[a-z]\\([^(),\\n]*,[^()\\n]*\\)\\s*="; /* score(s, h1) = */
+  return attn_part_has(text, p, ",") && !attn_part_find(g, CALL, text, p, NULL) &&
+         !attn_part_has(text, p, FULL_STOP) && !is_two_assignments(g, text, p) &&
+         !attn_part_find(g, ENUMERATION, text, p, NULL) &&
          !attn_part_has(text, p, ATTN_MARK_VALUE) && !attn_part_has(text, p, "[") &&
          !attn_part_has(text, p, ":") && !attn_part_begins_in(g, LABELLED, text, p, NULL) &&
          (attn_part_has(text, p, ",,") || !attn_part_find(g, WORDS, text, p, NULL) ||

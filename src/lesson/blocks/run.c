@@ -133,10 +133,12 @@ static int read_header(struct attn_grouping *g, const struct attn_row *row) {
   if (!attn_row_is_delimited(row->style) || (count_numbers(row) > 0 && !is_second_header(g, row)))
     return 0;
   struct attn_row above = g->rows == 0 ? g->header : (struct attn_row){.items = 0};
+  const int is_list = row->style == ATTN_ROW_COMMAS;
   for (int n = 0; n < row->items; n++) {
     attn_stray_list(g, row, n);
-    attn_stray_item(g, row, n);
+    if (!is_list) attn_stray_item(g, row, n);
   }
+  if (is_list) attn_stray_text(g, row->line, (struct attn_part){0, row->line->bytes}, NULL, 0);
   attn_run_flush(g);
   if (above.items == row->items && above.style == row->style) g->super = above;
   if (row->style != ATTN_ROW_COMMAS || strstr(row->line->text, ",,") ||
