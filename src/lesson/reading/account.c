@@ -418,13 +418,26 @@ static int is_shape(const struct account *a, const attn_printing *p) {
   return 0;
 }
 
+/* Is it a step that does not follow from what it should? */
+static int is_unexplained_step(struct account *a, const attn_printing *p) {
+  const attn_lesson *l = a->lesson;
+  for (int32_t i = 0; i < l->examples; i++)
+    for (int32_t s = 0; s < l->example[i].steps; s++) {
+      const attn_step *step = &l->example[i].step[s];
+      if (step->op == ATTN_OP_GIVEN && step->printings &&
+          attn_cell_place(&step->printing[0].cells[0]) == attn_cell_place(&p->cells[0]))
+        return is_unexplained(a, &l->example[i], step);
+    }
+  return 0;
+}
+
 /* Is the block neither prose nor shown elsewhere? */
 static int is_unread(struct account *a, int block, const struct attn_known *known) {
   const struct attn_block *b = &a->scan->block[block];
   if (is_total(a, b, known) || are_sums_of_weights(a, &b->reading[0])) return 0;
-  return !is_mention(a, block) && !is_mask(a, block) && !block_is_worked_out(a, &b->reading[0]) &&
-         !is_root(a, b, known) && !is_shape(a, &b->reading[0]) &&
-         !attn_is_of_sublayer(a->lesson, &b->reading[0]);
+  if (block_is_worked_out(a, &b->reading[0])) return is_unexplained_step(a, &b->reading[0]);
+  return !is_mention(a, block) && !is_mask(a, block) && !is_root(a, b, known) &&
+         !is_shape(a, &b->reading[0]) && !attn_is_of_sublayer(a->lesson, &b->reading[0]);
 }
 
 attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,
