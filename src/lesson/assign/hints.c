@@ -50,6 +50,7 @@ static const char NOT_SCALED[] =
     "(?i)\\b(?:no|not|never|without|skip\\w*|omit\\w*|un|ignor\\w*|leav\\w+ out|forget|"
     "drop(?:s|ped|ping)?)\\W{0,3}(?:the |any |do |we |be |a |it |that )?(?:1 ?/ ?)?"
     "(?:scal|divi|square[- ]root|√|sqrt)|nothing (?:is|gets|was) (?:scal|divi)|"
+    "use_scale ?= ?(?:False|None)|"
     "n['’]t (?:\\w+ )?(?:scal|divi)|unscaled|"
     "\\b(?:leav\\w+|left) (?:\\w+ ){0,2}(?:1 ?/ ?)?" SCALING
     "[^.,;\\n]{0,25} (?:out|off|away|aside)\\b|" SCALING

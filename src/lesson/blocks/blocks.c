@@ -201,25 +201,14 @@ int attn_group_ragged(struct attn_grouping *g, struct attn_source_position place
   return 0;
 }
 
-static int check_finite(struct attn_grouping *g, const attn_printing *p) {
-  for (int n = 0; n < p->rows * p->cols; n++) {
-    const attn_cell *cell = &p->cells[n];
-    if (cell->kind != ATTN_CELL_NUMBER || isfinite(cell->value)) continue;
-    g->status = attn_fail_at(g->scan->err, ATTN_ERR_FORMAT, cell->line, cell->column,
-                             "%s: write a number that a double can hold, or -inf if masked",
-                             isnan(cell->value) ? "NaN" : "a number that is too large");
-    return 0;
-  }
-  return 1;
-}
-
 int attn_block_end(struct attn_grouping *g, struct attn_block *b, int last_line) {
   attn_printing *p = &b->reading[0];
   if (g->status != ATTN_OK) return 0;
   if (p->rows == 0 || p->cols == 0) return 1;
   b->end = last_line;
   if (!p->line) p->line = p->cells[0].line, p->column = p->cells[0].column;
-  if (!check_finite(g, p)) return 0;
+  g->status = attn_scan_check_finite(g->scan, p);
+  if (g->status != ATTN_OK) return 0;
   if (!attn_group_grow(g, (void **)&g->block, (size_t)g->blocks, sizeof *g->block)) return 0;
   g->block[g->blocks++] = b;
   return 1;

@@ -409,7 +409,7 @@ int attn_step_of_text(struct attn_grouping *g, const char *text) {
     const char *words;
   } called[] = {{ATTN_STEP_WEIGHTS, "(?i)softmax|^(?:a|α|alpha)_?\\w{0,2}(?:\\(\\w{1,2}\\))?$"},
                 {ATTN_STEP_EXPONENTIALS, "(?i)\\bexp|^e\\^"},
-                {ATTN_STEP_SCALED, "(?i)√|sqrt|\\bdivi|\\bscal|\\bskal|escala|割"},
+                {ATTN_STEP_SCALED, "(?i)√|sqrt|\\bdivi|\\bscal|\\bskal|escala|割|÷|/ ?(?:T|τ)\\b"},
                 {ATTN_STEP_SCORES,
                  "(?i)^[qs](?:_?\\w)?\\s?[·⋅*.]\\s?[kh](?:_?\\w|\\([ij]\\)|\\[[ij]\\])?$|"
                  "^e(?:_?[ijkt]{1,2})?$|\\bscores?\\b|dot product|スコア|内積"}};

@@ -158,12 +158,19 @@ static int are_lists(struct attn_grouping *g, const struct attn_table *t, int co
   return 1;
 }
 
+/* A first column that only counts the vectors: they have these numbers. */
+static void use_counts(const struct attn_table *t) {
+  if (t->numbers != 1 || t->number[0] != 0 || !attn_table_counts(t, 1)) return;
+  for (int r = 0; r < t->rows; r++) attn_table_item(t, r, 0)->used = 1;
+}
+
 int attn_table_vectors(struct attn_grouping *g, const struct attn_table *t) {
   int columns = 0, ordinal = 0;
   for (int c = 0; c < t->cols; c++) columns += t->kind[c] == COLUMN_VALUES;
   int are_matrices = are_lists(g, t, columns);
   for (int r = 0; are_matrices && r < t->rows && g->status == ATTN_OK; r++) add_step(g, t, r);
   if (are_matrices) return 1;
+  if (columns) use_counts(t);
   for (int c = 0; c < t->cols && g->status == ATTN_OK; c++)
     if (t->kind[c] == COLUMN_VALUES) add_value_column(g, t, c, columns, ordinal++);
   return columns > 0;

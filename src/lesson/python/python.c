@@ -277,8 +277,9 @@ static int array(struct attn_cursor *c, struct attn_expr **e) {
     c->p->status = attn_value_status(c->p->arrays);
     return c->p->status ? ATTN_FAILED : in_brackets(c, e, ']');
   }
+  c->p->status = attn_scan_check_finite(c->p->scan, &table);
   *e = node(c, ATTN_EXPR_ARRAY, begin);
-  if (!*e) return ATTN_FAILED;
+  if (!*e || c->p->status) return ATTN_FAILED;
   (*e)->table = table;
   c->at = c->token.end = end;
   return attn_advance(c);

@@ -284,8 +284,16 @@ static int is_row_of(const attn_printing *shown, const attn_cell *row) {
   return 0;
 }
 
+/* A row that is a column of the step. */
+static int is_column_of(const attn_printing *shown, const attn_printing *p) {
+  int same = p->rows == 1 && shown->cols == 1 && shown->rows == p->cols;
+  for (int32_t n = 0; same && n < p->cols; n++) same = shown->cells[n].value == p->cells[n].value;
+  return same;
+}
+
 /* And all rows of the block? Then it mentions them. */
 static int has_rows_of(const attn_printing *shown, const attn_printing *p) {
+  if (is_column_of(shown, p)) return 1;
   if (shown->cols != p->cols) return 0;
   for (int32_t i = 0; i < p->rows; i++)
     if (!is_row_of(shown, p->cells + i * p->cols)) return 0;
@@ -348,7 +356,8 @@ static int is_mention(struct account *a, int block) {
   const attn_printing *q = &b->reading[0];
   int is_list = b->source == ATTN_BLOCK_INLINE && q->rows == 1;
   int by_chance = !has_decimals(q); /* small integers */
-  int step = called_step(a, block, A_WORD);
+  int is_argument = attn_occurs(a->scan->patterns, "(?i)(?:softmax|exp)\\W*$", b->name);
+  int step = is_argument ? ANY_STEP : called_step(a, block, A_WORD);
   if (!is_list && (q->cols < 2 || (by_chance && step == ANY_STEP))) return 0;
   return has_printing_of(a, q, step);
 }

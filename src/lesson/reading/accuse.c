@@ -153,16 +153,21 @@ static int states_padding(struct attn_scan *scan) {
   return attn_mentions_padding(scan) && attn_states(scan, scan->text, STATED);
 }
 
+/* What d2l.ai and its readers call weights with padding. */
+static const char MASKED_SOFTMAX[] = "(?i)masked_softmax|valid_len";
+
 int attn_forgets_mask(struct attn_scan *scan, const struct attn_reading *reading, int example) {
-  int line = 0, is_open = 0;
+  int line = 0, is_open = 0, is_seen = 0;
   for (int n = 0; n < reading->placements; n++) {
     const struct attn_placement *p = reading->placement[n];
     if (p->role == ATTN_ROLE_MASKED || (p->relation && p->relation->mask)) return 0;
     if (p->example != example || !sees_all(attn_roles_of(reading, p), p)) continue;
+    is_seen = 1;
     is_open |= p->node->grid->rows > 1;
     if (has_later_keys(scan, p)) line = scan->block[p->block].line;
   }
   if (is_open && states_padding(scan)) return 1;
+  if (is_seen && attn_occurs(scan->patterns, MASKED_SOFTMAX, scan->text)) return 1;
   return line && states_causal(scan, scan->text) && attn_mentions_causal_above(scan, line);
 }
 

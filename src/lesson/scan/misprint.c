@@ -1,5 +1,6 @@
 /* misprint.c -- a word among the numbers of a matrix, a list or a fence that is not closed: errors
  * where the document cannot be read without them. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -111,6 +112,17 @@ attn_status attn_scan_misprint(struct attn_scan *scan, const struct attn_canonic
   attn_status status = find_word(scan, text);
   if (!status) status = find_open_list(scan, text);
   return status ? status : find_open_fence(scan);
+}
+
+attn_status attn_scan_check_finite(const struct attn_scan *scan, const attn_printing *p) {
+  for (int n = 0; n < p->rows * p->cols; n++) {
+    const attn_cell *cell = &p->cells[n];
+    if (cell->kind == ATTN_CELL_NUMBER && !isfinite(cell->value))
+      return attn_fail_at(scan->err, ATTN_ERR_FORMAT, cell->line, cell->column,
+                          "%s: write a number that a double can hold, or -inf if masked",
+                          isnan(cell->value) ? "NaN" : "a number that is too large");
+  }
+  return ATTN_OK;
 }
 
 attn_status attn_scan_fail_misprint(const struct attn_scan *scan) {

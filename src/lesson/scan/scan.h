@@ -172,6 +172,8 @@ const struct attn_scan_heading *attn_scan_heading_above(const struct attn_scan *
  * finite number, nested too deeply, an unterminated matrix. ATTN_ERR_MEMORY. */
 attn_status attn_scan_document(struct attn_scan *scan, const char *file);
 
+/* misprint.c: an error if a number of the matrix is NaN, or too large for a double. */
+attn_status attn_scan_check_finite(const struct attn_scan *scan, const attn_printing *p);
 /* Reports the misprint that the scan has found. Returns ATTN_ERR_FORMAT. */
 attn_status attn_scan_fail_misprint(const struct attn_scan *scan);
 
