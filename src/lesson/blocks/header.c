@@ -210,6 +210,17 @@ static int find_spans(struct attn_grouping *g, struct attn_table *t,
   return parts > 1 && widest > 1 ? parts : 0;
 }
 
+/* "score cat | score dog", "weight(cat) | weight(dog)": do columns n - 1 and n begin with the same
+ * step? */
+static int same_step(struct attn_grouping *g, const struct attn_table *t, int n) {
+  const char *a = attn_item_text(g, &t->header, t->number[n - 1]);
+  const char *b = attn_item_text(g, &t->header, t->number[n]);
+  size_t bytes = a ? strcspn(a, " ([") : 0;
+  if (!b || !bytes || !a[bytes] || strcspn(b, " ([") != bytes || memcmp(a, b, bytes) != 0) return 0;
+  const char *word = attn_group_copy(g, a, bytes);
+  return word && attn_step_of_text(g, word) >= 0;
+}
+
 /* "q1 | q2 | k1 | k2": a part for each stem. */
 static int find_stems(struct attn_grouping *g, struct attn_table *t) {
   struct attn_label last = {.index = -1}, label;
@@ -219,7 +230,8 @@ static int find_stems(struct attn_grouping *g, struct attn_table *t) {
     char *text = attn_item_text(g, &t->header, t->number[n]);
     if (text) text[strcspn(text, "[(")] = 0; /* its unit */
     if (!text || !attn_group_label(g, text, &label)) return 0;
-    int goes_on = parts > 0 && label.index >= 0 && last.index >= 0 && attn_same_stem(&label, &last);
+    int indexed = label.index >= 0 && last.index >= 0 && attn_same_stem(&label, &last);
+    int goes_on = parts > 0 && (indexed || same_step(g, t, n));
     if (!goes_on) t->part[parts++] = (struct attn_table_part){n, n, text};
     t->part[parts - 1].end = n + 1;
     several += goes_on && n - t->part[parts - 1].begin == 1;
