@@ -102,7 +102,7 @@ struct notation {
 /* The second row 0.5 and 1, sum 1.5; */
 #define ROW_BY_WORD(word)                                                 \
   "(?i)(?<=[:;,.\u23CE])[ \\t]*+(?:the )?" word " row:?[ \\t]++(" LITERAL \
-  "(?:(?:, ?(?:and )?| and )" LITERAL "){1,8}+(?:, sum " LITERAL ")?+)(?![.,]?\\d)[;.]?"
+  "(?:(?:, ?(?:and )?| and )" LITERAL "){1,8}+(?:, sum " LITERAL ")?+)(?![.,]?\\d)[,;.]?"
 /* What is in front of vectors with pipes between them. */
 #define NAMES_OF "(?m)^([^|=\\n]{1,60}=[ \\t]*+)"
 #define PIPE "[ \\t]*+\\|[ \\t]*+"
@@ -249,11 +249,16 @@ static const struct notation notations[] = {
     {"\\x{3002}[ \\t]*+(?=[^\\n\\s\\x{300D}\\x{300F}\\x{201D})'\"|*`<&\\\\])",
      "\u3002" ATTN_MARK_ROW, 0, "\xE3"},
 
+    /* "Wq first row 0.5, 1, second row 1, 0", "Wq row 1: 0.5, 1; row 2: 1, 0" */
+    {"(?i)(?<=\\w)[ \\t]++(?=(?:first row|row 1:)[ \\t]++" ROW_OF_LINE
+     "[,;][ \\t]++(?:second row|row 2:))",
+     ":" ATTN_MARK_ROW, 0, "w"},
     /* "first row 0.5 and 1; second row 1 and 0", "Row 1: 0.5, 1. Row 2: 1, 0." */
     {ROW_BY_WORD("first"), ATTN_MARK_ROW "row 1: $1" ATTN_MARK_ROW, 0, "w"},
     {ROW_BY_WORD("second"), ATTN_MARK_ROW "row 2: $1" ATTN_MARK_ROW, 0, "w"},
     {ROW_BY_WORD("third"), ATTN_MARK_ROW "row 3: $1" ATTN_MARK_ROW, 0, "w"},
-    {"(?i)(?<=\\.)[ \\t]++(?=row \\d{1,2}:[ \\t])", ATTN_MARK_ROW, 0, ":"},
+    {ATTN_MARK_ROW "(?=" ATTN_MARK_ROW "row \\d: )", "", 0, "w"},
+    {"(?i)(?<=[.,;])[ \\t]++(?=row \\d{1,2}:[ \\t])", ATTN_MARK_ROW, 0, ":"},
 
     /* prompts */
     {"(?m)^[ \\t]*+\\.{3,}+:?(?=[ \\t\\n]|$)", "", PYTHON, "."},
