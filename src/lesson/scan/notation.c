@@ -99,10 +99,12 @@ struct notation {
 #define IN_PARENTHESES "(\\([^()\\n]{1,80}\\))"
 #define ROW_IN_WORDS(n) "[ \\t]*+" n "\u884C\u76EE(?:\u304C|\u306F|:)?[ \\t]*+" IN_PARENTHESES
 #define TWO_ROWS "(?:\u306E|\u306F)" ROW_IN_WORDS("1") "," ROW_IN_WORDS("2")
-/* The second row 0.5 and 1, sum 1.5; */
-#define ROW_BY_WORD(word)                                                 \
-  "(?i)(?<=[:;,.\u23CE])[ \\t]*+(?:the )?" word " row:?[ \\t]++(" LITERAL \
-  "(?:(?:, ?(?:and )?| and )" LITERAL "){1,8}+(?:, sum " LITERAL ")?+)(?![.,]?\\d)[,;.]?"
+/* The second row 0.5 and 1, sum 1.5; second query 0.5 / 1; */
+#define ROW_BY_WORD(word)                                                                \
+  "(?i)(?<=[:;,.\u23CE])[ \\t]*+(?:the )?" word                                          \
+  "(?: row:?| query:?|(?= -?\\d*\\.\\d))"                                                \
+  "[ \\t]++(" LITERAL "(?:(?:, ?(?:and )?| and | / )" LITERAL "){1,8}+(?:, sum " LITERAL \
+  ")?+)(?![.,]?\\d)[,;.]?"
 /* What is in front of vectors with pipes between them. */
 #define NAMES_OF "(?m)^([^|=\\n]{1,60}=[ \\t]*+)"
 #define PIPE "[ \\t]*+\\|[ \\t]*+"
@@ -254,9 +256,10 @@ static const struct notation notations[] = {
      "[,;][ \\t]++(?:second row|row 2:))",
      ":" ATTN_MARK_ROW, 0, "w"},
     /* "first row 0.5 and 1; second row 1 and 0", "Row 1: 0.5, 1. Row 2: 1, 0." */
-    {ROW_BY_WORD("first"), ATTN_MARK_ROW "row 1: $1" ATTN_MARK_ROW, 0, "w"},
-    {ROW_BY_WORD("second"), ATTN_MARK_ROW "row 2: $1" ATTN_MARK_ROW, 0, "w"},
-    {ROW_BY_WORD("third"), ATTN_MARK_ROW "row 3: $1" ATTN_MARK_ROW, 0, "w"},
+    {ROW_BY_WORD("first"), ATTN_MARK_ROW "row 1: $1" ATTN_MARK_ROW, 0, "r"},
+    {ROW_BY_WORD("second"), ATTN_MARK_ROW "row 2: $1" ATTN_MARK_ROW, 0, "d"},
+    {ROW_BY_WORD("third"), ATTN_MARK_ROW "row 3: $1" ATTN_MARK_ROW, 0, "d"},
+    {"(\u23CErow \\d: " LITERAL "|(?!\\A)\\G" LITERAL ") / (?=-?[.\\d])", "$1, ", 0, "/"},
     {ATTN_MARK_ROW "(?=" ATTN_MARK_ROW "row \\d: )", "", 0, "w"},
     {"(?i)(?<=[.,;])[ \\t]++(?=row \\d{1,2}:[ \\t])", ATTN_MARK_ROW, 0, ":"},
 
