@@ -104,7 +104,7 @@ static void test_matrices_in_brackets(void **state) {
   check("Q = [[1, 0], [0, 1]]", "Q = 2x2: 1 0; 0 1\n");
   check("Q = [1 0; 0 1]", "Q = 2x2: 1 0; 0 1\n");
   check("Q = {{1, 0}, {0, 1}}", "Q = 2x2: 1 0; 0 1\n");
-  check("Q = [1, 0], [0, 1]", "Q = 2x2: 1 0; 0 1\n");
+  check("Q = [1, 0], [0, 1]", "Q 2x2: 1 0; 0 1\n");
 }
 
 static void test_brackets_continue_over_prompts(void **state) {
@@ -482,7 +482,7 @@ static void test_lists_of_a_paragraph(void **state) {
       "The weights are 1x3: 0.445 0.352 0.203\n");
   check("softmax gives α_1 = 0.2, α_2 = 0.3, α_3 = 0.5.", "softmax gives α_1 1x3: 0.2 0.3 0.5\n");
   check("- The keys: (1, 0); (0, 1).\n- The values: (2, 0); (0, 3).\n",
-        "- The keys: 2x2: 1 0; 0 1\n- The values: 2x2: 2 0; 0 3\n");
+        "The keys 2x2: 1 0; 0 1\nThe values 2x2: 2 0; 0 3\n");
 }
 
 static void test_sentences_go_on_in_the_next_line(void **state) {

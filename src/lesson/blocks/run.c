@@ -234,9 +234,22 @@ static int is_next_letter(struct attn_grouping *g, const struct attn_row *last,
   return first && second && first != second;
 }
 
+/* "Q = [1, 0], [0, 1]", "keys: [1, 0]  [0, 1]": all rows of a matrix. */
+static int is_matrix_row(struct attn_grouping *g, const struct attn_row *row) {
+  int is_symbol = (row->style == ATTN_ROW_EQUALS && row->label.stem && row->label.index < 0) ||
+                  (row->style == ATTN_ROW_COLON && row->label.index < 0);
+  if (row->items < 2 || !is_symbol) return 0;
+  for (int n = 0; n < row->items; n++)
+    if (!item_length(g, &row->item[n]) ||
+        item_length(g, &row->item[n]) != item_length(g, &row->item[0]))
+      return 0;
+  return !strstr(row->line->text, "\u2192");
+}
+
 static int looks_alike(struct attn_grouping *g, const struct attn_row *last,
                        const struct attn_row *row) {
   if (last->items != row->items || begins_next(g, row) || are_two_steps(last, row)) return 0;
+  if (is_matrix_row(g, last) || is_matrix_row(g, row)) return 0;
   if (goes_on(last, row)) return 1;
   if (is_sum(row) && !is_sum(last)) return 0;
   if (is_next_letter(g, last, row)) return 0;
@@ -332,23 +345,11 @@ static void check_ragged(struct attn_grouping *g, const struct attn_row *row) {
   attn_group_ragged(g, p, g->row[g->rows - 1].items, row->items);
 }
 
-/* "Q = [1, 0], [0, 1]": the rows of one matrix, which are read as vectors of a sentence. */
-static int is_matrix_row(struct attn_grouping *g, const struct attn_row *row) {
-  int is_symbol = (row->style == ATTN_ROW_EQUALS && row->label.stem && row->label.index < 0) ||
-                  (row->style == ATTN_ROW_COLON && row->label.index < 0);
-  if (row->items < 2 || !is_symbol) return 0;
-  for (int n = 0; n < row->items; n++)
-    if (!item_length(g, &row->item[n]) ||
-        item_length(g, &row->item[n]) != item_length(g, &row->item[0]))
-      return 0;
-  return !strstr(row->line->text, "\u2192");
-}
-
 int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
   struct attn_row complete;
   if (read_header(g, row)) return 1;
   if (lacks_number(g, row)) complete = complete_row(g, row), row = &complete;
-  if (is_matrix_row(g, row) || is_prose(g, row)) return 0;
+  if (is_prose(g, row)) return 0;
   check_odd_row(g, row);
   if (g->rows == 1 && is_numbered_header(&g->row[0], row)) {
     g->rows = 0;

@@ -141,11 +141,14 @@ static void add_step(struct attn_grouping *g, const struct attn_table *t, int ro
   if (b) attn_block_end(g, b, r->line->line);
 }
 
-/* "tanh: (1, 0), (0, 1)": the vectors of a row, with commas between them. */
+/* "tanh: (1, 0), (0, 1)", "keys  (1, 0)  (0, 1)": a name and vectors. Without a sign between, it is
+ * that of a step. */
 static int is_list(struct attn_grouping *g, const struct attn_row *row) {
   static const char LIST[] =
-      "(*UCP)[^\\n=:]*\\pL[^\\n=:]*[=:]\\s*(?:" ATTN_VALUE "[,;]\\s*)++" ATTN_VALUE;
+      "(*UCP)(?=[^\\x{25A3}]*\\pL)(?:[^\\x{25A3}]*[=:]|[^\\x{25A3}=:(\\[]*)\\s*"
+      "(?:" ATTN_VALUE "\\s*[,;.]?\\s*)++$";
   const struct attn_scan_line *line = row->line;
+  if (row->style == ATTN_ROW_VALUES && attn_step_of_text(g, row->label.text) < 0) return 0;
   return attn_match_at(g->scan->patterns, LIST, line->text, line->bytes, 0, NULL);
 }
 
