@@ -496,7 +496,7 @@ static attn_status build_example(struct attn_builder *b, int index) {
   b->count = 0;
   int related = has_relations(b, index), named = 1;
   for (int n = 0; n < b->reading->placements && !b->status; n++) {
-    const struct attn_placement *p = b->reading->placement[n];
+    const struct attn_placement *p = b->reading->placement[b->reading->order[n]];
     if (p->example != index || (!related && !is_named(b, p))) continue;
     named &= is_named(b, p);
     if (!ex.line) ex.line = b->scan->block[p->block].line;
