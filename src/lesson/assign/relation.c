@@ -66,6 +66,7 @@ double attn_role_order(int role) { return role >= 0 && role < ATTN_ROLES ? roles
 #define KEYS (BIT(K) | POSITIONED_X)
 #define LOGITS (BIT(SCORES) | BIT(SCALED) | BIT(MASKED))
 #define TANH_TERMS (BIT(W_A_Q) | BIT(U_A_K))
+#define OF_TANH (TANH_TERMS | BIT(Q) | BIT(W_A) | BIT(U_A) | KEYS)
 #define OF_PROJECTION                                                                             \
   {                                                                                               \
     attn_list_projections, SOURCES | BIT(POSITION_TABLE) | PROJECTIONS, PROJECTIONS, PROJECTIONS, \
@@ -89,16 +90,18 @@ static const struct way {
                          BIT(Q) | SOURCES, 0},
     [ATTN_ROLE_U_A_K] = {attn_list_rules, BIT(K) | BIT(U_A) | BIT(W_A) | POSITIONED_X,
                          BIT(U_A) | BIT(W_A), BIT(U_A) | BIT(W_A), BIT(K) | POSITIONED_X, 0},
-    [ATTN_ROLE_TANH_INPUT] = {attn_list_rules, TANH_TERMS, TANH_TERMS, 0, TANH_TERMS, 0},
-    [ATTN_ROLE_TANH] = {attn_list_rules,
-                        TANH_TERMS | BIT(TANH_INPUT) | BIT(Q) | BIT(K) | BIT(W_A) | BIT(U_A) |
-                            POSITIONED_X,
+    [ATTN_ROLE_TANH_INPUT] = {attn_list_rules, OF_TANH, TANH_TERMS | BIT(U_A), BIT(U_A),
+                              TANH_TERMS | KEYS, 0},
+    [ATTN_ROLE_TANH] = {attn_list_rules, OF_TANH | BIT(TANH_INPUT),
                         TANH_TERMS | BIT(TANH_INPUT) | BIT(U_A), BIT(U_A),
-                        TANH_TERMS | BIT(TANH_INPUT) | BIT(K) | POSITIONED_X, 0},
+                        TANH_TERMS | BIT(TANH_INPUT) | KEYS, 0},
     [ATTN_ROLE_SCORES] = {attn_list_rules,
                           BIT(Q) | BIT(K) | BIT(V) | BIT(W_A) | BIT(U_A) | BIT(V_A) | BIT(W_A_Q) |
-                              BIT(U_A_K) | BIT(TANH) | SOURCES | BIT(W_Q) | BIT(W_K),
-                          BIT(K), BIT(Q) | BIT(K) | BIT(U_A_K) | BIT(V) | POSITIONED_X | BIT(TANH),
+                              BIT(U_A_K) | BIT(TANH_INPUT) | BIT(TANH) | SOURCES | BIT(W_Q) |
+                              BIT(W_K),
+                          BIT(K),
+                          BIT(Q) | BIT(K) | BIT(U_A_K) | BIT(V) | POSITIONED_X | BIT(TANH_INPUT) |
+                              BIT(TANH),
                           BIT(Q) | BIT(K) | BIT(W_A_Q) | SOURCES, 0},
     [ATTN_ROLE_SCALED] = {attn_list_scaled, BIT(SCORES) | GIVENS, BIT(SCORES), KEYS,
                           BIT(SCORES) | QUERIES, 0},

@@ -79,7 +79,7 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_V, "(*UCP)(?i)\\bvalues?(?: matrix)?+" END "|\\bv" END},
     {ATTN_ROLE_W_A, "(*UCP)(?i)\\bW(?:_?[as1])?" END},
     {ATTN_ROLE_U_A, "(*UCP)(?i)\\bU(?:_?[ah])?" END "|\\bW_?[h2]" END},
-    {ATTN_ROLE_V_A, "(*UCP)(?i)\\bv" END},
+    {ATTN_ROLE_V_A, "(*UCP)(?i)\\bv(?:_?a)?" END},
     {ATTN_ROLE_W_A_Q, "(*UCP)(?i)\\bW(?:_?[as1])? ?[qs](?:_?\\d)?" END
                       "|\\b[qhs](?:_?\\w)?(?:\\^?T| ) ?W(?:_?a)?" END},
     {ATTN_ROLE_U_A_K,
