@@ -207,11 +207,19 @@ static const char LABELLED[] =
     "(?:(?:[^,.]{0,40}[^,.\\d\\s][^,.]{0,20}\\s|\\D{1,200}?[\\x{306F}\\x{304C}])\\s*-?\\d*\\.\\d+|"
     "[^,]{1,200}?\\x{2192}\\s*-?[.\\d]+)\\s*,";
 
+/* Not that of "score(1, 2)". */
+static int has_comma(const char *text, struct attn_part p) {
+  for (size_t at = p.begin; at < p.end; at++) {
+    const char *close = text[at] == '(' ? memchr(text + at, ')', p.end - at) : NULL;
+    if (close) at = (size_t)(close - text);
+    if (text[at] == ',') return 1;
+  }
+  return 0;
+}
+
 static int has_commas_only(struct attn_grouping *g, const char *text, struct attn_part p) {
-  static const char CALL[] = "[a-z]\\([^(),\\n]*,[^()\\n]*\\)\\s*="; /* score(s, h1) = */
-  return attn_part_has(text, p, ",") && !attn_part_find(g, CALL, text, p, NULL) &&
-         !attn_part_has(text, p, FULL_STOP) && !is_two_assignments(g, text, p) &&
-         !attn_part_find(g, ENUMERATION, text, p, NULL) &&
+  return has_comma(text, p) && !attn_part_has(text, p, FULL_STOP) &&
+         !is_two_assignments(g, text, p) && !attn_part_find(g, ENUMERATION, text, p, NULL) &&
          !attn_part_has(text, p, ATTN_MARK_VALUE) && !attn_part_has(text, p, "[") &&
          !attn_part_has(text, p, ":") && !attn_part_begins_in(g, LABELLED, text, p, NULL) &&
          (attn_part_has(text, p, ",,") || !attn_part_find(g, WORDS, text, p, NULL) ||

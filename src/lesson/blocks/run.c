@@ -4,8 +4,10 @@
 #include "steps.h"
 #include "table.h"
 
-/* "total 3", "row-1 0.5", "with 'cat' 0.5": a label of one number */
-static const char SHORT_LABEL[] = "(*UCP)[-\\w\\s\"'\\x{201C}\\x{201D}\\x{300C}\\x{300D}]{1,16}$";
+/* "total 3", "row-1 0.5", "with 'cat' 0.5", "score(s, h1) 0.5": a label of one number */
+static const char SHORT_LABEL[] =
+    "(*UCP)(?:[-\\w\\s\"'\\x{201C}\\x{201D}\\x{300C}\\x{300D}]{1,16}|\\W{0,4}\\w{1,12}\\([\\w\\s,]{"
+    "1,16}\\))$";
 /* "d_k", "sqrt(d": sizes and divisors are not results */
 static const char SIZE_LABEL[] = "d_?\\{?(?:k|v|model|head)|\\x{221A}|sqrt";
 /* Of a configuration: "version: 2", "tolerance: 0.001" */
