@@ -58,6 +58,8 @@ static void part_lists(struct attn_grouping *g, const char *text, struct attn_re
   int last = -1;
   for (int n = 0; n < r->count; n++) {
     struct attn_result *b = &r->item[n], *a = b - (n > 0);
+    if (!b->is_list && a->is_list)
+      b->is_apart = attn_find(g->scan->patterns, END, text, b->at, a->end, NULL);
     if (!b->is_list || (n > 0 && a->is_list && a->name == b->name)) continue;
     int several = n + 1 < r->count && b[1].name == b->name;
     int step = several ? step_in_words(g, text, (struct attn_part){n ? a->end : 0, b->at}) : -1;

@@ -35,7 +35,7 @@ static const char SIZE[] =
   "und|et|y)\\s))?"                                                                              \
   "(?:\\s*+[,;]\\s*+(?:(?:and|or|und)\\s++)?|\\s++(?:and|or|und)\\s++|\\s*+\\x{3068}\\s*+)"      \
   "(?:(?:for )?the (?!" STEP_WORD                                                                \
-  ")[a-z]{2,9}(?: one)?(?: is)? |(?:with|for) \\w{1,12}(?: it)?(?: is| gives)? )?"
+  ")[a-z]{2,9}(?: one)?(?: is)? |(?:with|for) \"?\\w{1,12}\"?(?: it)?(?: is| gives| to)? )?"
 #define AFTER_NUMBER \
   "(?!(?!" PARTICLE  \
   ")\\w|[\\x{221A}/\\x{25A3}^]|\\(\\s*[-+\\d(\\x{25A3}]|\\s*[\\x{D7}\\x{B7}*/+=]|\\.\\d)"

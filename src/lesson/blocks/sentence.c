@@ -146,8 +146,8 @@ static int is_of_list(struct attn_grouping *g, const char *text, struct attn_par
   if (before->has_word && word_label(g, text, front, 0, label)) return 1;
   size_t bytes = before->suffix.end - before->suffix.begin;
   return bytes && quoted_label(g, text, front, label, &suffix) &&
-         suffix.end - suffix.begin == bytes &&
-         memcmp(text + suffix.begin, text + before->suffix.begin, bytes) == 0;
+         suffix.end - suffix.begin >= bytes &&
+         memcmp(text + suffix.end - bytes, text + before->suffix.begin, bytes) == 0;
 }
 
 static void add_vector(struct attn_grouping *g, const struct attn_scan_line *line,
