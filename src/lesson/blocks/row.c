@@ -46,7 +46,7 @@ static const char REMARKED[] =
 static const char SUM_AT_END[] =
     "\\s*[(,;\\x{2192}]\\s*(?:(?i:sum|total)(?:\\s+is)?|\\x{5408}\\x{8A08}|\\x{548C})"
     "\\x{306F}?\\s*[:=]?\\s*(" ATTN_NUMBER ")\\)?\\s*$";
-static const char ARROW[] = "\u2192";
+#define ARROW "\u2192"
 static const char FULL_STOP[] = "\u3002"; /* of Japanese */
 
 static const char INFINITY_SIGN[] = "\u221E";
@@ -301,10 +301,14 @@ static int add_token(struct attn_grouping *g, struct attn_row *row, struct attn_
 
 /* The bytes of a separator of tokens at `at`, 0: it is none. */
 static size_t separator(const char *text, size_t at, size_t end, const char *set) {
+  static const char *const WORDS_BETWEEN[] = {ARROW, "と", "and "};
   if (attn_is_blank(text[at])) return 1;
   if (text[at] && strchr(set, text[at])) return 1;
-  size_t arrow = sizeof ARROW - 1;
-  return end - at >= arrow && memcmp(text + at, ARROW, arrow) == 0 ? arrow : 0;
+  for (size_t n = 0; n < sizeof WORDS_BETWEEN / sizeof *WORDS_BETWEEN; n++) {
+    size_t bytes = strlen(WORDS_BETWEEN[n]);
+    if (end - at > bytes && memcmp(text + at, WORDS_BETWEEN[n], bytes) == 0) return bytes;
+  }
+  return 0;
 }
 
 static size_t token_end(const char *text, size_t at, size_t end, const char *set) {
@@ -340,7 +344,8 @@ static int read_items(struct attn_grouping *g, struct attn_row *row, struct attn
 /* "cat 0.11, dog 0.89": a word in front of each number. */
 static int read_pairs(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
   static const char PAIR[] =
-      "(*UCP)[\\s,;]*+(?:[^\\W\\d_]++[\\s'-]?){1,2}[\\s:=]\\s*+(-?" ATTN_NUMBER "%?)(?![\\w.^/])";
+      "(*UCP)[\\s,;]*+(?!and\\s)(?:[^\\W\\d_]++[\\s'-]?){1,2}[\\s:=]\\s*+(-?" ATTN_NUMBER
+      "%?)(?![\\w.^/])";
   struct attn_match m;
   attn_cell cell;
   row->items = 0, row->item = NULL;
@@ -383,6 +388,15 @@ static struct attn_part skip_factor(struct attn_grouping *g, const char *text,
   return label;
 }
 
+/* Numbers of a sentence are no part of a label. */
+static int has_decimal(struct attn_grouping *g, const char *text, struct attn_part label) {
+  return attn_part_find(g, "\\d\\.\\d+\\s", text, label, NULL);
+}
+
+static int has_and(const char *text, struct attn_part p) {
+  return attn_part_has(text, p, " and ") || attn_part_has(text, p, "と");
+}
+
 /* "scores: 1 2", "q1 = [1, 0] -> [0, 1]": the label ends at the last separator, or at the first
  * value in front of it. */
 static int read_after(struct attn_grouping *g, struct attn_row *row, struct attn_part p,
@@ -392,6 +406,7 @@ static int read_after(struct attn_grouping *g, struct attn_row *row, struct attn
   if (at == SIZE_MAX) return 0;
   struct attn_part label = {p.begin, at}, tail = {at + strlen(sign), p.end};
   tail = attn_part_chop(text, attn_part_trim(text, tail), ".,;");
+  if (has_and(text, tail) && has_decimal(g, text, label)) return 0;
   if (!read_items(g, row, tail, ",;|") && !(style == ATTN_ROW_COLON && read_pairs(g, row, tail)))
     return 0;
   row->style = style;
@@ -445,8 +460,7 @@ static int read_columns(struct attn_grouping *g, struct attn_row *row, struct at
   size_t at = numbers_begin(g, text, p);
   struct attn_part label = {p.begin, at};
   row->style = ATTN_ROW_SPACES;
-  if (!is_column_label(text, label) || attn_part_find(g, "\\d\\.\\d+\\s", text, label, NULL))
-    return 0;
+  if (!is_column_label(text, label) || has_decimal(g, text, label)) return 0;
   return read_items(g, row, (struct attn_part){at, p.end}, ",;") && set_label(g, row, label);
 }
 

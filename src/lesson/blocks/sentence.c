@@ -19,11 +19,9 @@ static const char GOES_ON[] =
  */
 static const char QUOTED[] =
     "(?s).*[\\x{300C}\\x{201C}\"*'](.{1,30})[\\x{300D}\\x{201D}\"*']([^,;=]{0,20})$";
-/* "hello = [..], world =": words in front of the vectors of a list, but no names of quantities. */
+/* "hello = [..], world =": words in front of the vectors of a list. */
 static const char WORD_EQUALS[] =
-    "(?:^|.*[\\s,])(?!(?i:quer(?:y|ies)|keys?|values?|scores?|weights?|outputs?|inputs?|context|"
-    "sum|"
-    "exp|softmax|scaled|masked)\\b)([A-Za-z]{3,20})\\s*=\\s*$";
+    "(?:^|.*[\\s,])([A-Za-z]{3,20}|[\\x{3040}-\\x{9FFF}]{1,12})\\s*=\\s*$";
 /* A name, or a word of Japanese. */
 static const char WORD[] = "[A-Za-z\\x{3B1}-\\x{3C9}~]+[_^]?[A-Za-z0-9_]*|[\\x{3040}-\\x{9FFF}]+";
 enum { TERM_CHARACTERS = 60, LIST_BYTES = 160, BLOCKS_BACK = 6 };
@@ -120,6 +118,8 @@ static int word_label(struct attn_grouping *g, const char *text, struct attn_par
   if (!is_first && (p.begin == p.end || text[p.begin] != ',')) return 0;
   if (!attn_part_begins_in(g, WORD_EQUALS, text, p, &m)) return 0;
   *label = m.group[1];
+  const char *word = attn_group_text(g, text, *label);
+  if (!word || attn_label_step(word) >= 0) return 0; /* a quantity, no token */
   for (size_t at = p.begin + 1; !is_first && at < label->begin; at++)
     if (!attn_is_blank(text[at])) return 0;
   return 1;

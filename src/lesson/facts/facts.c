@@ -67,11 +67,20 @@ static int closing(const struct attn_fact_reader *r, int at) {
   return at;
 }
 
+/* "and" of two numbers, in Japanese too. */
+static int is_and(const struct attn_fact_reader *r, int at) {
+  if (!attn_fact_is_kind(r, at, TOKEN_WORD)) return 0;
+  struct attn_part p = r->token[at].part;
+  return p.end - p.begin == 3 && (memcmp(r->line->text + p.begin, "and", 3) == 0 ||
+                                  memcmp(r->line->text + p.begin, "と", 3) == 0);
+}
+
 /* The end of the numbers in a row at `at`. */
 static int numbers_end(const struct attn_fact_reader *r, int at) {
   if (attn_fact_is_kind(r, at, TOKEN_VALUE)) return at + 1;
   for (at++; at < r->tokens; at++) {
     int next = at + attn_fact_is_sign(r, at, ",;|");
+    next += is_and(r, next);
     if (!attn_fact_is_kind(r, next, TOKEN_NUMBER)) break;
     at = next;
   }
@@ -421,9 +430,8 @@ static void read_section(struct attn_fact_reader *r) {
 }
 
 static int is_table_row(const struct attn_facts *f, const struct attn_row *row) {
-  return row->style < ATTN_ROW_COMMAS ||
-         (row->style == ATTN_ROW_COMMAS &&
-          (has_header(f, row) || !strpbrk(row->line->text, "=:(")));
+  return row->style < ATTN_ROW_COMMAS || (row->style == ATTN_ROW_COMMAS &&
+                                          (has_header(f, row) || !strpbrk(row->line->text, "=:(")));
 }
 
 void attn_facts_line(struct attn_grouping *g, const struct attn_scan_line *line) {
