@@ -48,7 +48,8 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_SCORES,
      "(*UCP)(?i)scores?" END "|" PRODUCT "|q\\w*\\s*(?:[·*.]|\\^ ?T) ?k|dot product|"
      "inner product|(?:not|never|without|n't) (?:\\w+ )?(?:scal|divid)\\w*(?: by [^.,;]{1,40}+)?|"
-     "with (?:the )?k(?:ey)?(?:[ _]?\\d)?" END "|logit|energ|similarit|align|\\b[eS]\\d?" END},
+     "with (?:the )?k(?:ey)?(?:[ _]?\\d)?" END
+     "|logit|energ|similarit|align|(?<!['’])\\b[eS]\\d?" END},
     {ATTN_ROLE_WEIGHTS,
      "(*UCP)(?i)softmax|weights?\\b(?! "
      "matri)|attn|α|alpha|probab|\\ba_?\\d|\\ba_[ijkst]{1,2}\\b|\\bA\\d?\\b(?! ?\\^ "
@@ -73,7 +74,7 @@ static const struct word WORDS[] = {
      "enc)" END "|tokens?\\b|encoder(?: states?)?|states?|" /* that serve as all three */
      "\\bas (?:the |its |their )?quer(?:y|ies),? (?:the )?keys?,? and (?:the )?values?" END},
     {ATTN_ROLE_Q, "(*UCP)(?i)quer(?:y|ies)(?: matrix)?+|\\bq" END
-                  "|decoder states?|(?<!\\w\\()\\b(?-i:s)(?:_?t)?" END},
+                  "|decoder states?|(?<!\\w\\()(?<!['’])\\b(?-i:s)(?:_?t)?" END},
     {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?(?: matrix)?+" END "|\\bk" END
                   "|\\bh_?\\d|\\b[hk]_[ijt]\\b|(?-i:\\bh\\b)(?!\\pM)|h\\x{304}|encoder states?"},
     {ATTN_ROLE_V, "(*UCP)(?i)\\bvalues?(?: matrix)?+" END "|\\bv" END},

@@ -61,7 +61,8 @@ static const char COUNTED[] =
     "(?i)(?:\\b(?:sections?|chapters?|fig(?:ures?|s?\\.)?|eqs?\\.?|equations?|tables?|versions?|v|"
     "steps?|rows?|columns?|heads?|positions?|tokens?|problems?|exercises?|parts?|pages?|p\\.|"
     "rates?|temperatures?|or|by|of|from|than|with|at)|\\x{7AE0}|\\x{7BC0}|\\x{56F3}|\\x{8868}|"
-    "\\x{5F0F}|(?<![\\x{3066}-\\x{3068}\\x{306F}]),)\\s*$";
+    "\\x{5F0F})\\s*$";
+static const char AFTER_COMMA[] = "(?<![\\x{3066}-\\x{3068}\\x{306F}]),\\s*$";
 static const char ONLY_AND[] = "(?:^|,)\\s*(?:and|or|und)$";
 /* A list that begins a sentence is not a result. */
 static const char SENTENCE_END[] = "(?:[.!?]|\\x{3002})\\s*$";
@@ -248,6 +249,7 @@ static int is_list(struct attn_grouping *g, const char *text, size_t begin,
     return 0;
   if (attn_part_ends_in(g, LEAVES, text, front, SIZE_CHARACTERS)) return 1;
   if (attn_part_ends_in(g, COUNTED, text, front, SIZE_CHARACTERS)) return 0;
+  if (attn_part_ends_in(g, AFTER_COMMA, text, front, SIZE_CHARACTERS)) return decimals == count;
   if (attn_part_ends_in(g, VERB, text, front, SIZE_CHARACTERS)) return 1;
   return 2 * decimals >= count;
 }
@@ -263,7 +265,7 @@ static struct attn_part after_arrow(const char *text, struct attn_part p) {
  * or the end of the line before. */
 static char *list_name(struct attn_grouping *g, const char *text, size_t from, size_t at) {
   struct attn_part front = attn_part_trim(text, (struct attn_part){0, at});
-  if (attn_part_ends_in(g, CLAUSE "$", text, front, 2)) at = front.end - 1;
+  if (attn_part_chop(text, front, ",").end < front.end) at = front.end - 1;
   struct attn_part words = after_arrow(text, attn_name_before(text, at));
   if (words.begin < from && from < words.end) words.begin = from + strspn(text + from, ".?! ");
   char *name = attn_group_text(g, text, words);
@@ -417,7 +419,7 @@ void attn_results(struct attn_grouping *g, const struct attn_scan_line *line) {
     find_sums(g, line, &r);
     find_shown_sums(g, line, &r);
   }
-  if (g->status == ATTN_OK && r.count > 0) attn_results_group(g, line, &r);
+  if (g->status == ATTN_OK) attn_results_group(g, line, &r);
   size_t *at = attn_group_take(g, (size_t)r.count, sizeof *at);
   for (int n = 0; at && n < r.count; n++) at[n] = r.item[n].at;
   if (g->status == ATTN_OK) attn_stray_text(g, line, all, at, r.count);
