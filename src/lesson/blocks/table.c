@@ -413,7 +413,13 @@ int attn_step_of_text(struct attn_grouping *g, const char *text) {
                 {ATTN_STEP_SCORES,
                  "(?i)^[qs](?:_?\\w)?\\s?[·⋅*.]\\s?[kh](?:_?\\w|\\([ij]\\)|\\[[ij]\\])?$|"
                  "^e(?:_?[ijkt]{1,2})?$|\\bscores?\\b|dot product|スコア|内積"}};
+  static const char SYMBOL[] = "(*UCP)\\s+\\pL(?:_\\w{1,2}|\\d{1,2})?$"; /* "weight α_j" */
+  struct attn_match m;
   int step = attn_label_step(text);
+  if (step < 0 && attn_find(g->scan->patterns, SYMBOL, text, strlen(text), 0, &m)) {
+    const char *words = attn_group_copy(g, text, m.group[0].begin);
+    step = words ? attn_label_step(words) : -1;
+  }
   for (size_t n = 0; n < sizeof called / sizeof *called && step < 0; n++)
     if (attn_occurs(g->scan->patterns, called[n].words, text)) step = called[n].step;
   return step;
