@@ -101,8 +101,9 @@ static struct attn_part name_of(const char *text) {
   return word.begin > p.begin && is_short_name(text, word) ? word : p;
 }
 
+/* Of a formula, the last number of its left side. */
 static long last_number(const char *text) {
-  size_t end = strlen(text), at;
+  size_t end = strcspn(text, "="), at;
   long number = 0;
   while (end > 0 && !attn_is_digit(text[end - 1])) end--;
   if (end == 0) return -1;
