@@ -483,7 +483,10 @@ static int read_labelled(struct attn_grouping *g, struct attn_row *row, struct a
   static const struct {
     const char *sign;
     int style;
-  } signs[] = {{":", ATTN_ROW_COLON}, {"=", ATTN_ROW_EQUALS}, {ARROW, ATTN_ROW_ARROW}};
+  } signs[] = {{":", ATTN_ROW_COLON},
+               {"=", ATTN_ROW_EQUALS},
+               {ARROW, ATTN_ROW_ARROW},
+               {"->", ATTN_ROW_ARROW}};
   const char *text = row->line->text;
   size_t value;
   p = attn_part_trim(text, p);

@@ -3,9 +3,9 @@
 #include "blocks.h"
 
 /* In front of and after a term of a sum that is worked out: "0.5 · [1, 0] + 0.5 · [0, 1]". */
-static const char OPERATOR_BEFORE[] = "(?:[\\x{D7}\\x{B7}*+]|\\+\\s*[\\d.]+)\\s*$";
+static const char OPERATOR_BEFORE[] = "(?:[\\x{D7}\\x{B7}*+]|\\+\\s*[\\d.]+|\\.\\d+ of)\\s*$";
 static const char FACTOR_BEFORE[] = "[\\d.]\\s*$";
-static const char OPERATOR_AFTER[] = "\\s*[+\\x{D7}\\x{B7}*]";
+static const char OPERATOR_AFTER[] = "\\s*[+\\x{D7}\\x{B7}*]|\\s+x\\s";
 static const char RESULT_AFTER[] = "\\s*[+=]";
 /* Between two vectors of a list: ", ", "for *it* and". */
 static const char GOES_ON[] =
