@@ -389,7 +389,8 @@ void attn_expand(struct attn_relations *relations, const struct attn_state *stat
   out->count = 0;
   attn_state_start(&empty);
   set_state(&e, state, 0);
-  int readings = attn_is_mask_table(candidate) ? 0 : candidate->readings;
+  int is_step = !attn_is_mask_table(candidate) && !candidate->priors->is_aside;
+  int readings = is_step ? candidate->readings : 0;
   for (e.reading = 0; e.reading < readings && !budget->exhausted; e.reading++) {
     expand_results(&e);
     expand_splits(&e);

@@ -332,11 +332,27 @@ static int is_divided_anew(struct attn_scan *scan, const char *above, const char
   return bytes < TEXT_MAX && attn_occurs(scan->patterns, ANEW, text);
 }
 
+/* The largest scores, or what is added to the output: "subtract the maximum" is a step. Weights of
+ * unscaled scores, next to those "with scaling". */
+int attn_is_aside(struct attn_scan *scan, const char *name) {
+  static const char ASIDE[] =
+      "(*UCP)(?i)^(?!.*(?:subtract|minus|\\bless\\b|shift|[-−] ?(?:row "
+      ")?max|引|減))(?:.*\\bmax(?:im(?:a|um|ums))?"
+      "(?: (?:of|per|in|for) .*)?|.*最大値\\w{0,2})\\W*$|"
+      "(?<!before )(?<!before the )(?<!without )(?<!without the )\\bresidual|残差";
+  static const char UNSCALED[] = "(?i)\\bwithout (?:the )?scal.*(?:softmax|weight|output)";
+  static const char SCALED[] = "(?i)\\bwith (?:the )?scal";
+  return attn_occurs(scan->patterns, ASIDE, name) ||
+         (attn_occurs(scan->patterns, UNSCALED, name) &&
+          attn_occurs(scan->patterns, SCALED, scan->text));
+}
+
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out) {
   const struct attn_block *b = &scan->block[block];
   const char *nearest = b->captions > 0 ? b->caption[b->captions - 1] : NULL;
   const char *above = b->captions > 1 ? b->caption[b->captions - 2] : NULL;
   memset(out, 0, sizeof *out);
+  if ((out->is_aside = attn_is_aside(scan, b->name))) return;
   int own = add(scan, b, b->name, OWN_NAME, out);
   if (!own) own = add_label(scan, b, out);
   double share = own ? 0.4 : 1;
