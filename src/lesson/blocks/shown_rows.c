@@ -5,20 +5,29 @@
 
 #include "blocks.h"
 
-static const char ORDINAL[] =
-    "(*UCP)(?i)^\\W*(?:(\\d{1,4})\\s*行目|(?:row|zeile|ligne|fila|linha|riga|строка) "
-    "(\\d{1,4})\\b)";
+#define ROW "(?:(\\d{1,4})\\s*行目|\\b(?:row|zeile|ligne|fila|linha|riga|строка) (\\d{1,4})\\b)"
+static const char ORDINAL[] = "(*UCP)(?i)^\\W*" ROW, ROW_OF_SENTENCE[] = "(*UCP)(?i)" ROW;
+
+static int find_ordinal(struct attn_grouping *g, const char *pattern, const char *text) {
+  struct attn_match m;
+  if (!attn_find(g->scan->patterns, pattern, text, strlen(text), 0, &m)) return 0;
+  return atoi(text + (m.group[1].end > m.group[1].begin ? m.group[1] : m.group[2]).begin);
+}
 
 int attn_ordinal_in(struct attn_grouping *g, const char *text) {
-  struct attn_match m;
-  if (!attn_find(g->scan->patterns, ORDINAL, text, strlen(text), 0, &m)) return 0;
-  return atoi(text + (m.group[1].end > m.group[1].begin ? m.group[1] : m.group[2]).begin);
+  return find_ordinal(g, ORDINAL, text);
 }
 
 static int ordinal_of(struct attn_grouping *g, const struct attn_block *b) {
   int row = attn_ordinal_in(g, b->name);
   for (int n = b->captions - 1; n >= 0 && !row; n--) row = attn_ordinal_in(g, b->caption[n]);
   return row;
+}
+
+/* "the weights of row 1 are" */
+static int is_in_sentence(const struct attn_block *b) {
+  return (b->source == ATTN_BLOCK_INLINE || b->source == ATTN_BLOCK_SCALARS) &&
+         b->reading[0].rows == 1;
 }
 
 static int is_vector(const struct attn_block *b) {
@@ -57,10 +66,23 @@ static void add_working(struct attn_grouping *g, struct attn_block *b, int row) 
                                           .side = &b->reading[0]});
 }
 
-/* The words of the last item: the first has more of the working in front of its result. */
-static int merge_rows(struct attn_grouping *g, const struct shown_rows *s) {
+/* "The weights are (0.5, 0.5) in row 1 and ..": each block of a line. 0: they are no rows. */
+static int find_rows_of_sentence(struct attn_grouping *g, int begin, struct shown_rows *s) {
+  const struct attn_block *first = g->block[begin];
+  int n = begin;
+  *s = (struct shown_rows){.begin = begin, .result = s->result};
+  for (; n < g->blocks && is_in_sentence(g->block[n]) && g->block[n]->line == first->line; n++) {
+    if (g->block[n]->reading[0].cols != first->reading[0].cols) break;
+    if (g->block[n]->stated_row != s->rows + 1) break;
+    s->result[s->rows++] = n;
+  }
+  s->end = n;
+  return s->rows > 1;
+}
+
+static int merge_rows(struct attn_grouping *g, const struct shown_rows *s, char *name) {
   const struct attn_block *last = g->block[s->result[s->rows - 1]];
-  struct attn_block *all = attn_block_in_place_of(g, g->block[s->begin], last->name);
+  struct attn_block *all = attn_block_in_place_of(g, g->block[s->begin], name);
   if (!all) return 0;
   for (int r = 0, n = s->begin; n < s->end; n++) {
     const attn_printing *p = &g->block[n]->reading[0];
@@ -80,11 +102,20 @@ static int merge_rows(struct attn_grouping *g, const struct shown_rows *s) {
   return 1;
 }
 
+static void set_row(struct attn_grouping *g, struct attn_block *b) {
+  if (is_in_sentence(b)) b->stated_row = find_ordinal(g, ROW_OF_SENTENCE, b->name);
+  if (is_vector(b)) b->stated_row = ordinal_of(g, b);
+}
+
+/* A sentence begins with the name of its rows; of items, the words of the last are those of its
+ * result: the first has more of the working in front of it. */
 void attn_shown_rows_merge(struct attn_grouping *g) {
   struct shown_rows s = {.result = attn_group_take(g, (size_t)g->blocks + 1, sizeof *s.result)};
+  for (int n = 0; n < g->blocks; n++) set_row(g, g->block[n]);
   for (int n = 0; s.result && n < g->blocks && g->status == ATTN_OK; n++) {
-    if (!is_vector(g->block[n])) continue;
-    int row = g->block[n]->stated_row = ordinal_of(g, g->block[n]);
-    if (row == 1 && find_rows(g, n, &s) && !merge_rows(g, &s)) return;
+    struct attn_block *first = g->block[n];
+    if (first->stated_row != 1) continue;
+    if (is_in_sentence(first) ? find_rows_of_sentence(g, n, &s) : find_rows(g, n, &s))
+      merge_rows(g, &s, is_in_sentence(first) ? first->name : g->block[s.result[s.rows - 1]]->name);
   }
 }
