@@ -6,7 +6,14 @@
 #include "blocks.h"
 #include "cell.h"
 
-enum { COLS_MAX = 16, DEPTH_MAX = 12, LITERALS_MAX = 64, NUMBER_BYTES = 40, SIDES_MAX = 12 };
+enum {
+  COLS_MAX = 16,
+  DEPTH_MAX = 12,
+  LITERALS_MAX = 64,
+  NUMBER_BYTES = 40,
+  SIDES_MAX = 12,
+  LABEL_CHARACTERS = 12
+};
 static const double UNITS = 1.5; /* of the last digit that a side may be off: rounded on the way */
 
 /* A number or a vector. */
@@ -26,6 +33,7 @@ struct worked_reader {
   const char *text;
   size_t at, end;
   int depth, operators, sums, percents, literals;
+  int is_labelled; /* a word is in front of it */
   struct worked_literal literal[LITERALS_MAX];
 };
 
@@ -321,6 +329,13 @@ static int is_named_vector(const struct chain *c, const struct side *side) {
   return c->sides == 1 && c->literals == 1 && side->cols > 1;
 }
 
+/* "score 1 = 2·1 + 3·1 = 5" */
+static int is_index(const struct worked_reader *r, const struct chain *c, const struct side *side) {
+  const attn_cell *first = &c->side[0].at[0];
+  return r->is_labelled && c->sides == 1 && c->literals == 1 && first->kind == ATTN_CELL_NUMBER &&
+         first->decimals == 0 && !same_side(r, &c->side[0], side);
+}
+
 /* The sides from r->at on; r->at is then after the last one. */
 static void read_chain(struct worked_reader *r, struct chain *c) {
   for (c->sides = c->differs = 0; c->sides < SIDES_MAX;) {
@@ -328,7 +343,8 @@ static void read_chain(struct worked_reader *r, struct chain *c) {
     size_t before = r->at;
     int literals = r->literals, operators = r->operators;
     r->depth = 0;
-    if (!read_sum(r, side) || goes_on(r) || r->literals == literals || is_named_vector(c, side)) {
+    if (!read_sum(r, side) || goes_on(r) || r->literals == literals || is_named_vector(c, side) ||
+        is_index(r, c, side)) {
       if (c->sides) r->at = before, r->literals = literals, r->operators = operators;
       return;
     }
@@ -444,6 +460,8 @@ static int ends_line(const struct worked_reader *r) {
 
 static void read_line(struct attn_grouping *g, const struct attn_scan_line *line,
                       struct open_chain *open) {
+  static const char LABEL[] =
+      "(?i)[a-z](?<!\\bis|\\bof|\\bby|\\bto|\\bare|gives|makes|equals|sum|total|root) $";
   struct worked_reader r = {.g = g, .line = line, .text = line->text, .end = line->bytes};
   struct chain c;
   size_t begin = strspn(line->text, " \t\r\f\v"), at = begin;
@@ -459,6 +477,8 @@ static void read_line(struct attn_grouping *g, const struct attn_scan_line *line
       continue;
     }
     r.at = at, r.literals = r.operators = r.sums = r.percents = 0;
+    r.is_labelled =
+        attn_part_ends_in(g, LABEL, line->text, (struct attn_part){0, at}, LABEL_CHARACTERS);
     read_chain(&r, &c);
     if (continues && c.sides) pad(&before.last, c.side[0].cols);
     continues = continues && c.sides && c.side[0].cols == before.last.cols;
