@@ -22,10 +22,12 @@ static int is_next_row(struct attn_grouping *g, const struct attn_block *a,
          (first.index > 0 ? first.index : 0) == (last.index > 0 ? last.index : 0) + 1;
 }
 
-/* The symbol in front of the first sign of equality. 0: no memory. */
+/* The symbol in front of the first sign of equality: "Keys: k_1 =". 0: no memory. */
 static int read_symbol(struct attn_grouping *g, const struct attn_block *b,
                        struct attn_label *label) {
-  struct attn_part p = {0, strcspn(b->name, "=:")};
+  size_t colon = strcspn(b->name, "=:"), equals = colon + strcspn(b->name + colon, "=");
+  struct attn_part p = {0, colon};
+  if (b->name[colon] == ':' && b->name[equals]) p = (struct attn_part){colon + 1, equals};
   return attn_group_label(g, attn_group_text(g, b->name, p), label);
 }
 
