@@ -20,6 +20,7 @@ static const struct {
                         least so many bits */
   double next_query; /* queries are shown one after the other */
   double slip_again; /* the same slip as in the row of the query before */
+  double rescaled;   /* its scores are divided by another number than in the row before */
   double split;      /* heads were projected together */
   double unread_named, unread_hinted; /* of the bits of that role: the block is not read */
 } PRICE = {
@@ -36,6 +37,7 @@ static const struct {
     .called = -4,
     .next_query = 1,
     .slip_again = 1,
+    .rescaled = 3,
     .split = 3,
     .unread_named = 1,
     .unread_hinted = .6,
@@ -240,9 +242,11 @@ static int is_next_row(const struct attn_expansion *e, int head, const struct at
 }
 
 /* A slip of all rows is one. */
-static double cost_of(const struct attn_roles *head, const struct attn_relation *r) {
-  int again = r->cause && (head->slips >> r->cause & 1);
-  return again ? fmin(r->cost, PRICE.slip_again) : r->cost;
+static double cost_of(const struct attn_expansion *e, int head, const struct attn_relation *r) {
+  const struct attn_node *last = e->next_query ? e->before->head[head].at[r->role] : NULL;
+  int rescaled = last && last->relation && last->relation->divided_by != r->divided_by;
+  int again = r->cause && (e->state->head[head].slips >> r->cause & 1);
+  return (again ? fmin(r->cost, PRICE.slip_again) : r->cost) + (rescaled ? PRICE.rescaled : 0);
 }
 
 static void push_results(struct attn_expansion *e, int role, int head) {
@@ -257,7 +261,7 @@ static void push_results(struct attn_expansion *e, int role, int head) {
   if (!attn_spend(e->budget, LIST)) return;
   int n = attn_relations_list(e->relations, e->state, head, role, g, &c->hints, &list);
   for (int i = 0; i < n && !e->budget->exhausted; i++) {
-    double cost = cost_of(&e->state->head[head], &list[i]);
+    double cost = cost_of(e, head, &list[i]);
     if (most - cost < e->out->least) continue;
     const struct attn_node *node = evaluate(e, g, &list[i]);
     if (!node || node->bits < PRICE.worst) continue;
