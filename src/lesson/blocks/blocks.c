@@ -201,6 +201,26 @@ int attn_group_ragged(struct attn_grouping *g, struct attn_source_position place
   return 0;
 }
 
+/* Are no keys called so before "K^T = .."? Then these are the keys. */
+static int gives_transposed_keys(struct attn_grouping *g, const struct attn_block *b) {
+  static const char TRANSPOSED[] = "\\W*K\\W{0,2}(?:\\^\\W{0,3}T|\\.T|\\x{22A4})\\W*$";
+  static const char KEYS[] = "(?i)\\bk(?:eys?)?\\d?\\b|\\bk_";
+  if (!attn_match_at(g->scan->patterns, TRANSPOSED, b->name, strlen(b->name), 0, NULL)) return 0;
+  for (int n = 0; n < g->blocks; n++)
+    if (attn_occurs(g->scan->patterns, KEYS, g->block[n]->name)) return 0;
+  return 1;
+}
+
+static void transpose(struct attn_grouping *g, struct attn_block *b) {
+  attn_printing *p = &b->reading[0];
+  int rows = p->rows, cols = p->cols;
+  attn_cell *cells = attn_group_take(g, (size_t)rows * (size_t)cols, sizeof *cells);
+  for (int n = 0; cells && n < rows * cols; n++) cells[n] = p->cells[n % rows * cols + n / rows];
+  if (!cells) return;
+  p->cells = cells, p->rows = cols, p->cols = rows;
+  b->name = "K =", b->labels = b->column_labels = 0;
+}
+
 int attn_block_end(struct attn_grouping *g, struct attn_block *b, int last_line) {
   attn_printing *p = &b->reading[0];
   if (g->status != ATTN_OK) return 0;
@@ -209,6 +229,7 @@ int attn_block_end(struct attn_grouping *g, struct attn_block *b, int last_line)
   if (!p->line) p->line = p->cells[0].line, p->column = p->cells[0].column;
   g->status = attn_scan_check_finite(g->scan, p);
   if (g->status != ATTN_OK) return 0;
+  if (gives_transposed_keys(g, b)) transpose(g, b);
   if (!attn_group_grow(g, (void **)&g->block, (size_t)g->blocks, sizeof *g->block)) return 0;
   g->block[g->blocks++] = b;
   return 1;
@@ -366,9 +387,19 @@ static int is_last_factor(const char *text, struct attn_part before, struct attn
          memcmp(text + before.end - bytes, text + front.begin, bytes) == 0;
 }
 
+/* The name below a brace: "[..]_Q". *name is empty where there is none. Returns its end. */
+static size_t name_below(struct attn_grouping *g, const struct attn_scan_line *line, size_t at,
+                         struct attn_part *name) {
+  static const char BELOW[] = "_([A-Za-z](?:_?\\w)?(?:\\^\\W?T)?)(?!\\w)";
+  struct attn_match m = {.group = {{at, at}, {at, at}}};
+  attn_match_at(g->scan->patterns, BELOW, line->text, line->bytes, at, &m);
+  *name = m.group[1];
+  return m.group[0].end;
+}
+
 /* A line with matrices in brackets. 0: it has none. */
 static int read_matrices(struct attn_grouping *g, const struct attn_scan_line *line) {
-  struct attn_part all = {0, line->bytes}, rest = all, front = all, before = {0, 0};
+  struct attn_part all = {0, line->bytes}, rest = all, front = all, before = {0, 0}, below;
   size_t at, end;
   int value, factors = 0;
   if (!has_matrix(g, line)) return 0;
@@ -380,6 +411,8 @@ static int read_matrices(struct attn_grouping *g, const struct attn_scan_line *l
     if (begins_product(g, line, end)) factors = 2;
     if (is_argument(g, line, at)) factors = 1;
     if (is_last_factor(line->text, before, front)) front.begin = at;
+    end = rest.begin = name_below(g, line, end, &below);
+    if (below.end > below.begin) front = below;
     before = front;
     add_matrix(g, line, value, factors ? (struct attn_part){at, at} : front, factors > 0);
     if (factors)
