@@ -112,12 +112,20 @@ static long last_number(const char *text) {
   return number;
 }
 
+/* aV, a V: the product of a vector and a matrix. */
+static int is_product(const char *text, struct attn_part p) {
+  size_t bytes = p.end - p.begin, last = p.end - 1;
+  return (bytes == 2 || (bytes == 3 && text[last - 1] == ' ')) && text[last] == 'V' &&
+         text[p.begin] >= 'a' && text[p.begin] <= 'z';
+}
+
 /* The bytes of the label's stem, in stem; 0: it has none. */
 static size_t stem_of(const char *text, char stem[STEM_BYTES_MAX]) {
   struct attn_part p = name_of(text);
   if (p.end - p.begin > STEM_BYTES_MAX || p.begin == p.end) return 0;
   stem[0] = text[p.begin];
   if (p.end - p.begin == 1 && attn_is_letter(text[p.begin])) return 1;
+  if (is_product(text, p)) return stem[1] = 'V', 2;
   size_t bytes = indexed_name(text, p, stem);
   return bytes ? bytes : worded_name(text, p, stem);
 }
