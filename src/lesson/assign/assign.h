@@ -50,7 +50,7 @@ const struct attn_roles *attn_roles_of(const struct attn_reading *reading,
                                        const struct attn_placement *p);
 
 /* words.c */
-int attn_is_aside(struct attn_scan *scan, const char *name);
+int attn_is_aside(struct attn_scan *scan, const struct attn_block *b);
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out);
 /* assign.c. Memory from the pool of relations. ATTN_ERR_MEMORY only. */
 attn_status attn_assign(struct attn_scan *scan, struct attn_relations *relations,

@@ -333,8 +333,8 @@ static int is_divided_anew(struct attn_scan *scan, const char *above, const char
 }
 
 /* The largest scores, or what is added to the output: "subtract the maximum" is a step. Weights of
- * unscaled scores, next to those "with scaling". */
-int attn_is_aside(struct attn_scan *scan, const char *name) {
+ * unscaled scores, next to those "with scaling". Each value times its weight. */
+int attn_is_aside(struct attn_scan *scan, const struct attn_block *b) {
   static const char ASIDE[] =
       "(*UCP)(?i)^(?!.*(?:subtract|minus|\\bless\\b|shift|[-−] ?(?:row "
       ")?max|引|減))(?:.*\\bmax(?:im(?:a|um|ums))?"
@@ -342,8 +342,11 @@ int attn_is_aside(struct attn_scan *scan, const char *name) {
       "(?<!before )(?<!before the )(?<!without )(?<!without the )\\bresidual|残差";
   static const char UNSCALED[] = "(?i)\\bwithout (?:the )?scal.*(?:softmax|weight|output)";
   static const char SCALED[] = "(?i)\\bwith (?:the )?scal";
-  return attn_occurs(scan->patterns, ASIDE, name) ||
-         (attn_occurs(scan->patterns, UNSCALED, name) &&
+  static const char WEIGHTED[] =
+      "(*UCP)^\\W*(?:(?:[Ww]eight|[wαa])\\W{1,3}|[wαa]_?\\w\\W{0,3})(?:v(?:_?\\w)?|value)\\W*$";
+  if (b->reading[0].rows > 1 && attn_occurs(scan->patterns, WEIGHTED, b->name)) return 1;
+  return attn_occurs(scan->patterns, ASIDE, b->name) ||
+         (attn_occurs(scan->patterns, UNSCALED, b->name) &&
           attn_occurs(scan->patterns, SCALED, scan->text));
 }
 
@@ -352,7 +355,7 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   const char *nearest = b->captions > 0 ? b->caption[b->captions - 1] : NULL;
   const char *above = b->captions > 1 ? b->caption[b->captions - 2] : NULL;
   memset(out, 0, sizeof *out);
-  if ((out->is_aside = attn_is_aside(scan, b->name))) return;
+  if ((out->is_aside = attn_is_aside(scan, b))) return;
   int own = add(scan, b, b->name, OWN_NAME, out);
   if (!own) own = add_label(scan, b, out);
   double share = own ? 0.4 : 1;
