@@ -20,7 +20,7 @@ static const struct fit {
 static const double CALLED = 5.9, OWN_NAME = 8; /* bits: by a caption, by a name */
 
 struct named {
-  const struct attn_scan *scan;
+  struct attn_scan *scan;
   const struct attn_priors *priors;
   attn_error *err;
   int block; /* that is checked */
@@ -38,10 +38,11 @@ static int named_role(const struct attn_scan *scan, const struct attn_priors *pr
   return role;
 }
 
-/* The only block before that is called by a role. NULL: there is none, or more. */
+/* The only block before that is called by a role, in the same example. NULL: there is none, or
+ * more. */
 static const attn_printing *named(const struct named *n, int role) {
   const attn_printing *found = NULL;
-  for (int b = n->block - 1; b >= 0; b--) {
+  for (int b = n->block - 1; b >= 0 && !attn_is_section(n->scan, &n->scan->block[b + 1]); b--) {
     if (named_role(n->scan, n->priors, b) != role) continue;
     if (found) return NULL;
     found = &n->scan->block[b].reading[0];
@@ -56,7 +57,8 @@ static attn_status check_fit(const struct named *n, const attn_printing *p, cons
   int size = fit->of_rows ? p->rows : p->cols, turned = fit->of_rows ? p->cols : p->rows;
   int wanted = fit->other_rows ? other->rows : other->cols;
   int is_inner = fit->role == ATTN_ROLE_K;
-  if (size == wanted) return ATTN_OK;
+  int is_list = fit->role == ATTN_ROLE_V && fit->other_rows && p->rows == 1 && turned == wanted;
+  if (size == wanted || is_list) return ATTN_OK;
   return attn_fail_at(n->err, ATTN_ERR_FORMAT, p->line, p->column,
                       "%s (line %d) has %d %s, but %s (line %d) has %d %s%s%s",
                       symbol_of(fit->role), (int)p->line, size, fit->of_rows ? "rows" : "columns",
@@ -130,7 +132,7 @@ static int is_turned(const struct attn_reading *r) {
   return explained && (r->columns != ATTN_COLUMNS_NONE || r->transposed_weights);
 }
 
-attn_status attn_find_mistakes(const struct attn_scan *scan, const struct attn_reading *reading,
+attn_status attn_find_mistakes(struct attn_scan *scan, const struct attn_reading *reading,
                                const struct attn_priors *priors, attn_error *err) {
   attn_status status = ATTN_OK;
   if (is_turned(reading)) return ATTN_OK;

@@ -34,7 +34,7 @@ const struct attn_relation *attn_with_meant_mask(struct attn_scan *scan,
 
 /* mistakes.c. ATTN_ERR_FORMAT, where a matrix is called by its name, is not read, and does not go
  * together with one that is. */
-attn_status attn_find_mistakes(const struct attn_scan *scan, const struct attn_reading *reading,
+attn_status attn_find_mistakes(struct attn_scan *scan, const struct attn_reading *reading,
                                const struct attn_priors *priors, attn_error *err);
 
 /* steps_of_reading.c. The step of a role. */
@@ -70,7 +70,8 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
 attn_status attn_account_for_strays(struct attn_scan *scan, const struct attn_priors *priors,
                                     attn_lesson *lesson, struct attn_pool *pool, attn_error *err);
 
-/* sublayer.c. Are these the inputs and outputs of an example added up, or normalized? */
+/* sublayer.c. Are these the inputs and outputs of an example added up, or normalized; or its values
+ * times the weights of its only query? */
 int attn_is_of_sublayer(const attn_lesson *lesson, const attn_printing *p);
 
 /* known_values.c: all that a number in a sentence may refer to. NULL: no memory. */
