@@ -5,6 +5,7 @@
 
 #include "error.h"
 #include "blocks.h"
+#include "cell.h"
 #include "eval.h"
 #include "step_builder.h"
 
@@ -326,6 +327,17 @@ static void refine(struct attn_builder *b, int step) {
       b->status = attn_compute_step(&b->maker, b->ex, &b->ex->step[n]);
 }
 
+/* Q2 is no Q1. */
+static int has_other_index(const struct attn_builder *b, const char *name,
+                           const attn_printing *first) {
+  for (int n = 0; n < b->scan->blocks; n++) {
+    const struct attn_block *block = &b->scan->block[n];
+    if (attn_cell_place(&block->reading[0].cells[0]) == attn_cell_place(&first->cells[0]))
+      return attn_same_letters(block->name, name) && strcmp(block->name, name) != 0;
+  }
+  return 0;
+}
+
 /* A given once more, by its own name and with other numbers, is a mistake of the document. */
 static void add_given_again(struct attn_builder *b, const struct attn_placement *p, int step,
                             const attn_printing *again) {
@@ -335,6 +347,8 @@ static void add_given_again(struct attn_builder *b, const struct attn_placement 
   if (n < 0) {
     show(b, step, again, -1);
     if (!b->status) refine(b, step);
+  } else if (has_other_index(b, block->name, &s->printing[0])) {
+    b->ex->uncertain = 1;
   } else if (p->role <= ATTN_ROLE_V && again->rows > 1 && *block->name &&
              b->priors[p->block].bits[p->role] >= 8) {
     fail_given_twice(b, s, &again->cells[n], &s->printing[0].cells[n]);
