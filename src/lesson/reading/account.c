@@ -453,7 +453,7 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
                              attn_lesson *lesson, struct attn_pool *pool, attn_error *err) {
   struct account a = {.scan = scan, .priors = priors, .lesson = lesson, .pool = pool};
   a.prints_shapes = attn_occurs(scan->patterns, "\\.shape\\b", scan->text);
-  struct attn_known *known = attn_known_of(lesson, pool);
+  struct attn_known *known = attn_known_of(lesson, UINT32_MAX, pool);
   int failed = !known || collect_places(&a), left;
   for (int n = 0; n < scan->blocks && !failed; n++) {
     const attn_cell *first =
@@ -498,10 +498,40 @@ static int is_explained(const struct account *a, const struct attn_known *known,
          attn_is_known(known, &s->cell);
 }
 
+/* What a number is called in a sentence, and which steps that may be. */
+static const struct called {
+  const char *name;
+  uint32_t steps;
+} CALLED[] = {
+    {"(*UCP)(?i)(?:\\bsums?\\b|合計|総和)[^.:;]*$",
+     1u << ATTN_STEP_WEIGHTS | 1u << ATTN_STEP_EXPONENTIALS | 1u << ATTN_STEP_ROW_SUM |
+         1u << ATTN_STEP_OUTPUT | 1u << ATTN_STEP_SCORES},
+    {"(*UCP)(?i)(?:\\bweights?\\b|重み)[^.:;]*$", 1u << ATTN_STEP_WEIGHTS},
+    {"(*UCP)(?i)(?:\\bscores?\\b|\\bdot products?\\b|\\blogits?\\b|スコア|内積)[^.:;]*$",
+     ((1u << (ATTN_STEP_WEIGHTS + 1)) - 1) & ~((1u << ATTN_STEP_SCORES) - 1)},
+    {"(*UCP)(?i)(?:\\boutputs?\\b|出力)[^.:;]*$",
+     1u << ATTN_STEP_OUTPUT | 1u << ATTN_STEP_CONCAT | 1u << ATTN_STEP_PROJECTED},
+};
+enum { CALLS = sizeof CALLED / sizeof *CALLED };
+
+/* Is it called a step of which it is no value? known: of each of CALLED. */
+static int is_misnamed(const struct account *a, struct attn_known *const *known,
+                       const struct attn_stray *s) {
+  for (int n = 0; n < CALLS && !s->is_size && s->cell.decimals > 0; n++)
+    if (attn_occurs(a->scan->patterns, CALLED[n].name, s->name))
+      return !is_placed(a, &s->cell) && !attn_is_known_value(known[n], &s->cell);
+  return 0;
+}
+
 static int list_strays(struct account *a, const struct attn_known *known) {
+  struct attn_known *called[CALLS];
+  for (int n = 0; n < CALLS; n++)
+    if (!(called[n] = attn_known_of(a->lesson, CALLED[n].steps, a->pool))) return -1;
   for (int n = 0; n < a->scan->strays; n++) {
     const struct attn_stray *s = &a->scan->stray[n];
-    if (!is_explained(a, known, s) && list(a, &s->cell, 1, 1, s->name)) return -1;
+    if ((!is_explained(a, known, s) || is_misnamed(a, called, s)) &&
+        list(a, &s->cell, 1, 1, s->name))
+      return -1;
   }
   for (int n = 0; n < a->scan->workeds; n++) {
     const struct attn_worked *w = &a->scan->worked[n];
@@ -528,7 +558,7 @@ attn_status attn_account_for_strays(struct attn_scan *scan, const struct attn_pr
                                     attn_lesson *lesson, struct attn_pool *pool, attn_error *err) {
   struct account a = {.scan = scan, .priors = priors, .lesson = lesson, .pool = pool};
   if (!lesson->examples || has_python(lesson)) return ATTN_OK;
-  struct attn_known *known = attn_known_of(lesson, pool);
+  struct attn_known *known = attn_known_of(lesson, UINT32_MAX, pool);
   if (!known || collect_places(&a) || list_strays(&a, known))
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson");
   if (lesson->unreads > 1)

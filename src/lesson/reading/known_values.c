@@ -13,6 +13,7 @@ struct attn_known {
   double *value;     /* sorted */
   uint32_t sizes;    /* bit n: a matrix has n rows or columns */
   uint32_t decimals; /* bit n: a number has n decimals */
+  int values_only;   /* sizes are not known */
   int failed;
 };
 
@@ -26,10 +27,11 @@ static void add(struct attn_known *k, double value) {
   if (attn_pool_grow(k->pool, (void **)&k->value, k->count, sizeof *k->value))
     k->failed = 1;
   else
-    k->value[k->count++] = fabs(value);
+    k->value[k->count++] = value;
 }
 
 static void add_size(struct attn_known *k, int size) {
+  if (k->values_only) return;
   if (size > 0 && size < MODEL_SIZE) k->sizes |= 1u << size;
   add(k, size);
   add(k, sqrt(size));
@@ -94,13 +96,15 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-struct attn_known *attn_known_of(const attn_lesson *lesson, struct attn_pool *pool) {
+struct attn_known *attn_known_of(const attn_lesson *lesson, uint32_t steps,
+                                 struct attn_pool *pool) {
   struct attn_known *k = attn_pool_take(pool, sizeof *k);
   if (!k) return NULL;
-  k->pool = pool;
+  k->pool = pool, k->values_only = steps != UINT32_MAX;
   for (int32_t i = 0; i < lesson->examples; i++)
     for (int32_t s = 0; s < lesson->example[i].steps; s++)
-      add_step(k, &lesson->example[i].step[s], lesson->example[i].orientation);
+      if (steps >> lesson->example[i].step[s].name & 1)
+        add_step(k, &lesson->example[i].step[s], lesson->example[i].orientation);
   if (k->failed) return NULL;
   if (k->count) qsort(k->value, k->count, sizeof *k->value, ascending);
   return k;
@@ -131,11 +135,18 @@ static int is_constant(double x, double half) {
   return fabs(x - exp(1)) <= half || fabs(x - acos(-1)) <= half;
 }
 
+static int is_near(const struct attn_known *k, double x, const attn_cell *cell) {
+  double half = cell->decimals == 0 ? 0 : (cell->hi - cell->lo) / 2;
+  double more = half * (1 + 1e-6) + 1e-9 * (1 + fabs(x));
+  return has_between(k, x - more, x + more) || is_constant(fabs(x), more);
+}
+
 int attn_is_known(const struct attn_known *k, const attn_cell *cell) {
-  double x = fabs(cell->value), half = (cell->hi - cell->lo) / 2;
-  if (cell->decimals == 0) half = 0;
-  double more = half * (1 + 1e-6) + 1e-9 * (1 + x);
-  return has_between(k, x - more, x + more) || is_constant(x, more);
+  return is_near(k, cell->value, cell) || is_near(k, -cell->value, cell);
+}
+
+int attn_is_known_value(const struct attn_known *k, const attn_cell *cell) {
+  return !k->count || is_near(k, cell->value, cell);
 }
 
 int attn_is_known_root(const struct attn_known *k, const attn_cell *cell) {

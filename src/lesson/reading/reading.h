@@ -74,10 +74,12 @@ attn_status attn_account_for_strays(struct attn_scan *scan, const struct attn_pr
  * times the weights of its only query? */
 int attn_is_of_sublayer(const attn_lesson *lesson, const attn_printing *p);
 
-/* known_values.c: all that a number in a sentence may refer to. NULL: no memory. */
+/* known_values.c: all that a number in a sentence may refer to. steps: bit n: to a value of step n;
+ * UINT32_MAX: of all, and to sizes. NULL: no memory. */
 struct attn_known;
-struct attn_known *attn_known_of(const attn_lesson *lesson, struct attn_pool *pool);
-int attn_is_known(const struct attn_known *known, const attn_cell *cell);
+struct attn_known *attn_known_of(const attn_lesson *lesson, uint32_t steps, struct attn_pool *pool);
+int attn_is_known(const struct attn_known *known, const attn_cell *cell); /* but for its sign */
+int attn_is_known_value(const struct attn_known *known, const attn_cell *cell); /* or nothing is */
 /* Has a printed number so many? */
 int attn_has_decimals(const struct attn_known *known, int decimals);
 int attn_is_known_size(const struct attn_known *known, double size);
