@@ -290,10 +290,13 @@ static double unit_of(const attn_cell *cell) {
   return cell->kind == ATTN_CELL_NUMBER && cell->decimals > 0 ? cell->hi - cell->lo : 0;
 }
 
-static int may_be_equal(const attn_cell *a, const attn_cell *b, double factor) {
+/* is_sum: of decimals, so that an integer is exact: "0.7 + 0.3 = 1". */
+static int may_be_equal(const attn_cell *a, const attn_cell *b, double factor, int is_sum) {
+  int is_exact = is_sum && b->kind == ATTN_CELL_NUMBER && b->decimals == 0;
+  double lo = is_exact ? b->value : b->lo, hi = is_exact ? b->value : b->hi;
   double unit = fmax(factor * unit_of(a), unit_of(b));
   double slack = (UNITS - .5) * unit + 1e-9 * (1 + fabs(b->value));
-  return factor * a->lo - slack <= b->hi && factor * a->hi + slack >= b->lo;
+  return factor * a->lo - slack <= hi && factor * a->hi + slack >= lo;
 }
 
 /* "[0.5 + 0.2, …]": as long as the other. */
@@ -308,8 +311,8 @@ static int same_side(const struct worked_reader *r, const struct side *a, const 
   for (int n = 0; n < a->cols; n++) {
     const attn_cell *x = &a->at[n], *y = &b->at[n];
     if (x->kind == ATTN_CELL_BLANK || y->kind == ATTN_CELL_BLANK) continue;
-    if (!may_be_equal(x, y, 1) &&
-        !(r->percents && (may_be_equal(x, y, 100) || may_be_equal(x, y, .01))))
+    if (!may_be_equal(x, y, 1, r->sums == r->operators) &&
+        !(r->percents && (may_be_equal(x, y, 100, 0) || may_be_equal(x, y, .01, 0))))
       return 0;
   }
   return 1;
