@@ -190,6 +190,8 @@ int attn_block_end(struct attn_grouping *g, struct attn_block *b, int last_line)
 
 /* margin.c. The sum of others, their mean, norm, largest or least, or the place of the largest? */
 int attn_is_margin(const attn_cell *cell, const attn_cell *of, int count, int stride);
+/* The sum of those in a row, with decimals? */
+int attn_is_sum(const attn_cell *cell, const attn_cell *of, int count);
 /* 0, 1, .. or 1, 2, ..? */
 int attn_counts(const attn_cell *cell, int count, int stride);
 /* Where the first columns of all tables that look alike count their rows, they are no data. */

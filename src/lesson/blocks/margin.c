@@ -36,7 +36,7 @@ static const attn_cell *at(const attn_printing *p, int row, int col) {
   return &p->cells[row * p->cols + col];
 }
 
-static int is_sum(const attn_cell *cell, const attn_cell *of, int count) {
+int attn_is_sum(const attn_cell *cell, const attn_cell *of, int count) {
   double sum = 0, slack = 0;
   for (int n = 0; n < count; n++) sum += of[n].value, slack += attn_cell_half(&of[n]);
   return cell->decimals > 0 && cell->kind != ATTN_CELL_BLANK && is_near(cell, sum, slack);
@@ -46,7 +46,7 @@ static int is_sum(const attn_cell *cell, const attn_cell *of, int count) {
 static int has_last_column(const attn_printing *p, int sums) {
   int fit = 0, last = p->cols - 1;
   for (int r = 0; r < p->rows; r++)
-    fit += sums ? is_sum(at(p, r, last), at(p, r, 0), last)
+    fit += sums ? attn_is_sum(at(p, r, last), at(p, r, 0), last)
                 : attn_is_margin(at(p, r, last), at(p, r, 0), last, 1);
   return fit >= 2 && fit >= p->rows - 1;
 }

@@ -246,8 +246,11 @@ static int block_is_worked_out(const struct account *a, const attn_printing *p) 
 }
 
 /* Beside the numbers of a step: a sum of its row, the number of a row. */
-static int is_margin(const attn_printing *p, int row, int col) {
+static int is_margin(const struct account *a, const struct attn_block *b, int row, int col) {
+  const attn_printing *p = &b->reading[0];
   const attn_cell *cell = &p->cells[row * p->cols + col];
+  if (col == p->cols - 1 && col > 1 && attn_names_sum(a->scan, b->header))
+    return attn_is_sum(cell, cell - col, col);
   return (col == 0 && attn_counts(p->cells, p->rows, p->cols)) ||
          (row == 0 && attn_counts(p->cells, p->cols, 1)) ||
          (col == p->cols - 1 && attn_is_margin(cell, cell - col, col, 1)) ||
@@ -255,7 +258,9 @@ static int is_margin(const attn_printing *p, int row, int col) {
 }
 
 /* The first number that no step shows; *left: how many. NULL: the block is placed. */
-static const attn_cell *find_unplaced(const struct account *a, const attn_printing *p, int *left) {
+static const attn_cell *find_unplaced(const struct account *a, const struct attn_block *b,
+                                      int *left) {
+  const attn_printing *p = &b->reading[0];
   const attn_cell *first = NULL;
   int placed = 0, margins = 0;
   *left = 0;
@@ -266,7 +271,7 @@ static const attn_cell *find_unplaced(const struct account *a, const attn_printi
       placed++;
       continue;
     }
-    margins += is_margin(p, n / p->cols, n % p->cols);
+    margins += is_margin(a, b, n / p->cols, n % p->cols);
     if (!first) first = cell;
     ++*left;
   }
@@ -456,8 +461,7 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
   struct attn_known *known = attn_known_of(lesson, UINT32_MAX, pool);
   int failed = !known || collect_places(&a), left;
   for (int n = 0; n < scan->blocks && !failed; n++) {
-    const attn_cell *first =
-        is_prose(&a, n) ? NULL : find_unplaced(&a, &scan->block[n].reading[0], &left);
+    const attn_cell *first = is_prose(&a, n) ? NULL : find_unplaced(&a, &scan->block[n], &left);
     if (first && is_unread(&a, n, known)) failed = list_block(&a, n, first, left);
   }
   return failed ? attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson") : ATTN_OK;
@@ -529,6 +533,9 @@ static int list_strays(struct account *a, const struct attn_known *known) {
     if (!(called[n] = attn_known_of(a->lesson, CALLED[n].steps, a->pool))) return -1;
   for (int n = 0; n < a->scan->strays; n++) {
     const struct attn_stray *s = &a->scan->stray[n];
+    const attn_unread *last =
+        a->lesson->unreads ? &a->lesson->unread[a->lesson->unreads - 1] : NULL;
+    if (last && last->line == s->cell.line && last->column == s->cell.column) continue;
     if ((!is_explained(a, known, s) || is_misnamed(a, called, s)) &&
         list(a, &s->cell, 1, 1, s->name))
       return -1;

@@ -11,7 +11,7 @@ int attn_names_sum(const struct attn_scan *scan, const char *text) {
   static const char SUM[] =
       "(*UCP)(?i)\\b(?:sums?|totals?|adds? (?:it |them "
       ")?up|summen?|sommes?|sumas?|somas?|somma)\\b|"
-      "denominat|合計|和|합|сумм";
+      "denominat|[Σ∑]|合計|和|합|сумм";
   return attn_occurs(scan->patterns, SUM, text);
 }
 
