@@ -84,6 +84,18 @@ void attn_stray_item(struct attn_grouping *g, const struct attn_row *row, int it
   if (open == 0) attn_stray_text(g, row->line, p, NULL, 0);
 }
 
+/* The factors of "0.7 v_1 + 0.3 v_2" are weights. */
+static void add_factors(struct attn_grouping *g, const struct attn_scan_line *line) {
+#define TERM "(\\d*\\.\\d+)\\s?[*\\x{B7}\\x{D7}]?\\s?[vVhHxX]_?\\(?\\d"
+  static const char FACTOR[] = TERM, SUM[] = TERM "\\)?\\s*\\+\\s*" TERM;
+  struct attn_part rest = {0, line->bytes};
+  struct attn_match m;
+  attn_cell cell;
+  if (!attn_part_find(g, SUM, line->text, rest, &m)) return;
+  for (; attn_part_find(g, FACTOR, line->text, rest, &m); rest.begin = m.group[0].end)
+    if (attn_group_cell(g, line, m.group[1], &cell)) attn_stray_cell(g, "weight", &cell, 1);
+}
+
 static int strays_in_order(const void *a, const void *b) {
   return attn_cell_compare(&((const struct attn_stray *)a)->cell,
                            &((const struct attn_stray *)b)->cell);
@@ -96,7 +108,7 @@ static int worked_in_order(const void *a, const void *b) {
 
 void attn_stray_finish(struct attn_grouping *g) {
   for (int n = 0; n < g->lines->lines && g->status == ATTN_OK; n++)
-    add_values(g, &g->lines->line[n]);
+    add_values(g, &g->lines->line[n]), add_factors(g, &g->lines->line[n]);
   attn_worked_lines(g);
   if (g->strays > 1) qsort(g->stray, (size_t)g->strays, sizeof *g->stray, strays_in_order);
   struct attn_scan *scan = g->scan;
