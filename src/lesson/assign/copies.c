@@ -72,7 +72,8 @@ static void push_copy(struct attn_expansion *e, const struct attn_node *of, int 
   attn_spend_node(e->budget, node, g->rows * g->cols * MAKE);
   if (!node || node->share < PRICE.share) return;
   double bits = node->bits - (transposed ? PRICE.transposed : 0);
-  if (!c->is_factor) bits -= PRICE.copy;
+  int is_result = c->is_again && of->grid->block == c->block - 1;
+  if (!c->is_factor && !is_result) bits -= PRICE.copy;
   if (c->is_factor && role >= ATTN_ROLE_W_Q && role <= ATTN_ROLE_W_V) bits -= PRICE.weights;
   if (attn_is_new_section(e) && !of->expected.lo.at) bits -= PRICE.section;
   if (contrary) bits -= PRICE.contrary;
