@@ -272,9 +272,9 @@ static int read_factor(struct expression *e, attn_cell *cell) {
   return 1;
 }
 
-/* 2(3) and 2 root 3: a product without a sign. */
+/* 2(3), (2)(3) and 2 root 3: a product without a sign. */
 static int is_juxtaposed(const struct expression *e) {
-  return (*e->at == '(' || *e->at == 'r') && attn_is_digit(e->at[-1]);
+  return (*e->at == '(' || *e->at == 'r') && (attn_is_digit(e->at[-1]) || e->at[-1] == ')');
 }
 
 static int read_product(struct expression *e, attn_cell *cell) {
