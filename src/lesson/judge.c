@@ -21,7 +21,14 @@ static int better(const attn_cell *a, const attn_cell *than) {
   return literal != other ? literal : a->decimals > than->decimals;
 }
 
-/* A literal printed twice with other numbers: the one that is farther from the exact number. */
+/* Is a cell that is worked out another number than its result? Arithmetic beside a step is listed
+ * as such. */
+static int is_other(const attn_cell *a, const attn_cell *b) {
+  double slack = 1e-9 * (1 + fabs(b->value));
+  return is_literal(a) != is_literal(b) && (a->lo > b->hi + slack || a->hi < b->lo - slack);
+}
+
+/* Printed twice with other numbers: the one that is farther from the exact number. */
 static const attn_cell *worse(const attn_cell *a, const attn_cell *b, double exact) {
   return fabs(a->value - exact) > fabs(b->value - exact) ? a : b;
 }
@@ -39,13 +46,15 @@ static attn_status collect(struct attn_judged *j, const attn_step *s, struct att
   if (!j->printed) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory");
   for (int32_t p = 0; p < s->printings; p++) {
     const attn_printing *g = &s->printing[p];
+    int is_whole = g->rows == s->exact.rows && g->cols == s->exact.cols;
     for (int32_t r = 0; r < g->rows; r++)
       for (int32_t c = 0; c < g->cols; c++) {
         const attn_cell *cell = &g->cells[r * g->cols + c];
         int32_t row = r + g->row0, col = c + g->col0;
         if (cell->kind == ATTN_CELL_BLANK || row >= s->exact.rows || col >= s->exact.cols) continue;
         const attn_cell **at = &j->printed[(size_t)row * (size_t)s->exact.cols + (size_t)col];
-        if (*at && is_literal(cell) && is_literal(*at) && attn_cells_contradict(cell, *at))
+        if (*at && ((is_whole && is_other(cell, *at)) ||
+                    (is_literal(cell) && is_literal(*at) && attn_cells_contradict(cell, *at))))
           *at = worse(cell, *at, s->exact.at[row * s->exact.cols + col]);
         else if (better(cell, *at))
           *at = cell;
