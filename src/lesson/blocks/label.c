@@ -89,6 +89,14 @@ static int is_short_name(const char *text, struct attn_part p) {
   return at < p.end && attn_skip_digits(text, at, p.end) == p.end;
 }
 
+/* aV, a V: the product of a vector and a matrix. */
+static int is_product(const char *text, struct attn_part p) {
+  size_t bytes = p.end - p.begin, last = p.end - 1;
+  if (bytes < 2) return 0;
+  return (bytes == 2 || (bytes == 3 && text[last - 1] == ' ')) && text[last] == 'V' &&
+         text[p.begin] >= 'a' && text[p.begin] <= 'z';
+}
+
 /* The label without trailing signs, of a formula its left side; its last word if that is a short
  * name: "token x_1". */
 static struct attn_part name_of(const char *text) {
@@ -98,7 +106,8 @@ static struct attn_part name_of(const char *text) {
   struct attn_part word = p;
   for (size_t at = p.begin; at < p.end; at++)
     if (attn_is_blank(text[at])) word.begin = at + 1;
-  return word.begin > p.begin && is_short_name(text, word) ? word : p;
+  int is_name = is_short_name(text, word) || is_product(text, word);
+  return word.begin > p.begin && is_name ? word : p;
 }
 
 /* Of a formula, the last number of its left side. */
@@ -110,13 +119,6 @@ static long last_number(const char *text) {
   for (at = end; at > 0 && attn_is_digit(text[at - 1]);) at--;
   for (; at < end && number < INDEX_MAX; at++) number = number * 10 + (text[at] - '0');
   return number;
-}
-
-/* aV, a V: the product of a vector and a matrix. */
-static int is_product(const char *text, struct attn_part p) {
-  size_t bytes = p.end - p.begin, last = p.end - 1;
-  return (bytes == 2 || (bytes == 3 && text[last - 1] == ' ')) && text[last] == 'V' &&
-         text[p.begin] >= 'a' && text[p.begin] <= 'z';
 }
 
 /* The bytes of the label's stem, in stem; 0: it has none. */
