@@ -289,6 +289,15 @@ static int is_literal(const attn_printing *side) {
   return 1;
 }
 
+/* Does the judge find nothing wrong with so many cells? */
+static int are_right(const struct workings *w, const struct cells *c, int count) {
+  const struct attn_judged *j = &w->judged[c->example][c->step];
+  int at = c->row * j->followed.cols + c->col, n = 0;
+  while (n < count && j->verdict[at + n * (c->by_columns ? j->followed.cols : 1)] == ATTN_JUDGED_OK)
+    n++;
+  return n == count;
+}
+
 /* Where all sides agree, those that fit; else all, so that the one that does not is judged. */
 static attn_status attach(struct workings *w, struct attn_worked *piece) {
   struct cells c;
@@ -305,7 +314,9 @@ static attn_status attach(struct workings *w, struct attn_worked *piece) {
     int is_result = s && s->example == c.example && s->step == c.step &&
                     side->cells[0].kind == ATTN_CELL_NUMBER;
     int is_right = fits(w, &c, side, 1), is_judged = all && is_literal(side);
-    piece->is_read |= piece->differs ? is_judged && !fits(w, &c, side, 0) : is_right || is_judged;
+    int is_wrong =
+        is_judged && !fits(w, &c, side, 0) && !(is_result && are_right(w, &c, side->cols));
+    piece->is_read |= piece->differs ? is_wrong : is_right || is_judged;
     if (side->cols != piece->side[piece->sides - 1].cols || is_result) continue;
     if (!is_right && !is_judged && !(all && piece->differs)) continue;
     status = add_side(w, &c, side);
