@@ -521,7 +521,8 @@ enum { CALLS = sizeof CALLED / sizeof *CALLED };
 /* Is it called a step of which it is no value? known: of each of CALLED. */
 static int is_misnamed(const struct account *a, struct attn_known *const *known,
                        const struct attn_stray *s) {
-  int is_value = !s->is_size && s->cell.decimals > 0 && !is_worked_out(a->scan, &s->cell);
+  int is_value = !s->is_size && s->cell.decimals > 0 && !is_worked_out(a->scan, &s->cell) &&
+                 s->cell.value != attn_stated_temperature(a->scan);
   for (int n = 0; n < CALLS && is_value; n++)
     if (attn_occurs(a->scan->patterns, CALLED[n].name, s->name))
       return !is_placed(a, &s->cell) && !attn_is_known_value(known[n], &s->cell);
