@@ -350,6 +350,15 @@ int attn_is_aside(struct attn_scan *scan, const struct attn_block *b) {
           attn_occurs(scan->patterns, SCALED, scan->text));
 }
 
+/* Additive scores whose weights are called as projections are: w_v tanh(W_q q + W_k k). */
+static void add_additive(struct attn_scan *scan, struct attn_priors *out) {
+  static const char STATED[] = "(?i)tanh[^\\n]{1,9}W[_^({ ]{0,3}[qk]";
+  if (!attn_occurs(scan->patterns, STATED, scan->text)) return;
+  raise(out, ATTN_ROLE_W_A, out->bits[ATTN_ROLE_W_Q]);
+  raise(out, ATTN_ROLE_U_A, out->bits[ATTN_ROLE_W_K]);
+  raise(out, ATTN_ROLE_V_A, out->bits[ATTN_ROLE_W_V]);
+}
+
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out) {
   const struct attn_block *b = &scan->block[block];
   const char *nearest = b->captions > 0 ? b->caption[b->captions - 1] : NULL;
@@ -364,6 +373,7 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   if (above) add(scan, b, above, LINE_ABOVE * share, out);
   if (*b->heading && !own) add(scan, b, b->heading, HEADING, out);
   if (*b->header) add(scan, b, b->header, HEADER, out);
+  add_additive(scan, out);
   if (!is_divided_anew(scan, above, nearest, b->name)) return;
   out->bits[ATTN_ROLE_SCORES] = 0;
   raise(out, ATTN_ROLE_SCALED, OWN_NAME);

@@ -42,6 +42,11 @@ char *attn_group_copy(struct attn_grouping *g, const char *text, size_t bytes) {
   return copy;
 }
 
+char *attn_group_join(struct attn_grouping *g, const char *a, const char *b) {
+  char *text = attn_group_take(g, strlen(a) + strlen(b) + 2, 1);
+  return text ? strcat(strcat(strcpy(text, a), " "), b) : NULL;
+}
+
 int attn_group_grow(struct attn_grouping *g, void **array, size_t count, size_t size) {
   return attn_pool_grow(g->scan->pool, array, count, size) == 0 || attn_group_no_memory(g);
 }
@@ -315,9 +320,7 @@ static char *name_in_table(struct attn_grouping *g, const struct attn_scan_line 
     if (row.item[n].begin <= at && at < row.item[n].end) field = n;
   char *column = field > 0 ? field_text(g, &g->header, field) : NULL;
   char *label = column && row.item[0].kind == ATTN_ITEM_TEXT ? field_text(g, &row, 0) : NULL;
-  if (!label) return column;
-  char *name = attn_group_take(g, strlen(column) + strlen(label) + 2, 1);
-  return name ? strcat(strcat(strcpy(name, column), " "), label) : NULL;
+  return label ? attn_group_join(g, column, label) : column;
 }
 
 /* One matrix of a line, named by the text in front of it. */

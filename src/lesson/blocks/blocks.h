@@ -149,6 +149,8 @@ int attn_group_no_memory(struct attn_grouping *g);
  * 1, or 0: no memory. label: of a text that may be NULL for lack of memory; 0: no memory. */
 void *attn_group_take(struct attn_grouping *g, size_t count, size_t size);
 char *attn_group_copy(struct attn_grouping *g, const char *text, size_t bytes);
+/* "a b" */
+char *attn_group_join(struct attn_grouping *g, const char *a, const char *b);
 int attn_group_grow(struct attn_grouping *g, void **array, size_t count, size_t size);
 int attn_group_label(struct attn_grouping *g, char *text, struct attn_label *label);
 struct attn_source_position attn_group_place(const struct attn_grouping *g,

@@ -124,6 +124,9 @@ static void add_value_column(struct attn_grouping *g, const struct attn_table *t
     int letters = t->rows > 1 && attn_label_follows(label, t->row[1].label.text);
     int is_named =
         vectors == 1 || (columns == 1 && ((t->row[0].label.stem && !letters) || goes_on || only));
+    if (vectors == 1 && columns == 1 && *header && *label)
+      header = attn_group_join(g, header, label);
+    if (!header) return;
     add_vectors(g, t, col, 0, t->rows,
                 *header    ? header
                 : is_named ? label
