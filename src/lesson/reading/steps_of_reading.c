@@ -186,6 +186,7 @@ static int set_symbol_above(struct attn_builder *b, const struct attn_block *blo
                             attn_step *step) {
   enum { SYMBOL_MAX = 20 };
   const char *text = block->captions ? block->caption[block->captions - 1] : "";
+  text += strspn(text, " -*+"); /* of a list */
   size_t bytes = strcspn(text, ":=");
   if (*block->name || text[bytes] != ':' || text[bytes + 1] || bytes > SYMBOL_MAX) return 0;
   if (attn_label_step(text) != step->name) return 0;

@@ -93,6 +93,7 @@ struct notation {
 /* 0.2 / 0.3 / 0.5: a list, not a quotient */
 #define IN_SLASHES "(-?\\d*+\\.\\d++)"
 #define SLASH "[ \\t]++/[ \\t]++"
+#define VECTOR_OF_TOKEN "([^\\s\\d=:|/,()\\[\\]]{1,24})[ =:]{1,3}([(\\[]" ROW_OF_LINE "[)\\]])"
 #define LIST_BEGIN "(?<=[\\s:])(?<![-+*/=(\u00B7\u00D7] )"
 #define LIST_END "(?![ \\t]*+[-+*/=\\w.(\u00B7\u00D7])"
 /* W_Qの1行目が(1, 0), 2行目が(0, 1): the rows of a matrix */
@@ -222,6 +223,10 @@ static const struct notation notations[] = {
          LIST_END,
      "$1, $2, $3, $4, $5", 0, "/"},
 
+    /* keys: cat (1, 0) / dog (0, 1) */
+    {"(?<=[:=])[ \\t]*+" VECTOR_OF_TOKEN "(?=" SLASH VECTOR_OF_TOKEN ")", ATTN_MARK_ROW "$1: $2", 0,
+     "/"},
+    {"(?<=[)\\]])" SLASH VECTOR_OF_TOKEN, ATTN_MARK_ROW "$1: $2", 0, "/"},
     /* k1, k2 = (1, 0) | (0, 1) */
     {NAMES_OF IN_PARENTHESES PIPE IN_PARENTHESES "[ \\t]*+$", "$1$2, $3", 0, "|"},
     {NAMES_OF IN_PARENTHESES PIPE IN_PARENTHESES PIPE IN_PARENTHESES "[ \\t]*+$", "$1$2, $3, $4", 0,
