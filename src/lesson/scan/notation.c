@@ -252,6 +252,10 @@ static const struct notation notations[] = {
      "[ \\t]*+(?:[|/;]|$))",
      "$1" ATTN_MARK_ROW, 0, ":"},
 
+    /* a question, a tab and an answer: k1 = (1, 0) */
+    {"(?m)(?<=[?\\x{FF1F}])\\t(?=[^\\t\\n=:]{1,24}[=:][ \\t]*+[(\\[][^\\t\\n]*+$)", ATTN_MARK_ROW,
+     0, "\t"},
+
     /* a sentence of Japanese is a line */
     {"\\x{3002}[ \\t]*+(?=[^\\n\\s\\x{300D}\\x{300F}\\x{201D})'\"|*`<&\\\\])",
      "\u3002" ATTN_MARK_ROW, 0, "\xE3"},
