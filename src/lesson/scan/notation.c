@@ -336,8 +336,9 @@ static const struct notation notations[] = {
     {"(?<=\\d)[ \\t]*+\\x{2192}[ \\t]*+([/\\x{F7}][ \\t]*+[\\x{221A}\\d][\\w.]*+)[ \\t]*+\\x{2192}",
      " $1 =", 0, "\xE2"},
 
-    /* AsciiDoc: formulas */
+    /* AsciiDoc, Hatena: formulas */
     {"\\b(?:stem|latexmath|asciimath):\\[([^\\[\\]\\n]*+)\\]", " $1 ", 0, ":"},
+    {"\\[tex:((?:[^\\[\\]\\n]++|\\[[^\\[\\]\\n]*+\\])++)\\]", " $1 ", 0, ":"},
     /* upright vectors in the cells of a table */
     {"(?<=[\\])])\\^?T(?=[ \\t]*+\\|)", "", 0, "|"},
 
