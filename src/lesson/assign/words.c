@@ -56,14 +56,16 @@ static const struct word WORDS[] = {
      "?-)|normali[sz]"},
     {ATTN_ROLE_OUTPUT,
      "(*UCP)(?i)(?:(?:times|by|with) (?:the )?V(?:alues?)?|[×·@*] "
-     "?V)\\d?\\b|output|\\bout(?:_?\\d|(?=\\s*[=:\\[]))|context|weighted "
+     "?V)\\d?\\b|\\bA(?:_?\\d)? ?V(?:_?\\d)?" END
+     "|output|\\bout(?:_?\\d|(?=\\s*[=:\\[]))|context|weighted "
      "(?:sum|mean|average)|(?:blend|mix|combin|averag)\\w*(?: of)? (?:the |all "
      ")?values?|result|\\bO\\b|\\bhead_?\\d|(?-i:\\bH\\d?\\b)(?!\\pM)|\\bh\\d\\b(?!\\pM)"
      "|\\bo_?\\d|"
      "\\bz_?\\d|\\bc_?\\d|\\by_?\\d|(?-i:\\bZ\\b)"},
     {ATTN_ROLE_CONCAT, "(*UCP)(?i)concat|side by side|stack"},
     {ATTN_ROLE_PROJECTED,
-     "(*UCP)(?i)multi-?head|project(?:ed|ion of the concat)|final|concat\\w* ?(?:times|·|@|×)? ?W"},
+     "(*UCP)(?i)multi-?head|project(?:ed|ion of the concat)|final|(?:concat\\w*|\\bC) "
+     "?(?:times|·|@|×)? ?W"},
     {ATTN_ROLE_POSITIONED, "(*UCP)(?i)X ?\\+ ?P|positioned|with position"},
     {ATTN_ROLE_POSITION_TABLE, "(*UCP)(?i)\\bPE?\\b|positional"},
     {ATTN_ROLE_Y,
