@@ -157,6 +157,7 @@ static char *text_of_lines(struct attn_scan *scan) {
 int attn_denies_scale(struct attn_scan *scan) {
   if (scan->denies_scale) return scan->denies_scale > 0;
   const char *text = text_of_lines(scan);
+  if (!text) scan->shared->failed = 1;
   int denies = text && attn_occurs(scan->patterns, NOT_SCALED, text);
   scan->denies_scale = denies ? 1 : -1;
   return denies;

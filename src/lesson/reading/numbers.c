@@ -85,7 +85,8 @@ static attn_status find_steps(struct numbers *n, struct attn_lesson_owner *o, at
   if (!status) status = account(n, o, err);
   if (!status && scan->misprint.message && needs_misprint(n, lesson))
     return attn_scan_fail_misprint(scan);
-  return status || !attn_patterns_failed(scan->patterns) ? status : no_memory(err);
+  int failed = attn_patterns_failed(scan->patterns) || scan->shared->failed;
+  return status || !failed ? status : no_memory(err);
 }
 
 /* Those of snippets are in between. */
