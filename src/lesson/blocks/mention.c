@@ -43,15 +43,16 @@ static size_t back_over(const char *text, size_t at, const char *set) {
   return at;
 }
 
-/* Does the text in front of `at` end so? Letters in any case. */
+/* Does the text in front of `at` end so? Letters in any case; a scanned m may be rn. */
 static int ends_with(const char *text, size_t at, const char *word) {
-  size_t bytes = strlen(word);
-  if (at < bytes) return 0;
-  for (size_t n = 0; n < bytes; n++) {
-    char c = text[at - bytes + n];
-    if (c != word[n] && !(c >= 'A' && c <= 'Z' && c - 'A' + 'a' == word[n])) return 0;
+  for (size_t n = strlen(word); n > 0; n--) {
+    char c = at > 0 ? text[--at] : 0;
+    if (c == 'n' && word[n - 1] == 'm' && at > 0 && text[at - 1] == 'r')
+      at--;
+    else if (c != word[n - 1] && !(c >= 'A' && c <= 'Z' && c - 'A' + 'a' == word[n - 1]))
+      return 0;
   }
-  return at == bytes || !attn_is_letter(word[0]) || !attn_is_letter(text[at - bytes - 1]);
+  return at == 0 || !attn_is_letter(word[0]) || !attn_is_letter(text[at - 1]);
 }
 
 static int ends_with_any(const char *text, size_t at, const char *const *words) {

@@ -123,6 +123,7 @@ struct notation {
 /* A number or a sum of products, but not two numbers. */
 #define UPRIGHT "((?:(?!\\d[ \\t]++-?[.\\d])[-+*/.()\\d \\t\\x{B7}\\x{D7}]){1,60})"
 #define UP_TO_BRACKET "[^\\n#\\[\\]]++\\]"
+#define DRAWN "[\\x{2500}-\\x{257F}]"
 #define OPTION "(?:\\[[^\\]\\n]{0,80}\\])?"
 #define END "(?![a-zA-Z])" /* of a command */
 #define BLANKS "[\\s\\x01]*+"
@@ -163,6 +164,10 @@ static const struct notation notations[] = {
     {"(?m)^[ \\t]*+[\\x{255E}\\x{2560}\\x{251D}][\\x{2500}-\\x{257F}]{2,}+[ \\t]*+$", "+===+", 0,
      "\xE2"},
     {"(?m)^[ \\t]*+[\\x{2500}-\\x{257F}]{3,}+[ \\t]*+$", "+---+", 0, "\xE2"},
+    /* with a title in the upper one, or next to it */
+    {"(?m)^[ \\t]*+[\\x{250C}-\\x{250F}\\x{2552}-\\x{2554}\\x{256D}]" DRAWN "++[ \\t]++"
+     "((?:(?!" DRAWN ")[^\\n])*?)[ \\t]*+" DRAWN "*+[ \\t]*+$",
+     "$1" ATTN_MARK_ROW "+---+", 0, "\xE2"},
     /* headers of Confluence, of Hatena and of Textile: ||a||b||, |*a|*b|, |_. a|_. b| */
     {"(?m)^((?:\\|\\|[^|\\n]*+(?=\\|\\|)){2,}+\\|\\|)[ \\t]*+$", "$1" ATTN_MARK_ROW "|---|",
      CONFLUENCE, "|"},
@@ -172,6 +177,10 @@ static const struct notation notations[] = {
 
     /* | 0.5, -1 |: a vector in a cell */
     {"(?<=\\|)[ \\t]*+(" LITERAL "(?:,[ ]" LITERAL "){1,8}+)[ \\t]*+(?=\\|)", " ($1) ", 0, "|"},
+    /* | cat | 0.5 -1 | */
+    {"(?m)(^[ \\t]*+\\|[^|\\n\\pL]*+\\pL[^|\\n]*+\\||(?!\\A)\\G\\|)[ \\t]++(" LITERAL
+     "(?:[ \\t]++" LITERAL "){1,8}+)[ \\t]*+(?=\\|)",
+     "$1 ($2) ", 0, "|"},
     /* Textile: @code@, *0.5, 1* */
     {"(?<![\\w@])@(?=\\S)([^@\\n]{1,80}?)(?<=\\S)@(?![\\w@])", "$1", 0, "@"},
     {"(?<=[ :])\\*(" LITERAL "(?:, ?" LITERAL "){1,8}+)\\*(?![\\w*])", "($1)", 0, "*"},
@@ -179,6 +188,12 @@ static const struct notation notations[] = {
     /* matrices in brackets of "/", "|" and "\\": the first and the last row */
     {"(?m)/([ \\t]++" ROW_CELLS ")\\\\(?=[ \\t]|$)", "\u239B$1\u239E", 0, "/"},
     {"(?m)\\\\([ \\t]++" ROW_CELLS ")/(?=[ \\t]|$)", "\u239D$1\u23A0", 0, "/"},
+    /* of "(", "|" and ")" */
+    {"\\(([ \\t]++" ROW_CELLS ")\\)(?=[^|\\n]*+\\n[^|\\n]*+\\|[ \\t]++" ROW_CELLS "\\|)",
+     "\u239B$1\u239E", 0, "|"},
+    {"((?:\\|[ \\t]++" ROW_CELLS "\\|[ \\t]*+\\n|(?!\\A)\\G)[^\\n(]*+)\\(([ \\t]++" ROW_CELLS
+     ")\\)",
+     "$1\u239D$2\u23A0", 0, "|"},
 
     /* a shape; (1 x 2) + and (3 x 4) = 12 are products */
     {"(?<![-+*/=\u00B7\u00D7])(?<![-+*/=\u00B7\u00D7] )\\((\\d{1,4}) [xX\u00D7] (\\d{1,4})"
@@ -472,7 +487,7 @@ static const struct notation notations[] = {
 
     /* programs and their output */
     {"<tf\\.\\w++[^=\\n]{0,40} shape=\\([\\d, ]*+\\), dtype=\\w++, numpy=", "", 0, "<"},
-    {"(?i)\\b(?:np|numpy|torch|jnp|tf|mx)?\\.?(?:array|tensor|matrix|constant|asarray)\\s*+\\(",
+    {"(?i)\\b(?:np|numpy|torch|jnp|tf|mx)?\\.?(?:array|tensor|matrix|constant|asarray)[ \\t]*+\\(",
      " (", 0, "("},
     {"\\b(ones|zeros|empty|full)\\s*+\\(\\s*+\\(\\d++(?:\\s*+,\\s*+\\d++)*+,?+\\)", "$1(", 0, "("},
     {"(?<=[(,\\s])(?!axis|dim)([a-z]++(?:_[a-z]++)++)=\\d++(?=\\s?[,)])", "$1", 0, "="},
