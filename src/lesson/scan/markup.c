@@ -5,8 +5,8 @@
 #include "text.h"
 
 /* "- - 1", "* - word": a row begins; the list inside it has its cells. */
-static const char NESTED_LIST[] = "[ \\t]*+[-*][ \\t]++(-[ \\t])";
-static const char ANY_NESTED_LIST[] = "(?m)^[ \\t]*+[-*][ \\t]++-[ \\t]";
+static const char NESTED_LIST[] = "[ \\t]*+[-*][ \\t]++(-(?:[ \\t]|$))";
+static const char ANY_NESTED_LIST[] = "(?m)^[ \\t]*+[-*][ \\t]++-(?:[ \\t]|$)";
 /* "===== ===": above and below the columns of a simple table */
 static const char COLUMN_RULE[] = "=++(?:[ \\t]++=++)++$";
 static const char ANY_COLUMN_RULE[] = "(?m)^[ \\t]*+=++(?:[ \\t]++=++)++[ \\t]*+$";

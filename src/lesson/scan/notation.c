@@ -160,6 +160,8 @@ static const struct notation notations[] = {
      ATTN_MARK_OPEN "$1" ATTN_MARK_CLOSE, 0, "&@"},
     {"@(?=[^\\x{27E6}\\n]{0,400}\\x{27E7})", ATTN_MARK_ROW, 0, "@"},
 
+    /* options of directives: ":header-rows: 1" */
+    {"(?m)^[ \\t]++:[a-z][a-z-]*+:[ \\t][^\\n:=|]*+$", "", 0, ":"},
     /* drawn tables: rules */
     {"(?m)^[ \\t]*+[\\x{255E}\\x{2560}\\x{251D}][\\x{2500}-\\x{257F}]{2,}+[ \\t]*+$", "+===+", 0,
      "\xE2"},
