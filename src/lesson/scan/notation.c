@@ -123,6 +123,7 @@ struct notation {
 /* A number or a sum of products, but not two numbers. */
 #define UPRIGHT "((?:(?!\\d[ \\t]++-?[.\\d])[-+*/.()\\d \\t\\x{B7}\\x{D7}]){1,60})"
 #define UP_TO_BRACKET "[^\\n#\\[\\]]++\\]"
+#define LISTS "\\s*+(\\[\\[(?:[-\\d.,\\s]|\\](?!\\])|\\[)++\\]\\])\\s*+"
 #define DRAWN "[\\x{2500}-\\x{257F}]"
 #define OPTION "(?:\\[[^\\]\\n]{0,80}\\])?"
 #define END "(?![a-zA-Z])" /* of a command */
@@ -491,6 +492,9 @@ static const struct notation notations[] = {
     {"<tf\\.\\w++[^=\\n]{0,40} shape=\\([\\d, ]*+\\), dtype=\\w++, numpy=", "", 0, "<"},
     {"(?i)\\b(?:np|numpy|torch|jnp|tf|mx)?\\.?(?:array|tensor|matrix|constant|asarray)[ \\t]*+\\(",
      " (", 0, "("},
+    /* attention([[1, 0]], [[0, 1]], [[2, 3]]) */
+    {"(?i)(attention)\\(" LISTS "," LISTS "," LISTS "\\)",
+     "$1" ATTN_MARK_ROW "Q = $2, K = $3, V = $4", 0, "["},
     {"\\b(ones|zeros|empty|full)\\s*+\\(\\s*+\\(\\d++(?:\\s*+,\\s*+\\d++)*+,?+\\)", "$1(", 0, "("},
     {"(?<=[(,\\s])(?!axis|dim)([a-z]++(?:_[a-z]++)++)=\\d++(?=\\s?[,)])", "$1", 0, "="},
     {"(?<=[,;] )([a-z]{3,12}+)(?<!axis|.dim|dims)=\\d++(?=\\))", "$1", 0, "="}, /* digits=4 */
