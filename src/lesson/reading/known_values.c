@@ -151,7 +151,7 @@ int attn_is_known_value(const struct attn_known *k, const attn_cell *cell) {
 
 int attn_is_known_root(const struct attn_known *k, const attn_cell *cell) {
   double half = cell->decimals > 0 ? (cell->hi - cell->lo) / 2 * (1 + 1e-6) : 1e-9;
-  for (int size = 2; size < MODEL_SIZE; size++)
+  for (int size = 1; size < MODEL_SIZE; size++)
     if (k->sizes >> size & 1 && fabs(cell->value - sqrt(size)) <= half) return 1;
   return cell->value >= sqrt(MODEL_SIZE);
 }

@@ -202,6 +202,7 @@ static const struct notation notations[] = {
     {"(?<![-+*/=\u00B7\u00D7])(?<![-+*/=\u00B7\u00D7] )\\((\\d{1,4}) [xX\u00D7] (\\d{1,4})"
      "(?=\\)(?![ \\t]*+[-+*/\u00B7\u00D7])(?![ \\t]*+=[ \\t]*+-?[\\d.]++(?![ \\t]*+[-\\d,;/|])))",
      "($1 by $2", 0, "("},
+    {"(?i)\\b(shape)(?: is| =|:)?[ ]?\\[\\d{1,4}(?:, ?\\d{1,4})++\\]", "$1", 0, "["},
     {"\\b(?:torch\\.Size|TensorShape)\\(\\[[\\d, ]*+\\]\\)", "", 0, "("},
     /* the frame of a spreadsheet: A, B, C above the columns, 1, 2, 3 in front of the rows */
     {"(?m)^([\\t,])A\\1B\\1C(?:\\1[A-Z])*+[ \\t]*+\\n1(?=[\\t,\\n])[\\t,]?+"
@@ -470,6 +471,12 @@ static const struct notation notations[] = {
     /* k[1] above a column */
     {"(?m)(?<=[A-Za-z])\\[(\\d{1,2})\\](?= ?(?:[\\t|]|,[A-Za-z]|$))", "_$1", 0, "["},
 
+    /* for i = 1, 2, 3 */
+    {"(?i)\\b(for[ ]++(?:all |each |every )?+[ijknt]) ?= ?[01],(?: "
+     "?(?:\\d|\\x{2026}|\\.\\.\\.),)*+ "
+     "?\\d(?![.\\d])",
+     "$1", 0, "="},
+
     /* identifiers of other works; results of Org's code blocks */
     {"(?i)\\b(arxiv|doi|isbn|issn)\\b:?\\s?\\d[\\d.]++[\\w./-]*+", "$1", 0, ":"},
     {"(?m)^: (?=[ \\t]*+[\\[\\d-])", "  ", 0, ":"},
@@ -506,6 +513,7 @@ static const struct notation notations[] = {
     {"\\bapprox\\b", "=", TYPST, "x"},
     {"\"(-?(?:inf(?:inity)?|\u221E|nan|\\d*+\\.\\d*+))\"", "$1", 0, "\""},
     {"(?<!\\|)(?<!\\| )\"(-?\\d++)\"", "$1", 0, "\""}, /* between pipes it is a token */
+    {"\\x{3014}[ \\t]*+(" LITERAL ")[ \\t]*+\\x{3015}", " $1 ", 0, "\xE3"},
     {"(?<!\\w)_++[ ]?+(" LITERAL ")[ ]?+_++(?!\\w)", " $1 ", 0, "_"}, /* filled in */
     {"(*UCP)\\*\\*|__(?=\\w)|`++", " ", 0, "*_`"},
     {"(?i)(?<![\\w.])\\.(inf|nan)\\b", "$1", 0, "."}, /* YAML */
