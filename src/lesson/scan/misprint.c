@@ -73,13 +73,17 @@ static attn_status find_word(struct attn_scan *scan, const struct attn_canonical
                                 (int)(m.group[1].end - at), text->text + at);
 }
 
+static const char NEVER_CLOSED[] = "the bracket is never closed: write %c after the last number";
+
+/* "[[1, 2], [3, 4])" is an error in any document. */
 static attn_status find_open_list(struct attn_scan *scan, const struct attn_canonical *text) {
   struct attn_match m;
   if (!find(scan, text, OPEN_LIST, &m)) return ATTN_OK;
   size_t at = m.group[m.group[1].end > m.group[1].begin].begin;
+  if (text->text[m.group[0].end] == ')')
+    return attn_scan_fail(scan, text->origin[at], NEVER_CLOSED, ']');
   return attn_scan_add_misprint(scan, attn_source_place(&scan->source, text->origin[at]),
-                                "the bracket is never closed: write %c after the last number",
-                                text->text[at] == '(' ? ')' : ']');
+                                NEVER_CLOSED, text->text[at] == '(' ? ')' : ']');
 }
 
 /* Does the mark of a fence close the one that is open? */
