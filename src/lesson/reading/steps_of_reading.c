@@ -405,6 +405,8 @@ static void add_copy(struct attn_builder *b, const struct attn_placement *p) {
 
 static const double CALLED = 5.9; /* bits of a name of its own: of another role, it is a guess */
 
+static const char KEYS_ARE_VALUES[] = "(?i)\\b(?:keys? ?= ?values?|values? ?= ?keys?)\\b";
+
 /* An input by its name, read as something else. */
 static int is_other_input(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_priors *named = &b->priors[p->block];
@@ -412,6 +414,9 @@ static int is_other_input(const struct attn_builder *b, const struct attn_placem
   if (p->role >= ATTN_ROLE_W_Q && p->role <= ATTN_ROLE_W_V &&
       named->bits[ATTN_ROLE_Q + p->role - ATTN_ROLE_W_Q] == named->best)
     return 0; /* weights that are called by what they make */
+  if (p->role == ATTN_ROLE_K && named->bits[ATTN_ROLE_V] == named->best &&
+      attn_occurs(b->scan->patterns, KEYS_ARE_VALUES, b->scan->text))
+    return 0;
   for (int r = ATTN_ROLE_X; r <= ATTN_ROLE_V; r++)
     if (named->bits[r] == named->best) return 1;
   return 0;
