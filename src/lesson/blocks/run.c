@@ -291,7 +291,7 @@ static int is_ragged(const struct attn_grouping *g, const struct attn_row *row) 
  */
 static int lacks_number(struct attn_grouping *g, const struct attn_row *row) {
   const struct attn_row *last = g->rows ? &g->row[g->rows - 1] : NULL;
-  if (!last || last->style != ATTN_ROW_PIPES || row->style != ATTN_ROW_PIPES) return 0;
+  if (!last || !attn_row_is_delimited(row->style) || last->style != row->style) return 0;
   if (g->rows < 2 && g->header.items != last->items) return 0;
   if (row->items + 1 != last->items || count_numbers(row) + 1 != row->items) return 0;
   if (count_texts(last) != 1 || last->item[0].kind != ATTN_ITEM_TEXT) return 0;
