@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "assign.h"
+#include "steps.h"
 
 /* The weight of a name of each kind, in bits. */
 static const double RIGHT_SIDE = 0.4, RIGHT_SIDE_ALONE = 0.7; /* of an equation's bits */
@@ -150,7 +151,8 @@ static const struct word OTHER_WORDS[] = {
     {ATTN_ROLE_POSITION_TABLE, "位置"},
     {ATTN_ROLE_Y, "デコーダの?|訳文|ターゲット"},
     {ATTN_ROLE_X,
-     "クエリ[·,と]キー[·,と](?:バリュー|値)(?:に|として)|入力|埋め込み|語ベクトル|エンコーダ(?:[^。\\n]{0,40}状態|の)?|"
+     "クエリ[·,と]キー[·,と](?:バリュー|値)(?:に|として)|入力|埋め込み|語ベクトル|エンコーダ(?:[^"
+     "。\\n]{0,40}状態|の)?|"
      "输入|"
      "嵌入|입력|임베딩|(?i)(?<!\\pL)вход"},
     {ATTN_ROLE_Q, "クエリ|デコーダの|查询|쿼리|(?i)запрос"},
@@ -361,6 +363,12 @@ static void add_additive(struct attn_scan *scan, struct attn_priors *out) {
   raise(out, ATTN_ROLE_V_A, out->bits[ATTN_ROLE_W_V]);
 }
 
+/* "Queries", and nothing else */
+static int is_input_name(const char *caption) {
+  int step = attn_step_called(caption);
+  return step >= ATTN_STEP_Q && step <= ATTN_STEP_V;
+}
+
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out) {
   const struct attn_block *b = &scan->block[block];
   const char *nearest = b->captions > 0 ? b->caption[b->captions - 1] : NULL;
@@ -370,7 +378,8 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   int own = add(scan, b, b->name, OWN_NAME, out);
   if (!own) own = add_label(scan, b, out);
   double share = own ? 0.4 : 1;
-  int named = nearest && add(scan, b, nearest, CAPTION * share, out);
+  double caption = nearest && !own && is_input_name(nearest) ? OWN_NAME : CAPTION;
+  int named = nearest && add(scan, b, nearest, caption * share, out);
   if (nearest && !named && above) add(scan, b, above, CAPTION * 0.8 * share, out);
   if (above) add(scan, b, above, LINE_ABOVE * share, out);
   if (*b->heading && !own) add(scan, b, b->heading, HEADING, out);
