@@ -165,8 +165,6 @@ int attn_listing_width(const struct attn_listing *l) {
   const struct attn_node *node = either(l, ATTN_ROLE_K, ATTN_ROLE_Q);
   if (!node) node = either(l, ATTN_ROLE_W_K, ATTN_ROLE_W_Q);
   if (!node) node = inputs_of_scores(l);
-  if (!node && l->head == 0 && !attn_listing_node(l, ATTN_ROLE_SCORES))
-    node = attn_listing_node(l, ATTN_ROLE_SOURCE);
   return node ? node->grid->cols : 0;
 }
 

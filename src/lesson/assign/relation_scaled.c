@@ -189,9 +189,9 @@ void attn_list_scaled(struct attn_listing *l) {
   int d_k = attn_listing_width(l);
   if (hides(l, scores)) return;
   if (scores && !d_k) list_usual_widths(l, scores);
-  if (!d_k) return;
   if (!scores && !(attn_listing_node(l, ATTN_ROLE_Q) && attn_listing_node(l, ATTN_ROLE_K)))
     attn_list_skipped(l);
+  if (!d_k) return;
   attn_divisors_of(l, d_k, 1, &d);
   try(&d, 1 / sqrt(d_k), ATTN_DIVISOR_OTHER_SIZE, 0, ATTN_CAUSE_UNKNOWN, 7); /* multiplied */
   for (int n = 0; n < d.count; n++) {

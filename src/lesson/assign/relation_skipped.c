@@ -230,7 +230,9 @@ void attn_list_skipped(struct attn_listing *l) {
   while (p.target > SCORES && role_of[p.target] != l->role) p.target--;
   p.from = last_printed(l, p.target);
   find_masks(&p, &masks);
-  int d_k = attn_listing_node(l, ATTN_ROLE_W_A) ? 0 : attn_listing_width(l);
+  const struct attn_node *x = is_unprojected(&p) ? attn_listing_node(l, ATTN_ROLE_SOURCE) : NULL;
+  int width = x && p.from < SCORES ? x->grid->cols : attn_listing_width(l);
+  int d_k = attn_listing_node(l, ATTN_ROLE_W_A) ? 0 : width;
   struct attn_divided root = {sqrt(d_k), ATTN_DIVISOR_ROOT, d_k, ATTN_CAUSE_NONE, 0};
   struct attn_divided one = {1, ATTN_DIVISOR_ONE, 0, ATTN_CAUSE_MISSING_SCALE, 6};
   for (int divides = d_k > 0 && p.from < SCALED; divides >= 0; divides--) {

@@ -24,8 +24,13 @@ static int is_indexed_row(struct attn_grouping *g, const struct attn_block *b, i
 
 /* Is the list below the label of row `row`: its number, or the token of that column? */
 static int is_captioned_row(struct attn_grouping *g, const struct attn_block *b, int row) {
+  static const char ROW[] = "(?i)\\b(?:row|query|token) ?(\\d)\\b";
   const char *label = last_caption(b);
+  struct attn_match m;
   if (attn_ordinal_in(g, label) == row + 1) return 1;
+  if (attn_find(g->scan->patterns, ROW, label, strlen(label), 0, &m) &&
+      label[m.group[1].begin] - '0' == row) /* from 0 */
+    return 1;
   return *label && row < b->labels && strcmp(label, b->label[row]) == 0;
 }
 
