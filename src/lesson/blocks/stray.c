@@ -5,16 +5,28 @@
 #include "blocks.h"
 #include "cell.h"
 
+/* "component 2": what it is of is in front of it. */
+static int only_counts(const char *text, struct attn_part p) {
+  p = attn_part_trim(text, p);
+  size_t at = p.begin;
+  while (at < p.end && attn_is_letter(text[at])) at++;
+  if (at - p.begin < 3 || at == p.end || text[at] != ' ') return 0;
+  while (at < p.end && (text[at] == ' ' || attn_is_digit(text[at]))) at++;
+  return at == p.end;
+}
+
 struct attn_part attn_name_before(const char *text, size_t at) {
   struct attn_part p = attn_part_chop(text, (struct attn_part){0, at}, " \t\r\f\v=:");
   size_t least = attn_part_last(text, p, ATTN_NAME_CHARACTERS).begin;
-  int depth = 0; /* of parentheses: score(1,2) */
+  int characters = ATTN_LABEL_CHARACTERS, depth = 0; /* of parentheses: score(1,2) */
   for (p.begin = p.end; p.begin > least; p.begin--) {
     char c = text[p.begin - 1];
     depth += (c == ')') - (c == '(' && depth > 0);
-    if (depth == 0 && strchr("=,;", c)) break;
+    if (depth || !strchr("=,;", c)) continue;
+    if (c != ',' || characters != ATTN_LABEL_CHARACTERS || !only_counts(text, p)) break;
+    characters = ATTN_NAME_CHARACTERS;
   }
-  return attn_part_last(text, attn_part_trim(text, p), ATTN_LABEL_CHARACTERS);
+  return attn_part_last(text, attn_part_trim(text, p), characters);
 }
 
 static void add_stray(struct attn_grouping *g, struct attn_stray stray) {
