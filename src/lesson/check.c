@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "judge.h"
+#include "steps.h"
 
 struct check_owner {
   attn_check check;
@@ -159,7 +160,7 @@ static void excuse_reading(const attn_lesson *lesson, const attn_example *e,
   if (out->first_wrong < 0) return;
   const attn_step_verdict *first = &out->verdict[out->first_wrong];
   out->misread = is_read_in_part(lesson, out) || is_misread(lesson, e, first) ||
-                 is_of_unread(lesson, e, first);
+                 is_of_unread(lesson, e, first) || attn_heads_are_uneven(e);
   if (!out->misread && !is_of_rounded(e, first)) return;
   for (int32_t n = 0; n < out->verdicts; n++) make_doubtful(&out->verdict[n]);
   out->judgement = ATTN_JUDGED_DOUBTFUL;

@@ -93,24 +93,9 @@ static struct attn_left lines_left(const attn_lesson *lesson, int *line, int mos
 
 enum { GATHERED_BYTES = 1 << 17 }; /* of a document at most: it is read up to seven times */
 
-static int has_step(const attn_example *e, int32_t name, int32_t head) {
-  for (int32_t s = 0; s < e->steps; s++)
-    if (e->step[s].name == name && e->step[s].head == head) return 1;
-  return 0;
-}
-
-/* Heads some of which have no queries or keys: rows, or other matrices, that were taken for heads.
- */
-static int are_heads_uneven(const attn_example *e) {
-  for (int32_t h = 1; h < e->heads; h++)
-    for (int32_t name = ATTN_STEP_Q; name <= ATTN_STEP_K; name++)
-      if (has_step(e, name, 0) != has_step(e, name, h)) return 1;
-  return 0;
-}
-
 static int has_uneven_heads(const attn_lesson *lesson) {
   int32_t n = 0;
-  while (n < lesson->examples && !are_heads_uneven(&lesson->example[n])) n++;
+  while (n < lesson->examples && !attn_heads_are_uneven(&lesson->example[n])) n++;
   return n < lesson->examples;
 }
 

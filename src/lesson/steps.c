@@ -86,3 +86,16 @@ int attn_cells_contradict(const attn_cell *x, const attn_cell *y) {
   double slack = 1e-9 * (fabs(x->value) + fabs(y->value));
   return x->lo > y->hi + slack || y->lo > x->hi + slack;
 }
+
+static int has_step(const attn_example *e, int32_t name, int32_t head) {
+  for (int32_t s = 0; s < e->steps; s++)
+    if (e->step[s].name == name && e->step[s].head == head) return 1;
+  return 0;
+}
+
+int attn_heads_are_uneven(const attn_example *e) {
+  for (int32_t h = 1; h < e->heads; h++)
+    for (int32_t name = ATTN_STEP_Q; name <= ATTN_STEP_K; name++)
+      if (has_step(e, name, 0) != has_step(e, name, h)) return 1;
+  return 0;
+}

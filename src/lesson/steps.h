@@ -30,6 +30,8 @@ attn_status attn_compute_step(struct attn_maker *m, attn_example *example, attn_
  * where a cell of the first is blank. */
 attn_status attn_given_from(struct attn_maker *m, attn_step *step);
 int attn_is_computed(const attn_example *example); /* has it a step that is not given? */
+/* Have some heads no queries or keys? Then rows, or other matrices, were taken for heads. */
+int attn_heads_are_uneven(const attn_example *example);
 
 /* Two ways to print one given may differ by what either may have been rounded; an integer has not
  * been. */

@@ -56,15 +56,18 @@ static const char NOT_SCALED[] =
     "[^.,;\\n]{0,25} (?:out|off|away|aside)\\b|" SCALING
     "[^.,;\\n]{0,25} (?:is|are|was|gets?) "
     "(?:left (?:out|off|away)|omit|drop|skip|ignor|not (?:used|applied|done|needed|part))|"
-    "\\b(?:instead of|in place of|rather than) (?:\\w+ ){0,4}" ROOT_OF_SIZE
-    "|\\b(?:ohne|sans|sin|senza|nicht) (?:\\w+ )?(?:skal|wurzel|zu "
+    "\\b(?:ohne|sans|sin|senza|nicht) (?:\\w+ )?(?:skal|wurzel|zu "
     "teilen|divi|échelle|escal|racine|ra[íi]z)|"
     "wurzel[^.\\n]{0,30}\\bweg\\b|"
     "スケ(?:ーリング|ール)[^。\\n]{0,12}(?:せ|省|なし|無し|ない|わず)|省略|"
-    "割(?:ら(?:ず|な)|りませ|ってい(?:な|ませ)|る(?:代わり|かわり|のではな|必要(?:は|も)?な)|"
+    "割(?:ら(?:ず|な)|りませ|ってい(?:な|ませ)|る(?:のではな|必要(?:は|も)?な)|"
     "(?:ったり|り算|る(?:の|こと|操作|処理)?)[はをも]?" NOT_DONE_JA
-    ")|除(?:さ(?:ず|な)|しませ|する(?:代わり|かわり))|"
+    ")|除(?:さ(?:ず|な)|しませ)|"
     "(?:√|ルート|平方根|sqrt)[^。、，\\n]{0,8}[はをも]" NOT_DONE_JA;
+/* Scores are divided by something else. */
+static const char REPLACED[] =
+    "(?i)\\b(?:instead of|in place of|rather than) (?:\\w+ ){0,4}" ROOT_OF_SIZE
+    "|(?:割|除す)る(?:代わり|かわり)";
 /* The query of a mask: "word 2 may look only at words 1 and 2", "2番目の単語" */
 static const char QUERY[] =
     "(*UCP)(?i)(?|\\b(?:word|token|position|query)\\s(?:no\\.? ?|#)?(\\d{1,2}+)\\b(?![.,]\\d)"
@@ -154,11 +157,15 @@ static char *text_of_lines(struct attn_scan *scan) {
   return text;
 }
 
+int attn_replaces_root(struct attn_scan *scan) {
+  return attn_occurs(scan->patterns, REPLACED, scan->text);
+}
+
 int attn_denies_scale(struct attn_scan *scan) {
   if (scan->denies_scale) return scan->denies_scale > 0;
   const char *text = text_of_lines(scan);
   if (!text) scan->shared->failed = 1;
-  int denies = text && attn_occurs(scan->patterns, NOT_SCALED, text);
+  int denies = text && (attn_occurs(scan->patterns, NOT_SCALED, text) || attn_replaces_root(scan));
   scan->denies_scale = denies ? 1 : -1;
   return denies;
 }

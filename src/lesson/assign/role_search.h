@@ -53,6 +53,8 @@ int attn_states(struct attn_scan *scan, const char *text, const char *pattern);
 int attn_is_mask_table(const struct attn_candidate *c); /* a table of 1 and 0 called a mask */
 /* What the whole document states. */
 void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints);
+/* Are scores divided by another number, "instead of sqrt(d_k)"? */
+int attn_replaces_root(struct attn_scan *scan);
 /* Softmax is taken of the scores divided by it; 1: none, or it is not said to be used. */
 double attn_stated_temperature(struct attn_scan *scan);
 int attn_stated_position_base(struct attn_scan *scan); /* one that is not usual first; 0: none */

@@ -24,7 +24,8 @@ static const char WORD_EQUALS[] =
     "(?:^|.*[\\s,])([A-Za-z]{3,20}|[\\x{3040}-\\x{9FFF}]{1,12})\\s*=\\s*$";
 /* A name, k(cat), or a word of Japanese. */
 static const char WORD[] =
-    "\\b[A-Za-z]\\([A-Za-z]\\w*\\)(?=\\s*+[=:]?$)|[A-Za-z\\x{3B1}-\\x{3C9}~]+[_^]?[A-Za-z0-9_]*|["
+    "\\b[A-Za-z]\\([^()\\s\\d]{1,16}\\)(?=\\s*+[=:]?$)|[A-Za-z\\x{3B1}-\\x{3C9}~]+[_^]?[A-Za-z0-9_]"
+    "*|["
     "\\x{3040}-\\x{9FFF}]+";
 enum { TERM_CHARACTERS = 60, LIST_BYTES = 160, BLOCKS_BACK = 6 };
 

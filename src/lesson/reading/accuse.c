@@ -99,6 +99,7 @@ static int is_unscaled(const struct attn_roles *head, const struct attn_placemen
 static enum attn_accusation accuse_unscaled(struct attn_scan *scan, const struct attn_roles *head,
                                             const struct attn_placement *p, int *cause) {
   if (!is_unscaled(head, p)) return ATTN_EXCUSED;
+  if (attn_replaces_root(scan)) return ATTN_UNCERTAIN;
   int has_keys = head->at[ATTN_ROLE_K] || head->at[ATTN_ROLE_W_K];
   int is_open = has_keys && !attn_denies_scale(scan);
   int is_stated = has_keys && attn_states(scan, scan->text, SCALED_SOFTMAX);

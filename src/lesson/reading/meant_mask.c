@@ -2,6 +2,7 @@
  * one was meant? */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "reading.h"
 #include "role_search.h"
@@ -99,9 +100,23 @@ static uint32_t padding_of_count(struct attn_scan *scan, int keys) {
   return valid > 0 && valid < keys ? ((1u << keys) - 1) & ~((1u << valid) - 1) : 0;
 }
 
-/* The keys that are padding, a bit each, as tokens, labels or a count name them; 0: none is named
- * so.
- */
+/* "<pad> in the third position", "the last token is padding". */
+static uint32_t padding_of_place(struct attn_scan *scan, int keys) {
+#define PLACE "(first|second|third|fourth|fifth|last) (?:one|position|token|key|column|word)\\b"
+  static const char NAMED[] =
+      "(?i)(?|pad[^.\\n]{0,24} (?:the )?" PLACE "|" PLACE "[^.\\n]{0,12} (?:is|=) \\W{0,3}pad)";
+  static const char PLACES[] = "fir sec thi fou fif ";
+  struct attn_match m;
+  if (!attn_find(scan->patterns, NAMED, scan->text, strlen(scan->text), 0, &m)) return 0;
+  const char *word = scan->text + m.group[1].begin;
+  int place = 0;
+  while (place < 5 && strncasecmp(word, PLACES + 4 * place, 3) != 0) place++;
+  if (place == 5) place = keys - 1; /* last */
+  return place < keys ? 1u << place : 0;
+}
+
+/* The keys that are padding, a bit each, as tokens, labels, a place or a count name them; 0: none
+ * is named so. */
 static uint32_t padding_keys(struct attn_scan *scan, int keys) {
   uint32_t found = 0;
   if (keys > KEYS_MAX || !attn_mentions_padding(scan)) return 0;
@@ -111,7 +126,8 @@ static uint32_t padding_keys(struct attn_scan *scan, int keys) {
             padding_of_labels(scan, b->column_label, b->column_labels, keys);
   }
   if (!found) found = padding_of_text(scan, keys);
-  return found ? found : padding_of_count(scan, keys);
+  if (!found) found = padding_of_count(scan, keys);
+  return found ? found : padding_of_place(scan, keys);
 }
 
 /* ---- the mask that was meant ---- */
