@@ -187,6 +187,7 @@ void attn_list_scaled(struct attn_listing *l) {
   const struct attn_node *scores = attn_listing_node(l, ATTN_ROLE_SCORES);
   struct attn_divisors d;
   int d_k = attn_listing_width(l);
+  if (scores && scores->grid->rows == 1 && l->grid->rows > 1) scores = NULL; /* of the last query */
   if (hides(l, scores)) return;
   if (scores && !d_k) list_usual_widths(l, scores);
   if (!scores && !(attn_listing_node(l, ATTN_ROLE_Q) && attn_listing_node(l, ATTN_ROLE_K)))

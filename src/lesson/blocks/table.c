@@ -113,8 +113,27 @@ static int has_ids(struct attn_grouping *g, const struct attn_table *t, int col)
   return 1;
 }
 
+/* "0.5×2 + 1×3 | 4.00": arithmetic next to its result, of a product at least. */
+static int is_working(const struct attn_row *row, const struct attn_row_item *item) {
+  const struct attn_row_item *result = item + 1;
+  struct attn_part p = {item->begin, item->end};
+  int is_product = attn_part_has(row->line->text, p, "\u00D7") ||
+                   attn_part_has(row->line->text, p, "\u00B7") ||
+                   attn_part_has(row->line->text, p, "*");
+  return is_product && attn_item_is_number(item) && attn_item_is_number(result) &&
+         item->cell.value >= result->cell.lo - 1e-9 && item->cell.value <= result->cell.hi + 1e-9;
+}
+
+static int has_workings(const struct attn_table *t, int col) {
+  if (t->style != ATTN_ROW_PIPES || col + 1 >= t->cols) return 0;
+  for (int r = 0; r < t->rows; r++)
+    if (!is_working(&t->row[r], attn_table_item(t, r, col))) return 0;
+  for (int r = 0; r < t->rows; r++) attn_table_item(t, r, col)->used = 1;
+  return 1;
+}
+
 static int kind_of_column(struct attn_grouping *g, const struct attn_table *t, int col) {
-  if (has_ids(g, t, col)) return COLUMN_TEXT;
+  if (has_ids(g, t, col) || has_workings(t, col)) return COLUMN_TEXT;
   int texts = attn_table_count(t, col, ATTN_ITEM_TEXT);
   if (has_titles(t, col)) return COLUMN_TITLES;
   if (2 * attn_table_count(t, col, ATTN_ITEM_VALUE) > t->rows) return COLUMN_VALUES;

@@ -471,7 +471,7 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
 /* ---- numbers of sentences ---- */
 
 /* "√d_k": the number after it is the root of a size. */
-static const char ROOT[] = "(?:\\x{221A}|sqrt)[\\s({]*[A-Za-z][^=]{0,9}$";
+static const char ROOT[] = "(?:\\x{221A}|sqrt)[\\s({]*[A-Za-z][^=(]{0,9}$";
 
 /* Is another number with as many decimals in its line? */
 static int is_in_list(const struct account *a, const struct attn_stray *s) {
