@@ -431,7 +431,7 @@ static void test_brackets_of_slashes_and_pipes(void **state) {
         "Q = 2x2: 1 2; 3 4\nv = 2x1: 5; 6\n");
   check("    | 1  2 |       | 5  0 |\nQ = | 3  4 |   K = | 6  7 |\n",
         "Q = 2x2: 1 2; 3 4\nK = 2x2: 5 0; 6 7\n");
-  check("| a | 1 0 |\n|---|---|\n| b | 2 1 |\n", "");
+  check("| a | 1 0 |\n|---|---|\n| b | 2 1 |\n", "b 1x2: 2 1\n");
 }
 
 static void test_calls_that_make_matrices(void **state) {
