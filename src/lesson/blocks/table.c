@@ -113,15 +113,19 @@ static int has_ids(struct attn_grouping *g, const struct attn_table *t, int col)
   return 1;
 }
 
-/* "0.5×2 + 1×3 | 4.00": arithmetic next to its result, of a product at least. */
+static int has_product(const struct attn_row *row, const struct attn_row_item *item) {
+  const char *text = row->line->text;
+  struct attn_part p = {item->begin, item->end};
+  return attn_part_has(text, p, "\u00D7") || attn_part_has(text, p, "\u00B7") ||
+         attn_part_has(text, p, "*");
+}
+
+/* "0.5×2 + 1×3 | 4.00": arithmetic next to its result. */
 static int is_working(const struct attn_row *row, const struct attn_row_item *item) {
   const struct attn_row_item *result = item + 1;
-  struct attn_part p = {item->begin, item->end};
-  int is_product = attn_part_has(row->line->text, p, "\u00D7") ||
-                   attn_part_has(row->line->text, p, "\u00B7") ||
-                   attn_part_has(row->line->text, p, "*");
-  return is_product && attn_item_is_number(item) && attn_item_is_number(result) &&
-         item->cell.value >= result->cell.lo - 1e-9 && item->cell.value <= result->cell.hi + 1e-9;
+  return attn_item_is_number(item) && attn_item_is_number(result) && has_product(row, item) &&
+         !has_product(row, result) && item->cell.value >= result->cell.lo - 1e-9 &&
+         item->cell.value <= result->cell.hi + 1e-9;
 }
 
 static int has_workings(const struct attn_table *t, int col) {
