@@ -290,7 +290,7 @@ void attn_list_masked(struct attn_listing *l) {
   attn_masks_of(l, hidden, &masks);
   if (!any) {
     for (int n = 0; n < masks.count; n++)
-      if ((masks.at[n].kind == ATTN_MASK_CAUSAL && mentions && !l->hints->padding) ||
+      if ((masks.at[n].kind == ATTN_MASK_CAUSAL && mentions) ||
           masks.at[n].kind == ATTN_MASK_STATED)
         list_masked(l, from, &masks.at[n]);
     if (l->hints->padding) list_unseen_padding(l, from);
