@@ -357,7 +357,9 @@ int attn_is_aside(struct attn_scan *scan, const struct attn_block *b) {
 /* Additive scores whose weights are called as projections are: w_v tanh(W_q q + W_k k). */
 static void add_additive(struct attn_scan *scan, struct attn_priors *out) {
   static const char STATED[] = "(?i)tanh[^\\n]{1,9}W[_^({ ]{0,3}[qk]";
-  if (!attn_occurs(scan->patterns, STATED, scan->text)) return;
+  const double *bits = out->bits;
+  int is_projection = bits[ATTN_ROLE_W_Q] > 0 || bits[ATTN_ROLE_W_K] > 0 || bits[ATTN_ROLE_W_V] > 0;
+  if (!is_projection || !attn_occurs(scan->patterns, STATED, scan->text)) return;
   raise(out, ATTN_ROLE_W_A, out->bits[ATTN_ROLE_W_Q]);
   raise(out, ATTN_ROLE_U_A, out->bits[ATTN_ROLE_W_K]);
   raise(out, ATTN_ROLE_V_A, out->bits[ATTN_ROLE_W_V]);

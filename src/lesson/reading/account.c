@@ -522,17 +522,17 @@ enum { CALLS = sizeof CALLED / sizeof *CALLED };
 /* Is it called a step of which it is no value? known: of each of CALLED. */
 static int is_misnamed(const struct account *a, struct attn_known *const *known,
                        const struct attn_stray *s) {
-  int is_value = !s->is_size && s->cell.decimals > 0 && !is_worked_out(a->scan, &s->cell) &&
-                 s->cell.value != attn_stated_temperature(a->scan);
+  int is_value = !s->is_size && s->cell.decimals > 0 && !is_worked_out(a->scan, &s->cell);
   for (int n = 0; n < CALLS && is_value; n++)
     if (attn_occurs(a->scan->patterns, CALLED[n].name, s->name))
-      return !is_placed(a, &s->cell) && !attn_is_known_value(known[n], &s->cell);
+      return !is_placed(a, &s->cell) && !attn_is_known_value(known[n], &s->cell) &&
+             s->cell.value != attn_stated_temperature(a->scan);
   return 0;
 }
 
 static int list_strays(struct account *a, const struct attn_known *known) {
   struct attn_known *called[CALLS];
-  for (int n = 0; n < CALLS; n++)
+  for (int n = 0; n < CALLS && a->scan->strays; n++)
     if (!(called[n] = attn_known_of(a->lesson, CALLED[n].steps, a->pool))) return -1;
   for (int n = 0; n < a->scan->strays; n++) {
     const struct attn_stray *s = &a->scan->stray[n];
