@@ -17,7 +17,7 @@
 #include "select.h"
 #include "trainer.h"
 
-enum { WORDS = 12 };
+enum { VOCAB = 12 };
 static int64_t single_replica_from; /* 0: the default; 1: every model has a single replica */
 static int32_t bf16;                /* 1: in bf16 */
 static int hidden = 64;
@@ -31,7 +31,7 @@ static struct attn_trainer *open_trainer(const char *more, int32_t threads, doub
            "{\"vocab_size\": %d, \"d_model\": 32, \"num_heads\": 4, \"ffn_dim\": %d, "
            "\"encoder_layers\": 1, "
            "\"decoder_layers\": 1, \"max_positions\": 16%s}",
-           WORDS, hidden, more);
+           VOCAB, hidden, more);
   const struct attn_trainer_config trainer = {.adam = {0.9, 0.98, 1e-9, 0.01},
                                               .schedule = {ATTN_LR_COSINE, rate, 20, 300},
                                               .max_grad_norm = 1,
@@ -62,7 +62,7 @@ static void add_batch(struct attn_trainer *t) {
     int64_t count = 3 + below(3);
     for (int64_t k = 0; k < count; k++)
       source[k] = target[count - 1 - k] =
-          (int32_t)(ATTN_NUM_SPECIAL_TOKENS + below(WORDS - ATTN_NUM_SPECIAL_TOKENS));
+          (int32_t)(ATTN_NUM_SPECIAL_TOKENS + below(VOCAB - ATTN_NUM_SPECIAL_TOKENS));
     assert_true(attn_trainer_add(t, source, count, target, count));
   }
   assert_false(attn_trainer_add(t, NULL, 0, NULL, 0)); /* the batch is full */
@@ -99,7 +99,7 @@ static void test_learns_to_reverse(void **state) {
   (void)state;
   struct attn_trainer *t = open_trainer(", \"dropout\": 0", 0, 5e-3);
   struct attn_step_result first = make_step(t), last = first;
-  assert_true(fabs(first.loss - log(WORDS)) < 1); /* nearly uniform at first */
+  assert_true(fabs(first.loss - log(VOCAB)) < 1); /* nearly uniform at first */
   for (int n = 1; n < steps_to_learn(); n++) last = make_step(t);
   expect_learned(last);
   attn_trainer_free(t);
@@ -219,7 +219,7 @@ static void test_dropout_does_not_depend_on_threads(void **state) {
 static void test_non_finite_step_changes_nothing(void **state) {
   (void)state;
   struct attn_trainer *t = open_trainer("", 2, 1e-3);
-  size_t bytes = (size_t)t->parameter_count * sizeof(float);
+  size_t bytes = 3 * (size_t)t->parameter_count * sizeof(float); /* and both moments */
   float *kept = malloc(bytes);
   make_step(t);
   t->weights[7] = NAN;
@@ -286,7 +286,7 @@ static void test_lr_schedules(void **state) {
     assert_true(fabs(attn_lr_schedule_rate(known[n].s, known[n].step) - known[n].rate) < 1e-12);
 }
 
-static void test_model_without_output_head(void **state) {
+static void test_model_without_output_head_is_rejected(void **state) {
   (void)state;
   static const char json[] = "{\"vocab_size\": 9, \"kind\": \"encoder\", \"head\": \"none\"}";
   const struct attn_trainer_config trainer = {.batch_size = 1, .max_tokens = 9, .threads = 1};
@@ -297,7 +297,7 @@ static void test_model_without_output_head(void **state) {
   assert_null(t);
 }
 
-static void test_batch_capacity(void **state) {
+static void test_batch_is_filled_up_to_its_capacity(void **state) {
   (void)state;
   struct attn_batch *b;
   const int32_t some[5] = {4, 5, 6, 7, 8};
@@ -306,24 +306,26 @@ static void test_batch_capacity(void **state) {
   assert_false(attn_batch_add(b, some, 4, some, 2)); /* 6 and 5 are more than 10 */
   assert_true(attn_batch_add(b, some, 3, some, 1));
   assert_int_equal(b->source.n, 10), assert_int_equal(b->target.n, 5);
-  const int32_t read[] = {ATTN_TOKEN_BEGIN, 4, 5, ATTN_TOKEN_BEGIN, 4},
-                said[] = {4, 5, ATTN_TOKEN_END, 4, ATTN_TOKEN_END}, at[] = {0, 1, 2, 0, 1};
-  assert_memory_equal(b->target.tokens, read, sizeof read);
-  assert_memory_equal(b->labels, said, sizeof said);
-  assert_memory_equal(b->target.position_ids, at, sizeof at);
+  const int32_t tokens[] = {ATTN_TOKEN_BEGIN, 4, 5, ATTN_TOKEN_BEGIN, 4},
+                labels[] = {4, 5, ATTN_TOKEN_END, 4, ATTN_TOKEN_END},
+                position_ids[] = {0, 1, 2, 0, 1};
+  assert_memory_equal(b->target.tokens, tokens, sizeof tokens);
+  assert_memory_equal(b->labels, labels, sizeof labels);
+  assert_memory_equal(b->target.position_ids, position_ids, sizeof position_ids);
   assert_int_equal(b->source.tokens[5], ATTN_TOKEN_END);
   assert_int_equal(b->target.starts[1], 3), assert_int_equal(b->target.starts[2], 5);
   attn_batch_free(b);
 }
 
 /* Each source position has a label: the target's tokens, then end tokens. */
-static void test_encoder_labels(void **state) {
+static void test_encoder_has_a_label_for_each_source_position(void **state) {
   (void)state;
   struct attn_batch *b;
   const int32_t some[5] = {4, 5, 6, 7, 8};
-  const int32_t said[] = {8, ATTN_TOKEN_END, ATTN_TOKEN_END, 5, 6, ATTN_TOKEN_END, ATTN_TOKEN_END},
-                read[] = {4, 5, ATTN_TOKEN_END, 6, 7, ATTN_TOKEN_END, ATTN_TOKEN_END},
-                at[] = {0, 1, 2, 0, 1, 2, 0};
+  const int32_t labels[] = {8, ATTN_TOKEN_END, ATTN_TOKEN_END, 5,
+                            6, ATTN_TOKEN_END, ATTN_TOKEN_END},
+                tokens[] = {4, 5, ATTN_TOKEN_END, 6, 7, ATTN_TOKEN_END, ATTN_TOKEN_END},
+                position_ids[] = {0, 1, 2, 0, 1, 2, 0};
   assert_int_equal(attn_batch_new(3, 7, &b, NULL), ATTN_OK);
   assert_true(attn_batch_add_labels(b, some, 2, some + 4, 1));
   assert_false(attn_batch_add_labels(b, some, 2, some, 3));
@@ -331,9 +333,9 @@ static void test_encoder_labels(void **state) {
   assert_true(attn_batch_add_labels(b, some + 2, 2, some + 1, 2));
   assert_true(attn_batch_add_labels(b, NULL, 0, NULL, 0));
   assert_true(b->source.n == 7 && b->source.sequences == 3 && b->sequences == 3 && !b->target.n);
-  assert_memory_equal(b->labels, said, sizeof said);
-  assert_memory_equal(b->source.tokens, read, sizeof read);
-  assert_memory_equal(b->source.position_ids, at, sizeof at);
+  assert_memory_equal(b->labels, labels, sizeof labels);
+  assert_memory_equal(b->source.tokens, tokens, sizeof tokens);
+  assert_memory_equal(b->source.position_ids, position_ids, sizeof position_ids);
   assert_false(attn_batch_add_labels(b, NULL, 0, NULL, 0)); /* three sequences at most */
   attn_batch_free(b);
 }
@@ -345,7 +347,7 @@ static struct attn_step_result make_label_step(struct attn_trainer *t) {
     int32_t source[6];
     int64_t count = 3 + below(3);
     for (int64_t k = 0; k < count; k++)
-      source[k] = (int32_t)(ATTN_NUM_SPECIAL_TOKENS + below(WORDS - ATTN_NUM_SPECIAL_TOKENS));
+      source[k] = (int32_t)(ATTN_NUM_SPECIAL_TOKENS + below(VOCAB - ATTN_NUM_SPECIAL_TOKENS));
     assert_true(attn_trainer_add(t, source, count, source + 1, count - 1));
   }
   assert_int_equal(attn_trainer_step(t, &step, NULL), ATTN_OK);
@@ -356,7 +358,7 @@ static void test_encoder_learns(void **state) {
   (void)state;
   struct attn_trainer *t = open_trainer(", \"dropout\": 0, \"kind\": \"encoder\"", 0, 5e-3);
   struct attn_step_result first = make_label_step(t), last = first;
-  assert_true(fabs(first.loss - log(WORDS)) < 1);
+  assert_true(fabs(first.loss - log(VOCAB)) < 1);
   for (int n = 1; n < steps_to_learn(); n++) last = make_label_step(t);
   expect_learned(last);
   const int32_t two[] = {5, 6};
@@ -444,7 +446,7 @@ static void test_evaluate_returns_the_loss_of_the_step(void **state) {
   attn_trainer_free(t);
 }
 
-static void test_precision_names(void **state) {
+static void test_precisions_are_found_by_name(void **state) {
   (void)state;
   int32_t is = 7;
   assert_string_equal(attn_precision_name(0), "float32");
@@ -477,9 +479,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_adamw_formula),
       cmocka_unit_test(test_sum_of_squares_does_not_depend_on_threads),
       cmocka_unit_test(test_lr_schedules),
-      cmocka_unit_test(test_model_without_output_head),
-      cmocka_unit_test(test_batch_capacity),
-      cmocka_unit_test(test_encoder_labels),
+      cmocka_unit_test(test_model_without_output_head_is_rejected),
+      cmocka_unit_test(test_batch_is_filled_up_to_its_capacity),
+      cmocka_unit_test(test_encoder_has_a_label_for_each_source_position),
       cmocka_unit_test(test_encoder_learns),
       SINGLE_REPLICA(test_encoder_learns),
       IN_BF16(test_steps_are_deterministic),
@@ -489,6 +491,6 @@ int main(int argc, char **argv) {
       IN_BF16(test_bf16_rounds_linear_weights_only),
       IN_BF16(test_evaluate_returns_the_loss_of_the_step),
       SINGLE_REPLICA_IN_BF16(test_evaluate_returns_the_loss_of_the_step),
-      cmocka_unit_test(test_precision_names)};
+      cmocka_unit_test(test_precisions_are_found_by_name)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
