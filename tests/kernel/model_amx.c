@@ -1,4 +1,4 @@
-/* The kernel of bf16 products of tiles without AMX: as model_bf16.c, with tiles in memory. */
+/* The software model of the AMX-BF16 kernel: as model_bf16.c, with the tiles in memory. */
 #define VL 16
 #define FUSED 1
 #include "vec_generic.h"

@@ -50,8 +50,9 @@ void __wrap_free(void *memory) {
   __real_free(memory);
 }
 
-/* Calls run once for each of its allocations, which then fails: it returns ATTN_ERR_MEMORY and
- * frees everything. At the end run succeeds. Returns the number of allocations. */
+/* Calls run once for each of its allocations and lets that one fail: run must return
+ * ATTN_ERR_MEMORY and free everything. The last call must succeed. Returns the number of
+ * allocations. */
 static inline int scarce_fail_each(attn_status (*run)(void *context), void *context) {
   for (int fails_at = 1;; fails_at++) {
     scarce_begin(fails_at);

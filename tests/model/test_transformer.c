@@ -15,29 +15,29 @@
 #include "random.h"
 #include "transformer.h"
 
-enum { MEMORY = 1 << 22, WORDS = 11, TOKENS = 12 };
+enum { MEMORY = 1 << 22, VOCAB = 11, TOKENS = 12 };
 
 static struct attn_tape tape;
 static struct attn_network *network;
 static float *block; /* weights, then gradients */
-static int64_t numbers;
+static int64_t parameter_count;
 
-/* Two sequences on either side. */
+/* Two sequences in the source and in the target. */
 static int32_t tokens[2][TOKENS];
-static const int32_t places[2][TOKENS] = {{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5},
-                                          {0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4}};
+static const int32_t position_ids[2][TOKENS] = {{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5},
+                                                {0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4}};
 static const int32_t types[TOKENS] = {0, 0, 1, 1, 0, 1, 1, 1, 0, 0, 1, 0};
 static const int64_t starts[2][3] = {{0, 6, 12}, {0, 7, 12}};
 static struct attn_token_batch source = {.n = TOKENS,
                                          .sequences = 2,
                                          .tokens = tokens[0],
-                                         .position_ids = places[0],
+                                         .position_ids = position_ids[0],
                                          .starts = starts[0],
                                          .token_type_ids = types};
 static struct attn_token_batch target = {.n = TOKENS,
                                          .sequences = 2,
                                          .tokens = tokens[1],
-                                         .position_ids = places[1],
+                                         .position_ids = position_ids[1],
                                          .starts = starts[1]};
 
 static int begin(void **state) {
@@ -45,7 +45,7 @@ static int begin(void **state) {
   tape = (struct attn_tape){.host.threads = 2};
   tape.data = (struct attn_arena){aligned_alloc(64, MEMORY), MEMORY, 0, 0};
   for (int side = 0; side < 2; side++)
-    for (int n = 0; n < TOKENS; n++) tokens[side][n] = (int32_t)below(WORDS);
+    for (int n = 0; n < TOKENS; n++) tokens[side][n] = (int32_t)below(VOCAB);
   return 0;
 }
 
@@ -64,13 +64,14 @@ static void open_network(const char *more) {
            "{\"vocab_size\": %d, \"d_model\": 16, \"num_heads\": 4, \"ffn_dim\": 24, "
            "\"encoder_layers\": 2, \"decoder_layers\": 2, \"max_positions\": 16, \"norm_eps\": 0.01"
            "%s%s%s%s}",
-           WORDS, strstr(more, "dropout") ? "" : ", \"dropout\": 0",
+           VOCAB, strstr(more, "dropout") ? "" : ", \"dropout\": 0",
            strstr(more, "activation") ? "" : ", \"activation\": \"gelu\"", *more ? ", " : "", more);
   if (attn_model_config_parse(json, strlen(json), &config, &err))
     fail_msg("%s: %s", json, err.message);
-  assert_int_equal(attn_network_count(&config, &numbers, &err), ATTN_OK);
-  block = calloc((size_t)numbers * 2, sizeof *block);
-  assert_int_equal(attn_network_new(&config, block, block + numbers, &network, &err), ATTN_OK);
+  assert_int_equal(attn_network_count(&config, &parameter_count, &err), ATTN_OK);
+  block = calloc((size_t)parameter_count * 2, sizeof *block);
+  assert_int_equal(attn_network_new(&config, block, block + parameter_count, &network, &err),
+                   ATTN_OK);
   attn_network_init_weights(network, 5);
 }
 
@@ -129,7 +130,7 @@ static double loss(const float *r, int differentiates, double *size) {
 
 /* Along random directions over all weights of one parameter, as in test_tape.c. The terms summed in
  * the logits are larger than the sum: tenfold. */
-static void hold(const struct attn_parameter *p, const float *r) {
+static void expect_derivative(const struct attn_parameter *p, const float *r) {
   const double step = 1.0 / 128;
   int64_t count = p->value.n * p->value.width;
   float *kept = malloc((size_t)count * sizeof *kept),
@@ -153,14 +154,14 @@ static void hold(const struct attn_parameter *p, const float *r) {
 
 static void gradients_are_derivatives(void **state) {
   (void)state;
-  float r[TOKENS * WORDS];
+  float r[TOKENS * VOCAB];
   for (size_t n = 0; n < sizeof variants / sizeof *variants; n++) {
     double size;
     open_network(variants[n]);
     tape.training = 1, tape.drop.seed = 77;
-    for (int e = 0; e < TOKENS * WORDS; e++) r[e] = uniform();
+    for (int e = 0; e < TOKENS * VOCAB; e++) r[e] = uniform();
     loss(r, 1, &size);
-    for (int p = 0; p < network->count; p++) hold(&network->parameters[p], r);
+    for (int p = 0; p < network->count; p++) expect_derivative(&network->parameters[p], r);
     close_network();
   }
   tape.training = 0;
@@ -169,14 +170,14 @@ static void gradients_are_derivatives(void **state) {
 /* A step's gradients: memory of the values and of shared gradients. */
 static void learn(struct attn_tape *t, float *gradients) {
   int32_t labels[TOKENS];
-  for (int n = 0; n < TOKENS; n++) labels[n] = n % 5 ? n % WORDS : ATTN_IGNORE_INDEX;
-  memset(block + numbers, 0, (size_t)numbers * sizeof *block);
+  for (int n = 0; n < TOKENS; n++) labels[n] = n % 5 ? n % VOCAB : ATTN_IGNORE_INDEX;
+  memset(block + parameter_count, 0, (size_t)parameter_count * sizeof *block);
   attn_tape_start(t);
   struct attn_tape_variable *y = attn_transformer_forward(network, t, &source, &target);
   attn_tape_cross_entropy(t, y, labels, 0.1, 1);
   attn_tape_backward(t);
   assert_int_equal(t->status, ATTN_OK);
-  memcpy(gradients, block + numbers, (size_t)numbers * sizeof *block);
+  memcpy(gradients, block + parameter_count, (size_t)parameter_count * sizeof *block);
 }
 
 /* A tape measured for longer texts; the content of its memory has no effect. */
@@ -196,13 +197,13 @@ static void shared_gradient_memory_changes_no_bit(void **state) {
   for (size_t n = 0; n < sizeof variants / sizeof *variants; n++) {
     struct attn_tape sharing;
     open_network(variants[n]);
-    float *own = malloc((size_t)numbers * sizeof *own),
-          *shared = malloc((size_t)numbers * sizeof *own);
+    float *own = malloc((size_t)parameter_count * sizeof *own),
+          *shared = malloc((size_t)parameter_count * sizeof *own);
     tape.training = 1, tape.drop.seed = 77;
     learn(&tape, own);
     open_sharing(&sharing);
     learn(&sharing, shared), learn(&sharing, shared);
-    assert_memory_equal(own, shared, (size_t)numbers * sizeof *own);
+    assert_memory_equal(own, shared, (size_t)parameter_count * sizeof *own);
     assert_true(sharing.gradients.offsets.peak < sharing.data.size / 2);
     attn_tape_close(&sharing), free(own), free(shared), close_network();
   }
@@ -211,31 +212,31 @@ static void shared_gradient_memory_changes_no_bit(void **state) {
 
 /* ---- Visibility ---- */
 
-static void logits_to(float *to) { memcpy(to, forward()->x, TOKENS * WORDS * sizeof *to); }
+static void logits_to(float *to) { memcpy(to, forward()->x, TOKENS * VOCAB * sizeof *to); }
 
 static void no_token_attends_to_the_future_or_another_sequence(void **state) {
   (void)state;
-  float before[TOKENS * WORDS], after[TOKENS * WORDS];
+  float before[TOKENS * VOCAB], after[TOKENS * VOCAB];
   for (size_t n = 0; n < sizeof variants / sizeof *variants; n++) {
     open_network(variants[n]);
     int decodes = network->config.kind != ATTN_ENCODER,
         encodes = network->config.kind != ATTN_DECODER;
     logits_to(before);
     if (decodes) {
-      tokens[1][4] = (tokens[1][4] + 1) % WORDS;
+      tokens[1][4] = (tokens[1][4] + 1) % VOCAB;
       logits_to(after);
-      assert_memory_equal(before, after, 4 * WORDS * sizeof *after); /* the earlier ones */
-      assert_memory_not_equal(before + 4 * WORDS, after + 4 * WORDS, 3 * WORDS * sizeof *after);
-      assert_memory_equal(before + 7 * WORDS, after + 7 * WORDS, 5 * WORDS * sizeof *after);
+      assert_memory_equal(before, after, 4 * VOCAB * sizeof *after); /* the earlier ones */
+      assert_memory_not_equal(before + 4 * VOCAB, after + 4 * VOCAB, 3 * VOCAB * sizeof *after);
+      assert_memory_equal(before + 7 * VOCAB, after + 7 * VOCAB, 5 * VOCAB * sizeof *after);
       memcpy(before, after, sizeof before);
     }
     if (encodes) {
       int64_t first = decodes ? starts[1][1] : starts[0][1];
-      tokens[0][5] = (tokens[0][5] + 1) % WORDS; /* the first sequence's last */
+      tokens[0][5] = (tokens[0][5] + 1) % VOCAB; /* the first sequence's last */
       logits_to(after);
-      assert_memory_not_equal(before, after, WORDS * sizeof *after);
-      assert_memory_equal(before + first * WORDS, after + first * WORDS,
-                          (size_t)(TOKENS - first) * WORDS * sizeof *after);
+      assert_memory_not_equal(before, after, VOCAB * sizeof *after);
+      assert_memory_equal(before + first * VOCAB, after + first * VOCAB,
+                          (size_t)(TOKENS - first) * VOCAB * sizeof *after);
     }
     close_network();
   }
@@ -243,7 +244,7 @@ static void no_token_attends_to_the_future_or_another_sequence(void **state) {
 
 static void every_weight_has_an_effect(void **state) {
   (void)state;
-  float before[TOKENS * WORDS], after[TOKENS * WORDS];
+  float before[TOKENS * VOCAB], after[TOKENS * VOCAB];
   for (size_t n = 0; n < sizeof variants / sizeof *variants; n++) {
     open_network(variants[n]);
     logits_to(before);
@@ -261,7 +262,7 @@ static void every_weight_has_an_effect(void **state) {
 
 static void token_types_have_an_effect(void **state) {
   (void)state;
-  float before[TOKENS * WORDS], after[TOKENS * WORDS];
+  float before[TOKENS * VOCAB], after[TOKENS * VOCAB];
   open_network("\"type_vocab_size\": 2, \"kind\": \"encoder\"");
   logits_to(before);
   source.token_type_ids = NULL; /* all 0 */
@@ -274,7 +275,7 @@ static void token_types_have_an_effect(void **state) {
 /* Swaps tokens 1 and 3 of the first sequence: the largest change of the other tokens' logits. */
 static double change_by_order(const char *positions) {
   char more[80];
-  float before[TOKENS * WORDS], after[TOKENS * WORDS];
+  float before[TOKENS * VOCAB], after[TOKENS * VOCAB];
   double worst = 0;
   snprintf(more, sizeof more, "\"kind\": \"encoder\", \"positions\": \"%s\"", positions);
   open_network(more);
@@ -283,9 +284,9 @@ static double change_by_order(const char *positions) {
   tokens[0][1] = 7, tokens[0][3] = 1;
   logits_to(after);
   for (int n = 0; n < 6; n++)
-    for (int v = 0; v < WORDS; v++) {
+    for (int v = 0; v < VOCAB; v++) {
       int other = n == 1 ? 3 : n == 3 ? 1 : n;
-      worst = fmax(worst, fabs((double)(before[n * WORDS + v] - after[other * WORDS + v])));
+      worst = fmax(worst, fabs((double)(before[n * VOCAB + v] - after[other * VOCAB + v])));
     }
   close_network();
   return worst;
@@ -302,16 +303,16 @@ static void order_matters_only_with_positions(void **state) {
 
 static void a_sequence_is_independent_of_its_batch(void **state) {
   (void)state;
-  float together[TOKENS * WORDS];
+  float together[TOKENS * VOCAB];
   for (size_t n = 0; n < sizeof variants / sizeof *variants; n++) {
     open_network(variants[n]);
-    struct attn_token_batch kept_source = source, kept_target = target;
+    struct attn_token_batch whole_source = source, whole_target = target;
     logits_to(together);
     source.n = starts[0][1], target.n = starts[1][1], source.sequences = target.sequences = 1;
     const struct attn_tape_variable *alone = forward();
-    for (int64_t e = 0; e < alone->n * WORDS; e++) /* products of other sizes may round otherwise */
+    for (int64_t e = 0; e < alone->n * VOCAB; e++) /* products of other sizes may round otherwise */
       assert_true(fabs((double)(alone->x[e] - together[e])) < 1e-4);
-    source = kept_source, target = kept_target;
+    source = whole_source, target = whole_target;
     close_network();
   }
 }
