@@ -21,7 +21,7 @@ class Summary(Page):
     top_keys: Optional[Any] = None       # (B, Hq, L, top): keys of the largest weights; -1: none left
     top_weights: Optional[Any] = None    # (B, Hq, L, top)
     entropy: Optional[Any] = None        # (B, Hq, L), in nats
-    max_logit: Optional[Any] = None  # (B, Hq, L)
+    max_logit: Optional[Any] = None      # (B, Hq, L)
 
     def _heads(self):
         """Returns for each head its index, (b, h), (h,) or (), and its statistics."""

@@ -276,15 +276,13 @@ def _flat(t, lead):
     return t.expand(*lead, *t.shape[-3:]).reshape(math.prod(lead), *t.shape[-3:])
 
 
-def _mask4(mask, lead, heads, rows, keys):
+def _mask4(mask, lead):
     """Expands a mask to rank 4, without a copy if its leading dimensions allow it."""
     if mask.dim() > len(lead) + 3:
         raise AttnError(f"attn_mask of rank {mask.dim()} does not broadcast to the scores", "ATTN_ERR_SHAPE", "attn_mask")
     while mask.dim() < 4:
         mask = mask.unsqueeze(0)
-    if mask.dim() == 4 and len(lead) <= 1:
-        return mask
-    return _flat(mask, lead)
+    return mask if len(lead) <= 1 else _flat(mask, lead)
 
 
 def _fits(query, key, value, attn_mask, is_causal, enable_gqa):
@@ -338,7 +336,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     q, k, v = (_flat(t, lead) for t in three)
     mask = None
     if attn_mask is not None:
-        mask = _mask4(attn_mask, lead, q.shape[1], q.shape[2], k.shape[2])
+        mask = _mask4(attn_mask, lead)
         if mask.dtype not in (torch.bool, torch.float32, torch.float64) and mask.requires_grad:
             mask = mask.float()
     o = sdpa(q, k, v, mask=mask, causal=is_causal, scale=scale, dropout=dropout_p)
