@@ -64,15 +64,15 @@ def test_gradcheck_on_pytorch_samples():
 
 
 @pytest.mark.parametrize("fill", [-1e9, 1e9, -1e30, 1e30, float(np.finfo("f4").min)])
-def test_large_negative_mask_fill(fill):
-    """What padding masks do: every key gets 1 / n, in the output and in the gradients. Held to Theorems 2 and 3 of docs/accuracy.md
+def test_a_large_mask_fill_weighs_all_keys_equally(fill):
+    """As padding masks do: every key gets 1 / n, in the output and in the gradients. Bounds: Theorems 2 and 3 of docs/accuracy.md
     without the scores' errors, ours and PyTorch's own float32."""
     n, width, u = 70, 8, 2.0**-24
     c, tau = np.ceil(np.log2(n)) + 1, n - 1
     budget = 2 * (1.39 * c + 15) + 3 * np.log(n)  # beta + lambda: equal scores have no distances
-    made_anew = budget + tau + 2 * 64 + np.log(n) + 5
+    recomputed = budget + tau + 2 * 64 + np.log(n) + 5
     difference = width + 1 + budget + 2 * tau + 4 + 2
-    unit = np.expm1(u * (made_anew + difference + n + 1 + 3))
+    unit = np.expm1(u * (recomputed + difference + n + 1 + 3))
     torch.manual_seed(SEED)
     q, k, v, g = (torch.randn(2, 3, n, width, requires_grad=True) for _ in range(4))
     mask = torch.full((n, n), fill, requires_grad=True)
@@ -243,7 +243,7 @@ def test_mixed_devices_are_rejected():
         sdpa(x, x, x, sinks=torch.zeros(2, device="meta"))
 
 
-def test_result_device():
+def test_results_are_on_the_cpu_whatever_the_default_device():
     x, y = torch.randn(1, 2, 5, 4), torch.randn(1, 2, 5, 3)
     want = attn.sdpa(x, x, y)
     with torch.device("meta"):
@@ -302,7 +302,7 @@ def test_view_keeps_memory_alive():
     assert memory() is None and kept() is None
 
 
-def test_swapped():
+def test_swapped_replaces_the_function_within_the_context():
     layer = torch.nn.MultiheadAttention(16, 4, batch_first=True)
     x = torch.randn(2, 5, 16)
     want, _ = layer(x, x, x, need_weights=False)
@@ -315,7 +315,7 @@ def test_swapped():
     torch.testing.assert_close(again, want, atol=1e-6, rtol=1e-5)
 
 
-def test_fallback():
+def test_only_fallback_gives_unsupported_types_to_pytorch():
     q = torch.randn(1, 1, 3, 4, dtype=torch.complex64)
     with pytest.raises(TypeError, match="complex64"):
         scaled_dot_product_attention(q, q, q)
@@ -341,7 +341,7 @@ def test_a_mask_excludes_is_causal():
         scaled_dot_product_attention(q, q, q, attn_mask=torch.ones(3, 3), is_causal=True)
 
 
-def test_dropout_seed():
+def test_dropout_is_seeded_by_pytorch_and_unbiased():
     q, k, v = (torch.randn(1, 2, 40, 8) for _ in range(3))
     torch.manual_seed(3)
     one = scaled_dot_product_attention(q, k, v, dropout_p=0.5)
@@ -361,7 +361,7 @@ def negative(*shape):
     return view, view.clone().resolve_neg()
 
 
-def test_negative_views():
+def test_the_negative_bit_is_resolved():
     (n, plain), k, v = negative(1, 2, 3, 4), torch.randn(1, 2, 5, 4), torch.randn(1, 2, 5, 4)
     assert torch.equal(attn.sdpa(n, k, v), attn.sdpa(plain, k, v))
     assert torch.equal(scaled_dot_product_attention(n, k, v), attn.sdpa(plain, k, v))
@@ -371,7 +371,7 @@ def test_negative_views():
     np.testing.assert_array_equal(cache.read(0)[0], plain[0].numpy())
 
 
-def test_read_only_tensors():
+def test_read_only_tensors_are_not_written():
     k = torch.randn(2, 4)
     leaf, scaled = torch.zeros(2, 4, requires_grad=True), torch.zeros(2, 4, requires_grad=True) * 1
     for out in (leaf, scaled, negative(2, 4)[0], torch.zeros(1, 4).expand(2, 4)):
@@ -402,7 +402,7 @@ def test_out_increments_the_version():
         assert attn.sdpa(k, k, k, out=out) is out
 
 
-def test_inputs_that_require_grad():
+def test_attn_rejects_inputs_that_require_grad():
     q, k = torch.randn(1, 2, 3, 4, requires_grad=True), torch.randn(1, 2, 3, 4)
     cache = attn.KVCache(num_kv_heads=2, head_dim=4, capacity=4)
     cache.append(k, k)
@@ -422,7 +422,7 @@ def test_inputs_that_require_grad():
     assert sdpa(q, k, k).requires_grad
 
 
-def test_tensor_subclasses():
+def test_tensor_subclasses_are_accepted():
     class Own(torch.Tensor):
         pass
 
@@ -437,7 +437,7 @@ def test_tensor_subclasses():
     ("align", {"align": "bottom_right"}), ("align", {"align": "bogus"}), ("align", {"align": []}), ("window", {"window": (-5, -5)}),
     ("window", {"window": (-1, -7)}), ("window", {"window": 3}), ("window", {"window": (1.5, 0)}), ("softcap", {"softcap": 0}),
     ("softcap", {"softcap": -1.0}), ("seed", {"seed": -1}), ("seed", {"seed": 2**64}), ("scale", {"scale": float("nan")})])
-def test_invalid_features(argument, knobs):
+def test_invalid_features_are_rejected_by_name(argument, knobs):
     q = torch.randn(1, 1, 2, 4)
     for call in (sdpa, attn.sdpa):
         with pytest.raises(AttnError) as caught:
@@ -445,7 +445,7 @@ def test_invalid_features(argument, knobs):
         assert caught.value.argument.startswith(argument)
 
 
-def test_seeds():
+def test_seeds_have_64_bits():
     q = torch.randn(1, 1, 9, 4)
     for seed in (0, 2**63 - 1, 2**63, 2**64 - 1):
         assert torch.equal(sdpa(q, q, q, dropout=0.5, seed=seed), attn.sdpa(q, q, q, dropout=0.5, seed=seed))
