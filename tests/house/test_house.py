@@ -173,7 +173,7 @@ def test_type_names_are_unique():
     where = defaultdict(list)
     for path in files("src", "include", "cli"):
         if path.name.startswith("vec_") or path.is_relative_to(SOURCE / REDESIGNED):
-            continue  # one header for each instruction set defines the same vector types
+            continue  # vec_*.h: one for each instruction set, with the same vector types
         for name in type_definitions(path.read_text()):
             where[name].append(str(path.relative_to(SOURCE)))
     repeated = [f"{name}: {' '.join(paths)}" for name, paths in sorted(where.items()) if len(paths) > 1]
