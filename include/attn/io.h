@@ -1,5 +1,5 @@
 /**
- * io.h -- tensor files: npy and safetensors; images: PNG. Part of libattn-model.
+ * io.h -- text for terminals; tensor files: npy and safetensors; images: PNG. Part of libattn-model.
  *
  * Every length in a file is checked against the file's size before it is used.
  */
@@ -57,8 +57,8 @@ ATTN_API attn_status attn_text_write_wrapped(const char *text, int32_t column, i
                                              int32_t width, const attn_sink *sink, attn_error *err);
 
 /**
- * Returns the one of count names that is closest to a misspelled text, or NULL if none is close. The
- * result is an element of names.
+ * Returns the one of count names that is closest to a misspelled text, an element of names. NULL if
+ * none is within 2 edits, or within fewer than the text has bytes; ASCII case does not count.
  */
 ATTN_API const char *attn_text_nearest(const char *text, const char *const *names, int32_t count);
 

@@ -243,7 +243,7 @@ ATTN_API attn_status attn_rms_norm_backward(const attn_norm *desc, const attn_te
  *
  * A matrix that is NULL is left out: without W_q the queries are compared as they are, without W_k
  * and W_v the inputs themselves are keys and values. Self-attention is a call whose q is x. Of
- * several heads, head h has columns h E .. (h + 1) E - 1 of Q' and K, h Ev .. of V and O.
+ * several heads, head h has columns h Eq .. (h + 1) Eq - 1 of Q', h Ek .. of K, h Ev .. of V and O.
  */
 typedef struct attn_attention_layer {
   size_t struct_size; /* sizeof(attn_attention_layer) */

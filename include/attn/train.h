@@ -263,8 +263,8 @@ typedef struct attn_evaluation {
    * the caption before it, with a square covered by the background whose side is a third of the
    * picture's. */
   int64_t examples_by_objects[3], exact_matches_by_objects[3]; /* pictures with 1, 2, 3 objects */
-  int64_t unseen_examples, unseen_exact_matches; /* pictures with a shape in a colour that is not
-                                                    in the training data, as many more; 0 of photos */
+  int64_t unseen_examples, unseen_exact_matches; /* as many further pictures, each with a shape in a
+                                                    colour that the training data lack; photos: 0 */
   int64_t hidden_words;    /* of the first exact matches, at most 1000 */
   int64_t hidden_changes;  /* words that change if the place of the highest attention is hidden */
   int64_t control_changes; /* that change if another square, which does not overlap it, is hidden */
