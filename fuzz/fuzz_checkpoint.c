@@ -37,9 +37,10 @@ static int create_file(struct part config, json_t *metadata) {
   struct attn_model_config c;
   struct attn_network *n = NULL;
   float *weights = NULL;
-  int64_t numbers = 0;
+  int64_t parameter_count = 0;
   int known = !attn_model_config_parse(config.text, config.length, &c, NULL);
-  int small = known && !attn_network_count(&c, &numbers, NULL) && numbers <= MAX_PARAMETERS &&
+  int small = known && !attn_network_count(&c, &parameter_count, NULL) &&
+              parameter_count <= MAX_PARAMETERS &&
               (c.max_positions <= MAX_LENGTH || c.positions == ATTN_POSITIONS_NONE) &&
               c.num_heads * c.head_dim <= MAX_PARAMETERS;
   if (small) {

@@ -1,14 +1,14 @@
-/* fuzz_data.c -- any bytes as lines of training data: the same examples in every epoch, in another
- * order, and a step of training if they are few; or an error with a line. Bits of the first byte:
- * whether a line is one text; whether a second file, after 0xFF, is the validation data; the
- * tokenizer; the model; and whether to train, which takes a hundred times as long. */
+/* fuzz_data.c -- any bytes as lines of training data: the same examples in every epoch, in any
+ * order, and a step of training if they are few; or an error. Bits of the first byte: plain text;
+ * whether a second file, after 0xFF, is the validation data; the tokenizer; the model; and whether
+ * to train, which takes a hundred times as long. */
 #include "attn/train.h"
 #include "text_pairs.h"
 #include "opened.h"
 
-enum { JOINED = 1, HELD_OUT = 2, READ_ONLY = 0x60, MAX_TRAINED = 400 };
+enum { PLAIN_TEXT = 1, HELD_OUT = 2, READ_ONLY = 0x60, MAX_TRAINED = 400 };
 
-static const char *const words[] = {"words", "characters", "bpe:270", "bpe:300"};
+static const char *const tokenizers[] = {"words", "characters", "bpe:270", "bpe:300"};
 static const char *const models[] = {"", ",\"kind\":\"encoder\""};
 
 static uint64_t mix(struct attn_text_view p) {
@@ -31,10 +31,10 @@ static uint64_t epoch_hash(struct attn_text_pairs *d, int64_t round, int held_ou
   return sum;
 }
 
-static void read_lines(const char *path, const char *held_out, int joined) {
+static void read_lines(const char *path, const char *held_out, int plain_text) {
   struct attn_text_pairs *d = NULL;
   attn_error err;
-  attn_status status = attn_text_pairs_from_file(path, held_out, joined, 3, NULL, &d, &err);
+  attn_status status = attn_text_pairs_from_file(path, held_out, plain_text, 3, NULL, &d, &err);
   MUST(!status == (d != NULL) && (!status || status == ATTN_ERR_FORMAT));
   for (int side = 0; side < 2 && !status; side++) {
     MUST(attn_text_pairs_count(d, side) > 0);
@@ -55,9 +55,9 @@ static void train(const char *path, const char *held_out, uint8_t what) {
   snprintf(
       config, sizeof config,
       "{\"d_model\":4,\"num_heads\":1,\"ffn_dim\":4,\"encoder_layers\":1,\"decoder_layers\":1%s}",
-      what & JOINED ? ",\"kind\":\"decoder\"" : models[what >> 4 & 1]);
+      what & PLAIN_TEXT ? ",\"kind\":\"decoder\"" : models[what >> 4 & 1]);
   run.data = path, run.validation_data = held_out, run.output = path_of(output, "m.safetensors");
-  run.config = config, run.tokenizer = words[what >> 2 & 3], run.replace = 1;
+  run.config = config, run.tokenizer = tokenizers[what >> 2 & 3], run.replace = 1;
   run.steps = run.batch_size = 1, run.max_validation_examples = 2, run.threads = 1,
   run.progress = stop;
   attn_status status = attn_model_train(&run, NULL, &err);
@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   put_file("one.tsv", data, first);
   if (mark) put_file("two.tsv", mark + 1, size - first - 1);
   path_of(one, "one.tsv"), path_of(two, "two.tsv");
-  read_lines(one, mark ? two : NULL, what & JOINED);
+  read_lines(one, mark ? two : NULL, what & PLAIN_TEXT);
   if (size <= MAX_TRAINED && !(what & READ_ONLY)) train(one, mark ? two : NULL, what);
   return 0;
 }

@@ -15,13 +15,13 @@ static void use(const struct attn_tokenizer *t, const char *text, size_t length)
   int known = 1;
   if (attn_tokenizer_encode(t, text, length, ids, TOKENS, &count, NULL)) return;
   int pieces = attn_tokenizer_kind(t) == ATTN_TOKENIZER_WORDPIECE;
-  if (pieces && count > length) abort();
+  MUST(!pieces || count <= length);
   for (size_t n = 0; n < count; n++) {
-    if (ids[n] < (pieces ? 0 : UNKNOWN) || ids[n] >= attn_tokenizer_vocab_size(t)) abort();
+    MUST(ids[n] >= (pieces ? 0 : UNKNOWN) && ids[n] < attn_tokenizer_vocab_size(t));
     known &= ids[n] != UNKNOWN;
   }
   if (attn_tokenizer_decode(t, ids, count, back, BYTES, &bytes, NULL)) return;
-  if (known && !pieces && (bytes != length || memcmp(back, text, bytes))) abort();
+  MUST(!known || pieces || (bytes == length && !memcmp(back, text, bytes)));
 }
 
 static void reopen(const struct attn_tokenizer *t, const char *text, size_t length) {
