@@ -44,8 +44,8 @@ void attn_out_vector(struct attn_out *out, const double *value, int32_t count, i
   attn_out_flow(out, "]");
 }
 
-/* Begins term k of a sum of `count`. Returns 0 after the last one, or where the sum is cut, after
- * the number of its terms. */
+/* Begins term k of a sum of `count`. Returns 0 after the last one, and where the sum is cut: there
+ * it writes the number of terms. */
 static int next_term(const struct attn_worked_cell *w, int32_t k, int32_t count) {
   if (k >= count) return 0;
   if (k) attn_out_flow(w->out, " + ");
@@ -81,7 +81,7 @@ void attn_write_product(const struct attn_worked_cell *w) {
     put_product(w->out, attn_line_at(a, !ta, w->row, k), attn_line_at(b, tb, w->col, k));
 }
 
-/* Part k of q W, or of W a for a row a of operand n. */
+/* Element k of q W, where q is a row of a; transposed: of q W^T. W is m. */
 static double part(const attn_matrix *m, int transposed, const attn_matrix *a, int32_t row,
                    int32_t k) {
   double sum = 0;

@@ -25,7 +25,7 @@ static void drop_zeros(char *text) {
   *end = 0;
 }
 
-/* 1.5e-10, not 1.5e-010 or 1.5e+10. */
+/* 1.5e-10 and 1.5e10, not 1.5e-010 and 1.5e+10. */
 static void scientific(double value, int digits, char *text) {
   snprintf(text, ATTN_NUMBER_BYTES, "%.*e", digits, value);
   put_point(text);
@@ -41,7 +41,7 @@ static void scientific(double value, int digits, char *text) {
 /* Whether that many digits represent the value, up to the last bits of a double. */
 static int exactly(double value, int digits) {
   double scaled = value * pow(10, digits), near = round(scaled);
-  return fabs(scaled) < 1e15 && fabs(scaled - near) <= 4e-16 * fabs(scaled) * 4;
+  return fabs(scaled) < 1e15 && fabs(scaled - near) <= 1.6e-15 * fabs(scaled);
 }
 
 const char *attn_number_text(double value, int precision, char text[ATTN_NUMBER_BYTES]) {

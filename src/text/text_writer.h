@@ -22,9 +22,12 @@ struct attn_out {
 
 /* style NULL: English, no colour, 80 columns, 4 decimals. */
 void attn_out_begin(struct attn_out *out, const attn_style *style, const attn_sink *sink);
+
+/* ATTN_ERR_ARGUMENT: the style is unknown. ATTN_ERR_FILE: the sink has stopped. */
 attn_status attn_out_end(const struct attn_out *out, attn_error *err);
 
-/* attn_out_begin; ATTN_ERR_ARGUMENT: the sink is NULL, or the style is unknown. */
+/* attn_out_begin of a caller's arguments. ATTN_ERR_ARGUMENT: the sink is NULL, or the style is
+ * unknown. */
 attn_status attn_out_open(struct attn_out *out, const attn_style *style, const attn_sink *sink,
                           attn_error *err);
 
@@ -38,8 +41,7 @@ enum { ATTN_PUT_BYTES = 1024 };
 void attn_put(struct attn_out *out, const char *text);
 void attn_putf(struct attn_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Spaces; and a text in |width| columns, at their right end, or at their left end if width is
- * negative. */
+/* Spaces; and a text padded to |width| columns: aligned right, or left if width is negative. */
 void attn_out_spaces(struct attn_out *out, int count);
 void attn_out_cell(struct attn_out *out, const char *text, int width);
 

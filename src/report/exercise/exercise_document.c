@@ -27,13 +27,13 @@ struct markdown_table {
   int32_t rows, cols;
   const struct attn_exercise_names *row_names, *col_names; /* NULL: numbered */
   int decimals;
-  int32_t step;      /* attn_step_name of an answer, which an exercise leaves open; X: given */
+  int32_t step;      /* of an answer, which an exercise leaves open; ATTN_STEP_X, 0: given */
   int is_transposed; /* stored by columns */
 };
 
 /* ---- Which steps are open, and which are left out ---- */
 
-/* Positions are computed before the queries. */
+/* The order of attn_step_name, except that positions are computed before Q: in the mask's place. */
 static int32_t order_of(int32_t step) {
   return step == ATTN_STEP_POSITIONS ? ATTN_STEP_MASK : step;
 }

@@ -15,6 +15,7 @@ struct attn_explanation {
 
 enum { ATTN_INDENT = 3, ATTN_TERMS = 12, ATTN_LINES = 16 };
 
+/* Chooses the query, too: the first that sees the most keys. */
 void attn_explain_begin(struct attn_explanation *t, struct attn_out *out, const attn_example *e);
 
 /* ---- Parts of an explanation ---- */
@@ -38,17 +39,21 @@ void attn_explain_size(struct attn_out *out, const attn_example *e, const attn_s
  */
 void attn_explain_values(struct attn_explanation *t, const attn_step *s);
 
-/* Where the document prints another value. The verdict of a step may be NULL. Marks: one byte per
- * cell, 1 if it does there, freed by the caller; NULL if it never does. */
+/* The verdict of a step; NULL if there is none. */
 const attn_step_verdict *attn_explain_verdict(const attn_example_verdict *v, int32_t step);
+
+/* One byte per cell, 1 where the document prints another value; the caller frees it. NULL if it
+ * prints none, if v is NULL, or if out of memory: then *status becomes ATTN_ERR_MEMORY. */
 unsigned char *attn_explain_marks(const attn_step *s, const attn_step_verdict *v,
                                   attn_status *status);
+
+/* Lines about these cells: the right value and the printed one. */
 void attn_explain_differences(struct attn_out *out, const attn_example *e, const attn_step *s,
                               const attn_step_verdict *v);
 
 /* ---- Shared by the families of steps ---- */
 
-/* Whether a message was not written before; from now on it was. */
+/* Whether a message has not been written yet; marks it as written. */
 int attn_explain_is_new(struct attn_explanation *t, int message);
 
 /* Writes a message as a line unless it was written before. */
@@ -60,7 +65,7 @@ const char *attn_query_in_text(const struct attn_explanation *t, int32_t n,
 const char *attn_key_in_text(const struct attn_explanation *t, int32_t n,
                              char text[ATTN_LABEL_BYTES]);
 
-/* Works out one value of a step, at the followed query. */
+/* Works out one value of a step, at t->query. */
 void attn_explain_cell(struct attn_explanation *t, const attn_step *s);
 
 /* "Scores (head 1): E = Q K^T" */
@@ -69,6 +74,8 @@ void attn_out_step(struct attn_out *out, const attn_example *e, const attn_step 
 /* The cell of a query and a key in a step with one cell per key. */
 void attn_cell_of_key(const struct attn_explanation *t, const attn_step *s, int32_t query,
                       int32_t key, int32_t *row, int32_t *col);
+
+/* Works out the values of t->query in such a step, one line per key. */
 void attn_explain_query(struct attn_explanation *t, const attn_step *s);
 
 void attn_explain_scores(struct attn_explanation *t, const attn_step *s); /* explain_scores.c */
@@ -84,8 +91,8 @@ void attn_explain_positions(struct attn_explanation *t,
                             const attn_step *s); /* explain_positions.c */
 void attn_explain_gradient(struct attn_explanation *t, const attn_step *s); /* explain_gradient.c */
 
-/* The loss whose gradient by a step is s, the first of the gradients: the sum of the step's values,
- * or one of them. A sentence, flowing. */
+/* The loss of s, the first of the gradients: the sum of a step's values if s is all ones, or the
+ * value where s is 1. A sentence, flowing. */
 void attn_out_loss(struct attn_out *out, const attn_example *e, const attn_step *s);
 
 #endif
