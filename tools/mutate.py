@@ -57,6 +57,8 @@ SUITES = {  # which tests run for a mutated module, by their folders in tests/; 
     "python": ("python",),
 }
 SLOW_FOLDERS = ("sdpa", "kernel")  # they fail for mutations of the kernels and rarely for what is built on them
+
+
 def run(*command, cwd, **options):
     return subprocess.run(list(map(str, command)), cwd=cwd, text=True, errors="replace", capture_output=True,
                           **options)
@@ -213,7 +215,7 @@ class Copy:
         command, environment = test.command, {**test.environment, **self.isa}
         if mutated:
             command, environment = list(map(self.here, command)), {key: self.here(value) for key, value in environment.items()}
-        environment["ATTN_NO_WEB"] = "1"  # a copy builds the pages anew, and with -Werror: an unused function would count as caught
+        environment["ATTN_NO_WEB"] = "1"  # a copy would build the pages again, and with -Werror: an unused function would count as caught
         if test.python:
             command = selected(command, function) + ["-x"]
         try:

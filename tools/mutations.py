@@ -233,14 +233,14 @@ def occurrences(definition, wanted):
 # --- the tables ---
 
 def load(root):
-    """All entries, in the order of the files; a name stands for one entry only."""
-    all_of_them = {}
+    """All entries, in the order of the files; a name has one entry only."""
+    entries_by_name = {}
     for path in sorted((Path(root) / TABLES).glob("*.toml")):
         for name, keys in tomllib.loads(path.read_text()).items():
-            if name in all_of_them:
+            if name in entries_by_name:
                 raise SystemExit(f"{path}: a second mutation named {name!r}")
-            all_of_them[name] = Mutation(name, **keys)
-    return list(all_of_them.values())
+            entries_by_name[name] = Mutation(name, **keys)
+    return list(entries_by_name.values())
 
 
 def quoted(text):

@@ -7,7 +7,7 @@
 #include "model.h"
 
 struct attn_live_model {
-  attn_model *model; /* NULL: it could not be opened; problem */
+  attn_model *model; /* NULL: it could not be opened, for the reason in problem */
   attn_error problem;
   char *name;
   struct attn_web_output text; /* generated */
@@ -16,7 +16,7 @@ struct attn_live_model {
 
 struct attn_live_model *attn_live_model_open(void *bytes, size_t size, const char *name) {
   struct attn_live_model *m = calloc(1, sizeof *m);
-  if (!m || !(m->name = strdup(name))) return NULL; /* the page ends the module */
+  if (!m || !(m->name = strdup(name))) return NULL; /* with all memory: the page ends the module */
   attn_status status = attn_model_open_memory(bytes, size, m->name, &m->model, &m->problem);
   free(bytes);
   return status == ATTN_ERR_MEMORY ? NULL : m;
@@ -49,11 +49,11 @@ static attn_status keep_text(struct attn_live_model *m, const struct attn_cli_at
   return sink.write(sink.context, text, strlen(text)) ? ATTN_ERR_MEMORY : ATTN_OK;
 }
 
-/* A decoder generates 32 tokens. */
 int32_t attn_live_model_run(struct attn_live_model *m, const char *text, int32_t language) {
   struct attn_cli_attention_run run = {.source = text, .threads = 1};
   attn_error err = m->problem;
   attn_status status = m->model ? ATTN_OK : err.status;
+  /* Without it a decoder would not generate. */
   if (m->model && !m->model->network->config.encoder_layers) run.num_beams = 1;
   if (!status) status = attn_cli_attention_run(m->model, &run, &err);
   if (!status) status = write_page(m, &run, language, &err);

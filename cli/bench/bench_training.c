@@ -28,7 +28,7 @@ struct bench_session {
   attn_status status;
   attn_error err;
   attn_model *trained; /* to generate with */
-  char *source;        /* the texts, one after the other */
+  char *source;        /* the memory of the sources */
   const char **sources;
   attn_generation_result *results;
 };
@@ -132,7 +132,7 @@ static attn_status start(struct bench_session *s, attn_error *err) {
   return step(s, err);
 }
 
-/* The last checkpoint is written. */
+/* Ends the run, which then writes its last checkpoint. */
 static void stop(struct bench_session *s) {
   if (!s->is_running) return;
   pthread_mutex_lock(&s->mutex);

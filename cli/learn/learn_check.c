@@ -156,7 +156,7 @@ attn_status attn_cli_learn_write(const struct attn_cli_learn_task *task, const a
   if (attn_cli_learn_exercise_of(task)->question)
     return attn_cli_learn_question_text(task, sink), ATTN_OK;
   attn_status status = write_sheet(task, 1, &sheet, err);
-  if (!status) sink->write(sink->context, sheet.bytes, sheet.size - 1);
+  if (!status) sink->write(sink->context, sheet.bytes, sheet.size - 1); /* no empty last line */
   free(sheet.bytes);
   return status;
 }

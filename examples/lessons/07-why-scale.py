@@ -20,7 +20,7 @@ scaled_scores = scores / torch.sqrt(torch.tensor(512.0))  # → tensor([[22.6274
 scaled_weights = F.softmax(scaled_scores, dim=-1)  # → tensor([[1.0000e+00, 1.4895e-10]])
 
 # The division is made for what is usual: numbers drawn at random with variance 1 have dot products of about
-# sqrt(512) in size. Such a score comes down to 1, and the second key is heard.
+# sqrt(512) in size. Such a score comes down to 1, and the second key counts.
 usual = torch.tensor([[22.6274, 0.0]])
 usual_weights = F.softmax(usual, dim=-1)  # → tensor([[1.0000e+00, 1.4895e-10]])
 usual_scaled = usual / torch.sqrt(torch.tensor(512.0))  # → tensor([[1.0000, 0.0000]])
