@@ -39,8 +39,7 @@ struct attn_text_view {
   size_t length;
 };
 
-/* ---- Training. watch, or NULL: the texts so far, then the vocabulary's size and its target ----
- */
+/* ---- Training. watch, or NULL: texts, then for BPE distinct words, then tokens ---- */
 
 /* All code points that occur, in ascending order, without U+0000, which JSON readers reject in
  * names. */
@@ -48,8 +47,8 @@ attn_status attn_tokenizer_train_characters(const struct attn_text_view *texts, 
                                             struct attn_watch *watch,
                                             struct attn_tokenizer **tokenizer, attn_error *err);
 
-/* All words that occur, sorted by bytes. ATTN_ERR_ARGUMENT: a word is spelled like a special token.
- */
+/* All words that occur, sorted by bytes. ATTN_ERR_ARGUMENT: a word is spelled like a special token
+ * or contains a NUL. */
 attn_status attn_tokenizer_train_words(const struct attn_text_view *texts, size_t count,
                                        struct attn_watch *watch, struct attn_tokenizer **tokenizer,
                                        attn_error *err);
@@ -69,8 +68,7 @@ attn_status attn_tokenizer_read(const char *path, struct attn_tokenizer **tokeni
                                 attn_error *err);
 
 /* The same for a pretrained model's file, which has its own special tokens with any ids: GPT-2's
- * has
- * <|endoftext|> alone. post_processor defines what begins and ends a text, at most one special
+ * has <|endoftext|> alone. post_processor defines what begins and ends a text, at most one special
  * token on each side. */
 attn_status attn_tokenizer_parse_pretrained(const void *json, size_t size,
                                             struct attn_tokenizer **tokenizer, attn_error *err);

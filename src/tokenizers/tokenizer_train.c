@@ -1,5 +1,5 @@
 /* tokenizer_train.c -- vocabularies from texts. [Sennrich et al. 2016, algorithm 1]
- * Pairs are counted once; a merge visits only the words that hold it. */
+ * Pairs are counted once; a merge visits only the words that may contain it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,12 +129,13 @@ attn_status attn_tokenizer_train_words(const struct attn_text_view *texts, size_
 enum { NOWHERE = -1 };
 
 struct bpe_pair {
-  int64_t count, where; /* the last of the words that may contain it */
+  int64_t count; /* in all texts */
+  int64_t where; /* the list of the words that may contain it: an index of place, or NOWHERE */
   int changed;
 };
 
 struct bpe_occurrence {
-  int64_t next;
+  int64_t next; /* index, or NOWHERE */
   int32_t word;
 };
 
@@ -171,6 +172,7 @@ static int32_t pair_number(struct bpe_trainer *g, int32_t left, int32_t right) {
   return n;
 }
 
+/* Notes that the pair has become more frequent, by an occurrence in the word. */
 static int found_in(struct bpe_trainer *g, int32_t n, int32_t word) {
   struct bpe_pair *p = &g->pair[n];
   if (!p->changed) {
@@ -258,7 +260,7 @@ static int spell_words(struct bpe_trainer *g) {
 /* ---- Merging ---- */
 
 static int merge_in(struct bpe_trainer *g, int32_t word, int32_t left, int32_t right,
-                    int32_t made) {
+                    int32_t merged) {
   int32_t *s = g->symbol + g->start[word];
   size_t n = g->length[word], kept = 0;
   int whole = 1;
@@ -268,10 +270,10 @@ static int merge_in(struct bpe_trainer *g, int32_t word, int32_t left, int32_t r
       continue;
     }
     if (kept)
-      whole = change(g, s[kept - 1], left, -1, word) && change(g, s[kept - 1], made, 1, word);
+      whole = change(g, s[kept - 1], left, -1, word) && change(g, s[kept - 1], merged, 1, word);
     if (whole && i + 2 < n)
-      whole = change(g, right, s[i + 2], -1, word) && change(g, made, s[i + 2], 1, word);
-    s[kept++] = made;
+      whole = change(g, right, s[i + 2], -1, word) && change(g, merged, s[i + 2], 1, word);
+    s[kept++] = merged;
     i++;
   }
   g->length[word] = kept;
@@ -279,18 +281,18 @@ static int merge_in(struct bpe_trainer *g, int32_t word, int32_t left, int32_t r
 }
 
 static int merge_everywhere(struct bpe_trainer *g, int32_t n, int32_t left, int32_t right,
-                            int32_t made) {
+                            int32_t merged) {
   int64_t where = g->pair[n].where;
   g->pair[n].where = NOWHERE;
   for (; where != NOWHERE; where = g->place[where].next)
-    if (!merge_in(g, g->place[where].word, left, right, made)) return 0;
+    if (!merge_in(g, g->place[where].word, left, right, merged)) return 0;
   g->pair[n].count = 0; /* all merged; in aaa the overlapping second pair was counted too */
   return push_changed(g);
 }
 
-/* Sets *made to the token of the two concatenated, known or new. It is never a special token: those
- * are not spelled by merges. */
-static int join(struct attn_tokenizer *t, int32_t left, int32_t right, int32_t *made) {
+/* Sets *merged to the token of the two concatenated, known or new. It is never a special token:
+ * those are not spelled by merges. */
+static int join(struct attn_tokenizer *t, int32_t left, int32_t right, int32_t *merged) {
   size_t a, b;
   const char *one = attn_intern_key(&t->tokens, (size_t)left, &a);
   const char *two = attn_intern_key(&t->tokens, (size_t)right, &b);
@@ -298,27 +300,27 @@ static int join(struct attn_tokenizer *t, int32_t left, int32_t right, int32_t *
   if (!word) return 0;
   memcpy(word, one, a);
   memcpy(word + a, two, b);
-  *made = attn_intern_find(&t->tokens, word, a + b);
-  int whole = *made >= 0 || attn_vocabulary_add(t, word, a + b, 0);
-  if (*made < 0) *made = (int32_t)t->tokens.count - 1;
+  *merged = attn_intern_find(&t->tokens, word, a + b);
+  int whole = *merged >= 0 || attn_vocabulary_add(t, word, a + b, 0);
+  if (*merged < 0) *merged = (int32_t)t->tokens.count - 1;
   free(word);
   return whole;
 }
 
 static int merge(struct bpe_trainer *g, int32_t n, int32_t left, int32_t right) {
-  int32_t made;
-  if (!join(g->tokenizer, left, right, &made)) return 0;
+  int32_t merged;
+  if (!join(g->tokenizer, left, right, &merged)) return 0;
   /* A pair recurs if another merge produces one of its tokens: its merge is known then. */
   if (!attn_vocabulary_find_merge(g->tokenizer, left, right) &&
-      !attn_vocabulary_add_merge(g->tokenizer, left, right, made))
+      !attn_vocabulary_add_merge(g->tokenizer, left, right, merged))
     return 0;
-  return merge_everywhere(g, n, left, right, made);
+  return merge_everywhere(g, n, left, right, merged);
 }
 
-static int merge_all(struct bpe_trainer *g, size_t words) {
-  while (g->heap.count && g->tokenizer->tokens.count < words) {
-    g->stopped =
-        attn_watch_report(g->watch, (int64_t)g->tokenizer->tokens.count, (int64_t)words, g->err);
+static int merge_all(struct bpe_trainer *g, size_t vocab_size) {
+  while (g->heap.count && g->tokenizer->tokens.count < vocab_size) {
+    g->stopped = attn_watch_report(g->watch, (int64_t)g->tokenizer->tokens.count,
+                                   (int64_t)vocab_size, g->err);
     if (g->stopped) return 0;
     struct attn_heap_item top = attn_heap_pop(&g->heap);
     int32_t left = (int32_t)(top.second >> 32), right = (int32_t)(uint32_t)top.second;
@@ -344,12 +346,12 @@ static int add_letters(struct attn_tokenizer *t) {
 }
 
 static int train(struct bpe_trainer *g, const struct attn_text_view *texts, size_t count,
-                 size_t words) {
+                 size_t vocab_size) {
   g->tokenizer = attn_vocabulary_new(ATTN_TOKENIZER_BPE);
   if (!g->tokenizer || !add_special(g->tokenizer) || !add_letters(g->tokenizer)) return 0;
   for (size_t n = 0; n < count; n++)
     if (!report_progress(g, n, count) || !count_words(g, &texts[n])) return 0;
-  return spell_words(g) && merge_all(g, words);
+  return spell_words(g) && merge_all(g, vocab_size);
 }
 
 attn_status attn_tokenizer_train_bpe(const struct attn_text_view *texts, size_t count,
