@@ -40,6 +40,12 @@ static attn_status check_kind(const attn_score *s, attn_error *err) {
   return ATTN_OK;
 }
 
+static attn_status check_type(const attn_tensor *t, const char *name, attn_error *err) {
+  if (attn_is_floating_point(t->dtype)) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be a float type", name,
+                   attn_dtype_name(t->dtype));
+}
+
 static attn_status check_input(const attn_tensor *t, const char *name, const attn_tensor *q,
                                attn_tensor *wide, attn_error *err) {
   if (!t) return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s is NULL", name);
@@ -49,10 +55,8 @@ static attn_status check_input(const attn_tensor *t, const char *name, const att
                      (int)t->rank);
   attn_tensor like = {.rank = 4};
   for (int n = 0; n < t->rank; n++) like.shape[n + 4 - t->rank] = t->shape[n];
-  if (!attn_is_floating_point(t->dtype))
-    return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be a float type", name,
-                     attn_dtype_name(t->dtype));
-  return attn_tensor_check_like(t, name, &like, t->rank, q->dtype, wide, err);
+  attn_status status = check_type(t, name, err);
+  return status ? status : attn_tensor_check_like(t, name, &like, t->rank, q->dtype, wide, err);
 }
 
 /* (rows, columns) or (heads, rows, columns), of any float type. columns < 0: any. */
@@ -64,10 +68,8 @@ static attn_status check_matrix(const attn_tensor *t, const char *name, int64_t 
                      (int)t->rank);
   attn_tensor like = {.rank = 4,
                       .shape = {1, heads, rows, columns < 0 ? t->shape[t->rank - 1] : columns}};
-  if (!attn_is_floating_point(t->dtype))
-    return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be a float type", name,
-                     attn_dtype_name(t->dtype));
-  attn_status status = attn_tensor_check_like(t, name, &like, t->rank, t->dtype, wide, err);
+  attn_status status = check_type(t, name, err);
+  if (!status) status = attn_tensor_check_like(t, name, &like, t->rank, t->dtype, wide, err);
   if (t->rank == 2) wide->strides[1] = 0;
   return status;
 }
@@ -85,9 +87,8 @@ static attn_status check_matrices(struct score_call *c, attn_error *err) {
   if (s->a->rank != 1 && s->a->rank != 2)
     return attn_fail(err, ATTN_ERR_SHAPE, "a", "a has rank %d; it must be 1, or 2 with (Hq, A)",
                      (int)s->a->rank);
-  if (!attn_is_floating_point(s->a->dtype))
-    return attn_fail(err, ATTN_ERR_TYPE, "a", "a is %s; it must be a float type",
-                     attn_dtype_name(s->a->dtype));
+  status = check_type(s->a, "a", err);
+  if (status) return status;
   return attn_tensor_check_like(s->a, "a", &like, s->a->rank, s->a->dtype, &wide, err);
 }
 
@@ -125,7 +126,8 @@ static attn_status check(struct score_call *c, const attn_sdpa *desc, const attn
 
 /* ---- Projected tensors ---- */
 
-/* Bytes of (B, H, N, width) of like's type, rounded up to the alignment; 0 on overflow. */
+/* Bytes of (B, H, N, width) of like's type, and up to the next multiple of the alignment; 0 only on
+ * overflow. */
 static size_t bytes_of(const attn_tensor *like, int64_t width) {
   size_t bytes = attn_dtype_size(like->dtype);
   for (int n = 0; n < 4; n++)
