@@ -7,7 +7,7 @@
 
 #define ATTN_HASH_BEGIN 0xcbf29ce484222325u
 
-/* The hash of what `hash` is of, followed by count bytes. */
+/* Continues a hash, which begins as ATTN_HASH_BEGIN, with count bytes. Returns the new hash. */
 static inline uint64_t attn_hash_bytes(uint64_t hash, const void *bytes, size_t count) {
   const unsigned char *at = bytes;
   for (size_t n = 0; n < count; n++) hash = (hash ^ at[n]) * 0x100000001b3u;

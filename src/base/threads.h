@@ -5,15 +5,14 @@
 #include "attn/attn.h"
 
 /* The workers of the pool: the CPUs that the process may run on, or ATTN_THREADS in the environment
- * (1 to 1024). */
+ * (1 to 1024; other values are ignored). */
 int32_t attn_threads_count(void);
 
 /* Checks a host's executor (NULL is valid) and a number of threads. */
 attn_status attn_threads_check(const attn_executor *host, int32_t threads, attn_error *err);
 
 /* The workers of a call: the executor's, or the pool's if it is NULL; at most threads, unless 0.
- * Both may change at any time, so a call of the
- * library reads the number once. */
+ * Both may change at any time, so a call of the library reads the number once. */
 int32_t attn_threads_workers(const attn_executor *host, int32_t threads);
 
 /* Calls body(argument, index, worker) for each index below count on at most workers threads,

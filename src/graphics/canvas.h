@@ -74,14 +74,16 @@ void attn_xml_theme(struct attn_out *out, enum attn_theme theme);
 /* ---- PNG ---- */
 
 struct attn_raster {
-  struct attn_canvas canvas;
-  unsigned char *rgb;
-  size_t width, height; /* in pixels, ATTN_RASTER_SCALE per unit */
+  struct attn_canvas canvas; /* must be first, as in attn_svg */
+  unsigned char *rgb;        /* (height, width, 3) */
+  size_t width, height;      /* in pixels, ATTN_RASTER_SCALE per unit */
 };
 enum { ATTN_RASTER_SCALE = 2 };
 
-/* Begins a white image; ATTN_ERR_SHAPE: more than 2^26 pixels. */
+/* Begins a white image of that size in units. ATTN_ERR_SHAPE: more than 2^26 pixels;
+ * ATTN_ERR_MEMORY. */
 attn_status attn_raster_begin(struct attn_raster *r, double width, double height, attn_error *err);
+/* Writes a PNG file. ATTN_ERR_FILE: the sink failed; ATTN_ERR_MEMORY. */
 attn_status attn_raster_write(const struct attn_raster *r, const attn_sink *sink, attn_error *err);
 void attn_raster_end(struct attn_raster *r);
 
@@ -89,6 +91,7 @@ void attn_raster_end(struct attn_raster *r);
 
 /* Five columns, the lowest bit on top; NULL: not in the font. */
 const unsigned char *attn_font_glyph(int32_t code);
+/* Whether it has all characters of a text. */
 int attn_font_covers(const char *text);
 
 #endif

@@ -114,8 +114,8 @@ static double luma(const double rgb[3]) {
   return 0.2126 * rgb[0] + 0.7152 * rgb[1] + 0.0722 * rgb[2];
 }
 
-/* Towards the lightest colour of the palette, which is lighter than the grey in every channel: more
- * weight is lighter whatever the image. */
+/* Heat blends the darkened grey with the lightest colour of the palette, which is lighter in every
+ * channel: more weight is lighter whatever the image. */
 struct attn_rgb attn_panel_image_color(const attn_panel *p, double x, double y, double w,
                                        double h) {
   static const double darkened = 0.5, opacity = 0.7; /* of the grey; of full heat */

@@ -84,8 +84,7 @@ static void line(struct attn_canvas *c, const double from[2], const double to[2]
       blend(r, x, y, color, covered(&k, (double)x + 0.5, (double)y + 0.5, dashed));
 }
 
-/* The signed distance to the nearest edge, positive inside, for either orientation of the corners.
- */
+/* The signed distance to the nearest edge, positive inside, whatever the corners' orientation. */
 static double inside(const double corner[3][2], double x, double y) {
   double least = HUGE_VAL, most = -HUGE_VAL;
   for (int n = 0; n < 3; n++) {
@@ -167,19 +166,18 @@ static void text(struct attn_canvas *c, double x, double y, const char *words,
                  const struct attn_text_style *as) {
   const double s = ATTN_RASTER_SCALE;
   struct attn_cluster cluster;
+  /* Pixels of a dot: six fit into a character's width, which attn_text_units takes as 0.62. */
   int size = (int)(as->size * 0.62 * s) / 6, advance = 6 * size + (size > 1), count = 0;
   for (const char *at = words; attn_text_next(&at, &cluster);) count++;
   double start = -(count * advance - size) * (double)as->anchor / 2;
-  struct text_pen p = {raster_of(c),
-                       attn_paint_color(ATTN_PAINT_PAGE, ATTN_LIGHT),
-                       0,
-                       0,
-                       size,
-                       as->bold,
-                       as->rotated,
-                       size + 1};
-  p.x = round(x * s + (as->rotated ? 0 : start));
-  p.y = round(y * s - (as->rotated ? start : 0));
+  struct text_pen p = {.raster = raster_of(c),
+                       .color = attn_paint_color(ATTN_PAINT_PAGE, ATTN_LIGHT),
+                       .x = round(x * s + (as->rotated ? 0 : start)),
+                       .y = round(y * s - (as->rotated ? start : 0)),
+                       .dot = size,
+                       .bold = as->bold,
+                       .rotated = as->rotated,
+                       .grown = size + 1};
   if (as->halo) letters(&p, words, advance);
   p.grown = 0;
   p.color = attn_paint_color(as->paint, ATTN_LIGHT);
@@ -273,8 +271,7 @@ attn_status attn_raster_write(const struct attn_raster *r, const attn_sink *sink
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to compress the picture");
 }
 
-/* ---- An image alone ---------------------------------------------------------------------------
- */
+/* ---- An image alone ------------------------------------------------------------------------- */
 
 attn_status attn_image_write(const attn_tensor *image, const attn_sink *sink, attn_error *err) {
   attn_status status = attn_image_check(image, "image", err);

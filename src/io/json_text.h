@@ -12,8 +12,7 @@ char *attn_json_text(const json_t *value, size_t flags);
 
 /* Parses length bytes. NULL: *problem describes the error; an empty text means out of memory.
  * Rejects duplicate keys, depth beyond 2048, bad UTF-8, whole numbers beyond 64 bits, and a NUL
- * anywhere, which jansson ignores after a number or a literal. flags: jansson's.
- */
+ * anywhere, which jansson ignores after a number or a literal. flags: jansson's. */
 json_t *attn_json_load(const char *text, size_t length, size_t flags, json_error_t *problem);
 
 /* The same with an attn_error: "what, line 3: .." (ATTN_ERR_FORMAT), or ATTN_ERR_MEMORY. */

@@ -31,8 +31,7 @@ static int is_shared(int fd) {
   return 0;
 }
 
-/* Whether fd is still the file of that name: it may have been removed while waiting for the lock.
- */
+/* Whether fd is still the file of that name: it may have been removed since it was opened. */
 static int is_there(int folder, const char *name, int fd) {
   struct stat ours, there;
   return !fstat(fd, &ours) && !fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) &&

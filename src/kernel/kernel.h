@@ -16,7 +16,7 @@
 enum {
   ATTN_ROW_BLOCK = 64,      /* queries of a block: the lanes of the panels */
   ATTN_KEY_BLOCK = 96,      /* keys of a block, counted from key 0 */
-  ATTN_MASK_BLOCKS = 4,     /* of keys at most, whose mask is loaded at once: 384 bytes of a row */
+  ATTN_MASK_BLOCKS = 4,     /* of keys, whose mask of bool is loaded at once: 384 bytes of a row */
   ATTN_FORWARD_BLOCKS = 4,  /* blocks of rows at most that share a pass over the keys, */
   ATTN_BACKWARD_BLOCKS = 4, /* and in the backward */
   ATTN_PANEL_ALIGN = 64,    /* bytes: a full vector of the widest set */
@@ -36,7 +36,7 @@ struct attn_task_pages {
   int64_t k_scale_page, k_scale_row, v_scale_page, v_scale_row;
 };
 
-/* Memory that the next task reads: prefetched, a part with each tile. */
+/* Memory that the next task reads or writes: prefetched, a part with each tile. */
 struct attn_task_ahead {
   const char *at;
   int64_t bytes; /* 0: nothing */
@@ -108,14 +108,15 @@ struct attn_backward_task {
                                          computed */
 };
 
-/* The softmax of a row from its running maximum m and sum l, with its sink: weights 2^(x - m) sum
- * to l; m and sink are in base 2, -inf: no key, no sink. */
+/* The softmax of a row over its keys and its sink. */
 struct attn_softmax_sum {
   double top, sum; /* 2^top sum is the sum of the exponentials; top is -inf, and sum 0, of a row
                       without keys and sink */
   double share;    /* the factor of each weight 2^(x - m); 0 of a row without keys */
   double sink;     /* the weight of the sink */
 };
+/* From the maximum m of the scores x and l, the sum of 2^(x - m). m and sink are in base 2; -inf:
+ * no key, no sink. */
 struct attn_softmax_sum attn_softmax_finish(double m, double l, double sink);
 
 /* The log-sum-exp in base 2; -inf of a row without keys and sink. In double: top may be so large

@@ -9,7 +9,7 @@ struct attn_training_history {
   int is_bf16;                     /* matrix products in bf16 */
   int64_t step;                    /* of these weights; 0: not recorded */
   int64_t validation_step;         /* of the last validation; 0: none */
-  int64_t validation_max_examples; /* at most so many examples */
+  int64_t validation_max_examples; /* that a validation reads */
   double exact_match, loss;        /* NaN: unknown */
 };
 

@@ -14,7 +14,7 @@ struct attn_ref_row {
   int64_t b, h, i;      /* in */
   int32_t exact_scores; /* in: 1: the scores are taken as exact, sigma = 0 */
   int32_t has_dots;     /* in: 1: computed by bf16 dot products, with P and dS rounded to bf16 */
-  double *scores;       /* S  out: scale q.k + mask; -inf where j is not visible */
+  double *scores;       /* S  out: after softcap, mask and ALiBi; -inf where j is not visible */
   double *weights;      /* S  out: softmax of the scores, dropped out; 0 where not visible */
   double *output;       /* Ev out */
   double *absolute;     /* Ev out: A_e = sum_j p_j |v_je| */
@@ -24,10 +24,9 @@ struct attn_ref_row {
   double *largest; /* Ev out: the largest |v_je|, after dropout */
   double *flushed; /* Ev out: the part of A whose weights a float32 kernel may flush to 0 */
   double spread;   /* out: lambda, beta of the sum of all weights */
-  double lse;      /* out: natural log of sum exp(scores); -inf for an empty row */
-  double base,
-      sum;     /* out: that sum is sum e^base; lse alone would round ln sum next to a large base */
-  double sink; /* out: a logit; -inf: none */
+  double lse;      /* out: ln of the sum of exp(scores) and exp(sink); -inf if there are neither */
+  double base, sum;    /* out: lse = base + ln sum, where a large base would round ln sum */
+  double sink;         /* out: a logit; -inf: none */
   double largest_kept; /* out: 1 / (1 - dropout) */
   double top;          /* out: the largest score; -inf for an empty row */
   int64_t visible;     /* out: n, keys seen */
@@ -103,8 +102,8 @@ double attn_ref_factor_error(const struct attn_ref_row *row, double factor, doub
 double attn_ref_bound_gradient(double size, double error, double depth);
 
 /* The bounds of attn_sdpa_summarize before rounding to the result's type, of a row without its
- * sink, in arithmetic of unit roundoff u; infinite if unbounded. sink: its logit; -inf:
- * none. A weight after the sink's share, the entropy, the largest logit. */
+ * sink, in arithmetic of unit roundoff u; infinite if unbounded. sink: its logit; -inf: none. A
+ * weight after the sink's share, the entropy, the largest logit. */
 double attn_ref_bound_shared(const struct attn_ref_row *row, double u, double sink, int64_t j);
 double attn_ref_bound_entropy(const struct attn_ref_row *row, double u, double sink);
 double attn_ref_bound_logit(const struct attn_ref_row *row, double u);

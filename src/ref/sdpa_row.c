@@ -138,11 +138,13 @@ static double scale_of(const struct ref_query *ask) {
   return 1.0 / sqrt((double)ask->q->shape[3]);
 }
 
-/* The parts of a score: scale q . k_j after the softcap, and the sums of the magnitudes of the
- * terms of scale q . k_j, of the addend and of k_j; key: with bf16 dot products |scale| times the
- * magnitudes that subnormal factors and sums are multiplied by. */
+/* A score after the softcap, and sums of magnitudes for its bound. */
 struct score_sizes {
-  double capped, dot, added, key;
+  double capped; /* scale q . k_j after the softcap */
+  double dot;    /* of the terms of scale q . k_j */
+  double added;  /* of mask and ALiBi */
+  double key;    /* of k_j; E with additive scores; with bf16 dot products |scale| times the
+                    magnitudes that subnormal factors and sums are multiplied by */
 };
 
 /* q . k_j, the magnitude of its terms, and the sums of |k_je| and of |q_e|. */

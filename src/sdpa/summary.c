@@ -40,7 +40,7 @@ struct summary_call {
   int64_t lot;          /* heads of a task: several if all their rows fit into one block */
   int64_t lots;         /* in all */
   int64_t stripe_rows, stripes;
-  int64_t wave, first_lot; /* of a wave; the first of this wave */
+  int64_t wave, first_lot; /* lots of a wave; the first of this wave */
   char *workspace;         /* of all workers, then the columns of a wave's tasks */
   size_t at_weights, at_row, at_scores, at_best, worker_bytes;
   double *columns;

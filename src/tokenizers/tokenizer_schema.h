@@ -16,8 +16,8 @@ struct attn_schema_member {
 
 #define ATTN_SCHEMA_BOOL "true false"
 
-/* ATTN_ERR_FORMAT, naming where: not an object, or a member is missing, unknown or has another
- * value. */
+/* ATTN_ERR_FORMAT, naming `where`: not an object, or a member is missing, unknown or has another
+ * value; ATTN_ERR_MEMORY. */
 attn_status attn_schema_check(const json_t *object, const char *where,
                               const struct attn_schema_member *rules, size_t count,
                               attn_error *err);
@@ -26,6 +26,7 @@ attn_status attn_schema_check(const json_t *object, const char *where,
 #define ATTN_SCHEMA_CHECK(object, where, table, err) \
   attn_schema_check(object, where, table, sizeof(table) / sizeof *(table), err)
 
+/* Fail with ATTN_ERR_MEMORY; with ATTN_ERR_FORMAT: "tokenizer.json: where: what". */
 attn_status attn_tokenizer_no_memory(attn_error *err);
 attn_status attn_tokenizer_invalid(attn_error *err, const char *where, const char *what);
 

@@ -145,7 +145,6 @@ size_t attn_gpt2_word_length(const char *text, size_t length) {
   enum char_class next = class_at(text + bytes, length - bytes, &second);
   if (*text == ' ' && next != SPACE && next != NONE) return run(text, length, bytes, next, &last);
   end = run(text, length, 0, SPACE, &last);
-  return end < length && last
-             ? last
-             : end; /* the last space before a word belongs to the word or is alone */
+  /* The last space before a word belongs to the word or is alone. */
+  return end < length && last ? last : end;
 }

@@ -56,6 +56,7 @@ int32_t attn_vocabulary_find(const struct attn_tokenizer *tokenizer, const char 
 /* Appends a merge, which replaces an earlier one of the same pair. Returns 0 if out of memory. */
 int attn_vocabulary_add_merge(struct attn_tokenizer *tokenizer, int32_t left, int32_t right,
                               int32_t word);
+/* NULL: none. Valid until the next merge is added. */
 const struct attn_bpe_merge *attn_vocabulary_find_merge(const struct attn_tokenizer *tokenizer,
                                                         int32_t left, int32_t right);
 

@@ -29,7 +29,7 @@ struct attn_json_table {
   int is_complete; /* 1: all members but texts are required, others are an error */
 };
 
-/* The struct as JSON text, to be freed; NULL: out of memory. */
+/* The struct as JSON text, which the caller frees; NULL: out of memory. */
 char *attn_json_table_write(const struct attn_json_table *table, const void *object);
 
 /* Parses text into *object. A missing member is NULL, 0 or NaN. Members of old checkpoints are read

@@ -11,9 +11,10 @@ struct attn_recurrent_decoder {
   struct attn_pass pass;
   struct attn_tape tape;
   int64_t slots;
-  int64_t *lengths, *source_of, *sources; /* (slots): of each slot; of a step's rows */
+  int64_t *lengths, *source_of;           /* (slots): tokens read; the image */
+  int64_t *sources;                       /* (slots): the images of a step's rows */
   float *h, *c;                           /* (slots, D) */
-  struct attn_tape_variable keys, memory; /* of all images; keys.x NULL: none; keys may be memory */
+  struct attn_tape_variable keys, memory; /* of all images; keys.x may be memory.x; NULL: none */
 };
 
 static attn_status out_of_memory(attn_error *err) {
@@ -39,7 +40,7 @@ static void align_shared(struct attn_tape *t, struct attn_tape_node *n) {
   }
 }
 
-/* context: the decoder's sources. */
+/* images->context: the image of each row. */
 static struct attn_tape_variable *align_rows(const struct attn_recurrent_images *images,
                                              const struct attn_pass *p,
                                              struct attn_tape_variable *q, int64_t rows) {
@@ -60,7 +61,7 @@ static struct attn_tape_variable *align_rows(const struct attn_recurrent_images 
 
 /* ---- A step ---- */
 
-/* The state of a step's slots. */
+/* Rows of (slots, D): the state of a step's slots. */
 static struct attn_tape_variable *load(struct attn_recurrent_decoder *d, const float *from,
                                        int64_t count, const int64_t *slots) {
   const int64_t width = d->pass.c->d_model;
@@ -132,7 +133,7 @@ static attn_status read_images(struct attn_recurrent_decoder *d, struct attn_tap
                                int64_t images, attn_error *err) {
   struct attn_tape tape = {.host = d->tape.host};
   const struct attn_pass p = {d->pass.n, d->pass.c, &tape, d->pass.pack};
-  attn_recurrent_keys(&p, memory), attn_recurrent_first_state(&p, memory, images);
+  attn_recurrent_keys(&p, memory), attn_recurrent_first_state(&p, memory, images); /* measures */
   attn_status status = attn_tape_reserve(&tape, err);
   const struct attn_tape_variable *keys = attn_recurrent_keys(&p, memory);
   const struct attn_recurrent_state s = attn_recurrent_first_state(&p, memory, images);
@@ -160,7 +161,7 @@ attn_status attn_recurrent_decoder_new(const struct attn_network *network,
   const size_t count = (size_t)slots, values = count * (size_t)network->config.d_model;
   d->pass = (struct attn_pass){network, &network->config, &d->tape, pack};
   d->tape.host.threads = 1, d->slots = slots;
-  d->lengths = calloc(count, sizeof *d->lengths),
+  d->lengths = calloc(count, sizeof *d->lengths);
   d->source_of = calloc(count, sizeof *d->source_of);
   d->sources = calloc(count, sizeof *d->sources);
   d->h = calloc(values, sizeof *d->h), d->c = calloc(values, sizeof *d->c);

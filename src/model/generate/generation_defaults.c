@@ -126,7 +126,8 @@ static attn_status read_integer(const struct generation_reader *r, const char *n
   return reject(r, name, range);
 }
 
-/* decoder_start_token_id, or without it bos_token_id. */
+/* A decoder-only model begins an empty prompt with bos_token_id. Others begin with
+ * decoder_start_token_id, or without it bos_token_id. */
 static attn_status read_bos(const struct generation_reader *r, struct attn_generation_defaults *g) {
   int32_t bos = -1;
   attn_status status = read_token(r, "bos_token_id", &bos);
@@ -156,7 +157,7 @@ static attn_status read_beams(const struct generation_reader *r,
   attn_status status = read_integer(r, "num_beams", 1, ATTN_NUM_BEAMS_MAX, &beams);
   if (status) return status;
   g->rule = ATTN_BEAM_RULE_HUGGING_FACE, g->num_beams = (int32_t)beams;
-  g->length_penalty = penalty ? json_number_value(penalty) : 1,
+  g->length_penalty = penalty ? json_number_value(penalty) : 1;
   g->early_stopping = json_is_true(early);
   if (penalty && !(json_is_number(penalty) && fabs(g->length_penalty) <= 10))
     return reject(r, "length_penalty", "a number between -10 and 10");

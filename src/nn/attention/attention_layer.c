@@ -1,5 +1,4 @@
-/* attention_layer.c -- attn/nn.h's: products with the layer's matrices around the core's attention.
- */
+/* attention_layer.c -- attn/nn.h's layer: products with matrices around the core's attention. */
 #include <string.h>
 
 #include "allocator.h"
@@ -81,7 +80,7 @@ static attn_status check_matrix(const attn_tensor *w, const char *name, int64_t 
                    (long long)*width, w ? ", the columns of " : "", w ? name : "");
 }
 
-/* Widths of Q', K, V and Y. */
+/* Sets the widths of Q', K and V in c, and *y_width. */
 static attn_status check_matrices(struct layer_call *c, const attn_tensor *x, const attn_tensor *q,
                                   int64_t *y_width, attn_error *err) {
   const attn_attention_layer *l = &c->layer;
@@ -104,7 +103,7 @@ static attn_status check_result_shape(const struct layer_call *c, const attn_ten
   return attn_layer_check_shape(t, name, shape + 3 - c->rank, c->rank, err);
 }
 
-/* extra: another input. */
+/* d_y: NULL in the forward. */
 static attn_status check_no_overlap(const struct layer_call *c, const struct attn_named_view *out,
                                     size_t outs, const attn_tensor *x, const attn_tensor *q,
                                     const attn_tensor *d_y, attn_error *err) {
@@ -174,7 +173,7 @@ static attn_status apply(const struct layer_call *c, const struct linear_map *ma
   return attn_layer_multiply(&c->memory, &map->in, 0, &map->w, 0, map->out.at, 0, err);
 }
 
-/* Adds without w; with it, the gradient of in is = or, with add, += that of out times w^T. */
+/* d_in = or, with add, += d_out w^T; d_w = in^T d_out. NULL: not computed. */
 static attn_status apply_backward(const struct layer_call *c, const struct linear_map *map,
                                   const void *d_out, void *d_in, int add, void *d_w,
                                   attn_error *err) {

@@ -22,7 +22,7 @@ void attn_panels_multiply(const struct attn_gemm_kernel *g, struct attn_gemm_row
                           int64_t depth, const float *panels, float *c, int64_t c_step,
                           int64_t columns, int add);
 
-/* ---- Memory of a call: `each` floats for each worker, then `shared` ones ---- */
+/* ---- Memory of a call: `each` floats for each worker, then `shared` ones; any contents ---- */
 
 struct attn_panels_memory {
   const struct attn_host *host;
@@ -30,6 +30,7 @@ struct attn_panels_memory {
   float *memory;
 };
 
+/* ATTN_ERR_MEMORY, also if the size overflows. host must stay valid until the release. */
 attn_status attn_panels_allocate(struct attn_panels_memory *m, const struct attn_host *host,
                                  int64_t each, int64_t shared, attn_error *err);
 void attn_panels_release(struct attn_panels_memory *m);

@@ -36,8 +36,8 @@ struct attn_gemm_kernel {
   int32_t isa;
   int has_bf16;      /* has bf16 instructions; else A of a bf16 product is converted to float32 */
   int rows, columns; /* of a tile */
-  int streams;       /* packed weights are read in order: a panel stays in L1 for many rows, which
-                        prefetch */
+  int streams; /* reads packed weights panel by panel: each stays in L1 for many rows, whose tiles
+                  prefetch the next one */
   attn_gemm_tile *float_tile, *bf16_tile;
   /* Transposes 32-bit words: to (count, columns) = from (columns, count), whose rows are to_step
    * and `step` words apart; from may be unaligned. */
