@@ -1,8 +1,7 @@
 /* dot_bf16.c -- the rate of AVX512_BF16's dot products. */
-#include "kernel.h"
-
-#ifdef __AVX512BF16__
 #include <immintrin.h>
+
+#include "kernel.h"
 
 /* Twelve chains, as of the float32 multiply-adds; they begin with different values, or the compiler
  * would compute equal ones once. */
@@ -19,12 +18,3 @@ double attn_dot_bf16(int64_t rounds) {
   __asm__ volatile("" : : "v"(sum[0])); /* keeps the loop */
   return (double)rounds * CHAINS * OPERATIONS;
 }
-
-#else
-
-double attn_dot_bf16(int64_t rounds) {
-  (void)rounds;
-  return 0;
-}
-
-#endif

@@ -148,13 +148,6 @@ struct attn_kernel {
   const struct attn_backward_kernel *backward_bf16;
 };
 
-/* Runs independent dot products of bf16 with AVX512_BF16, which the CPU must have. Returns the
- * number of operations. */
-double attn_dot_bf16(int64_t rounds);
-
-/* The same with AMX-BF16: products of tiles. */
-double attn_tile_bf16(int64_t rounds);
-
 /* Where the panels of a call begin in its workspace, in floats; end is the size. Each is a multiple
  * of ATTN_PANEL_ALIGN. A panel of one group of rows is as large as the widest kernel needs it.
  * Those up to rows_end belong to a block of rows; they repeat for each block. */
@@ -204,6 +197,13 @@ extern const struct attn_kernel attn_kernel_avx2, attn_kernel_avx512, attn_kerne
 void attn_sdpa_bf16_avx512(struct attn_sdpa_task *tasks, int32_t blocks);
 void attn_sdpa_bf16_amx(struct attn_sdpa_task *tasks, int32_t blocks);
 extern const struct attn_backward_kernel attn_backward_bf16_avx512;
+
+/* Runs independent dot products of bf16 with AVX512_BF16, which the CPU must have. Returns the
+ * number of operations. */
+double attn_dot_bf16(int64_t rounds);
+
+/* The same with AMX-BF16: products of tiles. */
+double attn_tile_bf16(int64_t rounds);
 #endif
 
 #endif

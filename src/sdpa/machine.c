@@ -131,8 +131,10 @@ attn_status attn_machine_measure(double *gflops, double *gbytes) {
 attn_status attn_machine_measure_bf16(double *gflops) {
   const struct attn_kernel *kernel = attn_kernel_choose(NULL);
   if (!kernel) return ATTN_ERR_CPU;
-  *gflops = kernel->isa >= ATTN_ISA_AMX_BF16      ? measure_rate(attn_tile_bf16)
-            : kernel->isa >= ATTN_ISA_AVX512_BF16 ? measure_rate(attn_dot_bf16)
-                                                  : 0;
+  *gflops = 0;
+#if defined(__x86_64__)
+  if (kernel->isa >= ATTN_ISA_AVX512_BF16)
+    *gflops = measure_rate(kernel->isa >= ATTN_ISA_AMX_BF16 ? attn_tile_bf16 : attn_dot_bf16);
+#endif
   return ATTN_OK;
 }
