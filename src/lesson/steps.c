@@ -2,8 +2,10 @@
 #include "steps.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "cell.h"
 #include "error.h"
 #include "eval.h"
 
@@ -87,15 +89,37 @@ int attn_cells_contradict(const attn_cell *x, const attn_cell *y) {
   return x->lo > y->hi + slack || y->lo > x->hi + slack;
 }
 
-static int has_step(const attn_example *e, int32_t name, int32_t head) {
-  for (int32_t s = 0; s < e->steps; s++)
-    if (e->step[s].name == name && e->step[s].head == head) return 1;
-  return 0;
+const attn_step *attn_find_step(const attn_example *e, int name, int head) {
+  for (int32_t n = 0; n < e->steps; n++) {
+    const attn_step *s = &e->step[n];
+    if (s->name == name && (head == ATTN_ANY_HEAD || s->head == head)) return s;
+  }
+  return NULL;
 }
 
 int attn_heads_are_uneven(const attn_example *e) {
   for (int32_t h = 1; h < e->heads; h++)
-    for (int32_t name = ATTN_STEP_Q; name <= ATTN_STEP_K; name++)
-      if (has_step(e, name, 0) != has_step(e, name, h)) return 1;
+    for (int name = ATTN_STEP_Q; name <= ATTN_STEP_K; name++)
+      if (!attn_find_step(e, name, 0) != !attn_find_step(e, name, h)) return 1;
   return 0;
+}
+
+/* ---- places ---- */
+
+int attn_add_places(struct attn_pool *pool, struct attn_places *places, const attn_printing *p) {
+  for (int32_t n = 0; n < p->rows * p->cols; n++) {
+    if (p->cells[n].kind == ATTN_CELL_BLANK) continue;
+    if (attn_pool_grow(pool, (void **)&places->at, places->count, sizeof *places->at)) return -1;
+    places->at[places->count++] = attn_cell_place(&p->cells[n]);
+  }
+  return 0;
+}
+
+void attn_sort_places(struct attn_places *places) {
+  if (places->count > 1) qsort(places->at, places->count, sizeof *places->at, attn_compare_places);
+}
+
+int attn_has_place(const struct attn_places *places, uint64_t place) {
+  return places->count &&
+         bsearch(&place, places->at, places->count, sizeof place, attn_compare_places) != NULL;
 }

@@ -29,6 +29,9 @@ attn_status attn_compute_step(struct attn_maker *m, attn_example *example, attn_
 /* exact from its printings of the size of the first, the finer one of each number; without numbers
  * where a cell of the first is blank. */
 attn_status attn_given_from(struct attn_maker *m, attn_step *step);
+/* The first step of this name, of a head (-1: of none) or of any. NULL: there is none. */
+enum { ATTN_ANY_HEAD = -2 };
+const attn_step *attn_find_step(const attn_example *example, int name, int head);
 int attn_is_computed(const attn_example *example); /* has it a step that is not given? */
 /* Have some heads no queries or keys? Then rows, or other matrices, were taken for heads. */
 int attn_heads_are_uneven(const attn_example *example);
@@ -36,6 +39,16 @@ int attn_heads_are_uneven(const attn_example *example);
 /* Two ways to print one given may differ by what either may have been rounded; an integer has not
  * been. */
 int attn_cells_contradict(const attn_cell *x, const attn_cell *y);
+
+/* Where numbers are printed. */
+struct attn_places {
+  uint64_t *at; /* sorted: attn_cell_place */
+  size_t count;
+};
+/* Adds those of a printing, unsorted. -1: no memory. */
+int attn_add_places(struct attn_pool *pool, struct attn_places *places, const attn_printing *p);
+void attn_sort_places(struct attn_places *places);
+int attn_has_place(const struct attn_places *places, uint64_t place);
 
 /* step_names.c */
 const char *attn_default_symbol(int name);  /* of an attn_step_name: "W_Q" */

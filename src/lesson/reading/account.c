@@ -8,15 +8,15 @@
 #include "error.h"
 #include "reading.h"
 #include "role_search.h"
+#include "steps.h"
 
 struct account {
   struct attn_scan *scan;
   const struct attn_priors *priors;
   attn_lesson *lesson;
   struct attn_pool *pool;
-  uint64_t *place; /* line and column of each number that a step shows, sorted */
-  size_t places;
-  int64_t work; /* steps that were compared so far */
+  struct attn_places shown; /* that steps show */
+  int64_t work;             /* steps that were compared so far */
   int prints_shapes;
 };
 
@@ -24,22 +24,6 @@ static const double ABOUT_1 = 0.0101;
 static const double A_WORD = 6, HEADING = 1.5; /* bits of what a block is called by */
 enum { FINE = 3 };                             /* decimals that are not prose */
 enum { ANY_STEP = -1, WORK_MAX = 2000000 };    /* then what is a mention or a mask is listed, too */
-
-static size_t count_cells(const attn_lesson *lesson) {
-  size_t count = 0;
-  for (int32_t i = 0; i < lesson->examples; i++)
-    for (int32_t s = 0; s < lesson->example[i].steps; s++)
-      for (int32_t p = 0; p < lesson->example[i].step[s].printings; p++) {
-        const attn_printing *g = &lesson->example[i].step[s].printing[p];
-        count += (size_t)g->rows * (size_t)g->cols;
-      }
-  return count;
-}
-
-static void add_printing(struct account *a, const attn_printing *p) {
-  for (int32_t n = 0; n < p->rows * p->cols; n++)
-    if (p->cells[n].kind != ATTN_CELL_BLANK) a->place[a->places++] = attn_cell_place(&p->cells[n]);
-}
 
 /* What decides whether the steps of an example are read. */
 struct flow {
@@ -169,27 +153,23 @@ static int collect_steps(struct account *a, const attn_example *e) {
   if (find_flow(e, a->pool, &f)) return -1;
   for (int32_t s = 0; s < e->steps; s++) {
     if (!e->step[s].printings || !is_read(a, e, &f, s)) continue;
-    for (int32_t p = 0; p < e->step[s].printings; p++) add_printing(a, &e->step[s].printing[p]);
+    for (int32_t p = 0; p < e->step[s].printings; p++)
+      if (attn_add_places(a->pool, &a->shown, &e->step[s].printing[p])) return -1;
   }
   return 0;
 }
 
 static int collect_places(struct account *a) {
-  const attn_lesson *l = a->lesson;
-  a->place = attn_pool_take(a->pool, (count_cells(l) + 1) * sizeof *a->place);
-  if (!a->place) return -1;
-  for (int32_t i = 0; i < l->examples; i++)
-    if (collect_steps(a, &l->example[i])) return -1;
-  qsort(a->place, a->places, sizeof *a->place, attn_compare_places);
+  for (int32_t i = 0; i < a->lesson->examples; i++)
+    if (collect_steps(a, &a->lesson->example[i])) return -1;
+  attn_sort_places(&a->shown);
   return 0;
 }
 
 static int is_placed(const struct account *a, const attn_cell *cell) {
-  for (int32_t by = -1; by <= 1; by++) { /* with its sign or without */
-    uint64_t key = attn_cell_place(cell) + (uint64_t)(int64_t)by;
-    if (bsearch(&key, a->place, a->places, sizeof key, attn_compare_places)) return 1;
-  }
-  return 0;
+  uint64_t place = attn_cell_place(cell); /* with its sign or without */
+  return attn_has_place(&a->shown, place) || attn_has_place(&a->shown, place - 1) ||
+         attn_has_place(&a->shown, place + 1);
 }
 
 static int has_decimals(const attn_printing *p) {
@@ -200,7 +180,7 @@ static int has_decimals(const attn_printing *p) {
 
 /* "Lecture 402" and "Week 6" in front of all that is read are no results of it. */
 static int is_in_front(const struct account *a, const attn_printing *p) {
-  return p->cols == 1 && a->places && attn_cell_place(&p->cells[p->rows - 1]) < a->place[0];
+  return p->cols == 1 && a->shown.count && attn_cell_place(&p->cells[p->rows - 1]) < a->shown.at[0];
 }
 
 /* In front of the numbers of a row and a column, or of a shape. */
@@ -246,11 +226,19 @@ static int block_is_worked_out(const struct account *a, const attn_printing *p) 
   return 1;
 }
 
+static int names_sum(const struct attn_scan *scan, const char *text) {
+  static const char SUM[] =
+      "(*UCP)(?i)\\b(?:sums?|totals?|adds? (?:it |them "
+      ")?up|summen?|sommes?|sumas?|somas?|somma)\\b|"
+      "denominat|[Σ∑]|合計|和|합|сумм";
+  return attn_occurs(scan->patterns, SUM, text);
+}
+
 /* Beside the numbers of a step: a sum of its row, the number of a row. */
 static int is_margin(const struct account *a, const struct attn_block *b, int row, int col) {
   const attn_printing *p = &b->reading[0];
   const attn_cell *cell = &p->cells[row * p->cols + col];
-  if (col == p->cols - 1 && col > 1 && attn_names_sum(a->scan, b->header))
+  if (col == p->cols - 1 && col > 1 && names_sum(a->scan, b->header))
     return attn_is_sum(cell, cell - col, col);
   return (col == 0 && attn_counts(p->cells, p->rows, p->cols)) ||
          (row == 0 && attn_counts(p->cells, p->cols, 1)) ||
@@ -382,7 +370,7 @@ static int list(struct account *a, const attn_cell *first, int rows, int cols, c
 static int is_root(const struct account *a, const struct attn_block *b,
                    const struct attn_known *known) {
   const attn_printing *p = &b->reading[0];
-  if (attn_names_sum(a->scan, b->name)) return 0;
+  if (names_sum(a->scan, b->name)) return 0;
   for (int32_t n = 0; n < p->rows * p->cols; n++)
     if (p->cells[n].decimals < 1 || !attn_is_known_root(known, &p->cells[n])) return 0;
   return b->source == ATTN_BLOCK_SCALARS;
@@ -402,7 +390,7 @@ static int is_total(const struct account *a, const struct attn_block *b,
   const attn_printing *p = &b->reading[0];
   for (int n = 0; n < p->cols; n++)
     if (p->cells[n].kind != ATTN_CELL_BLANK && !attn_is_known(known, &p->cells[n])) return 0;
-  return p->rows == 1 && b->source != ATTN_BLOCK_INLINE && attn_names_sum(a->scan, b->name);
+  return p->rows == 1 && b->source != ATTN_BLOCK_INLINE && names_sum(a->scan, b->name);
 }
 
 /* "1.000 1.000": the sums of the weights of all queries. */
@@ -452,7 +440,7 @@ static int is_unread(struct account *a, int block, const struct attn_known *know
   if (is_total(a, b, known) || are_sums_of_weights(a, &b->reading[0])) return 0;
   if (block_is_worked_out(a, &b->reading[0])) return is_unexplained_step(a, &b->reading[0]);
   return !is_mention(a, block) && !is_mask(a, block) && !is_root(a, b, known) &&
-         !is_shape(a, &b->reading[0]) && !attn_is_of_sublayer(a->lesson, &b->reading[0]);
+         !is_shape(a, &b->reading[0]);
 }
 
 attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,

@@ -65,16 +65,3 @@ int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p) 
   if (is_other) return 1;
   return p->node->share < 0.4 && (in_sentence || named->bits[p->role] < NAMED);
 }
-
-/* Computed from the numbers that should be where the document has others, and these are no slip? */
-int attn_departs(const struct attn_builder *b, const struct attn_relation *r) {
-  for (int n = 0; n < r->operands; n++) {
-    const struct attn_placement *p =
-        r->operand[n]->shadow_of ? attn_placement_of(b, r->operand[n]) : NULL;
-    int cause;
-    if (p && p->relation && p->relation->cause &&
-        attn_accuse(b->scan, b->priors, b->reading, p, &cause) != ATTN_ACCUSED)
-      return 1;
-  }
-  return 0;
-}

@@ -27,42 +27,18 @@ static uint32_t padding_of_labels(struct attn_scan *scan, char *const *label, in
   return found;
 }
 
-/* Where the word that ends at `end` begins. */
-static const char *word_begin(const char *begin, const char *end) {
-  while (end > begin && !strchr(" \t\"'#:", end[-1])) end--;
-  return end;
-}
-
-static const char *skip_blanks(const char *begin, const char *end) {
-  while (end > begin && (end[-1] == ' ' || end[-1] == '\t')) end--;
-  return end;
-}
-
-/* The words that end in padding at `end`, if as many as the keys follow a sign or begin the line.
+/* "the cat sat <pad>" in a line, or after a sign: as many words as the keys, the last is padding.
  */
-static uint32_t padding_of_words(struct attn_scan *scan, const char *begin, const char *end,
-                                 int keys) {
+static uint32_t padding_of_line(struct attn_scan *scan, const char *at, int keys) {
   uint32_t found = 0;
-  int key = keys;
-  while (key > 0 && end > begin) {
-    const char *word = word_begin(begin, end);
-    if (word == end) return 0;
-    found |= (uint32_t)is_padding(scan, word, (size_t)(end - word)) << --key;
-    end = skip_blanks(begin, word);
-  }
-  return key == 0 && (end == begin || strchr("\"'#:", end[-1])) ? found : 0;
-}
-
-/* "the cat sat <pad>" in a line. */
-static uint32_t padding_of_line(struct attn_scan *scan, const char *begin, const char *end,
-                                int keys) {
-  while ((end = skip_blanks(begin, end)) > begin) {
-    const char *word = word_begin(begin, end);
-    uint32_t found = word < end && is_padding(scan, word, (size_t)(end - word))
-                         ? padding_of_words(scan, begin, end, keys)
-                         : 0;
-    if (found) return found;
-    end = word < end ? word : end - 1;
+  for (int words = 0; *at && *at != '\n';) {
+    size_t bytes = strcspn(at, " \t\"'#:\n");
+    int pads = bytes && words < keys && is_padding(scan, at, bytes);
+    found |= (uint32_t)pads << words;
+    words += bytes > 0;
+    if (pads && words == keys) return found;
+    at += bytes ? bytes : 1;
+    if (strchr("\"'#:", *at)) words = 0, found = 0;
   }
   return 0;
 }
@@ -72,11 +48,10 @@ static uint32_t padding_of_text(struct attn_scan *scan, int keys) {
   struct attn_match m;
   size_t bytes = strlen(scan->text);
   for (size_t at = 0; !found && attn_find(scan->patterns, PADDING, scan->text, bytes, at, &m);) {
-    const char *begin = scan->text + m.group[0].begin, *end = scan->text + m.group[0].end;
+    const char *begin = scan->text + m.group[0].begin;
     while (begin > scan->text && begin[-1] != '\n') begin--;
-    end += strcspn(end, "\n");
-    found = padding_of_line(scan, begin, end, keys);
-    at = (size_t)(end - scan->text);
+    found = padding_of_line(scan, begin, keys);
+    at = m.group[0].end + strcspn(scan->text + m.group[0].end, "\n");
   }
   return found;
 }

@@ -80,7 +80,6 @@ static attn_status find_steps(struct numbers *n, struct attn_lesson_owner *o, at
   if (!status) status = attn_find_mistakes(scan, &reading, n->priors, err);
   if (!status) status = attn_build_lesson(scan, r, &reading, n->priors, scan->pool, lesson, err);
   if (!status) status = attn_attach_scattered(scan, lesson, scan->pool, err);
-  if (!status) status = attn_attach_sums(scan, lesson, scan->pool, err);
   if (!status) status = attn_attach_workings(scan, lesson, scan->pool, err);
   if (!status) status = account(n, o, err);
   if (!status && scan->misprint.message && needs_misprint(n, lesson))

@@ -50,13 +50,6 @@ attn_status attn_build_lesson(struct attn_scan *scan, struct attn_relations *r,
 attn_status attn_attach_scattered(const struct attn_scan *scan, attn_lesson *lesson,
                                   struct attn_pool *pool, attn_error *err);
 
-/* sums.c. Numbers in no block that weights of one query are divided by: further printings of their
- * sum. Memory from pool. Errors: ATTN_ERR_MEMORY. */
-attn_status attn_attach_sums(struct attn_scan *scan, attn_lesson *lesson, struct attn_pool *pool,
-                             attn_error *err);
-/* Is a sum mentioned? */
-int attn_names_sum(const struct attn_scan *scan, const char *text);
-
 /* workings.c. What is worked out on the way to a step, and rows of steps once more: further
  * printings. Memory from pool. Errors: ATTN_ERR_MEMORY. */
 attn_status attn_attach_workings(struct attn_scan *scan, attn_lesson *lesson,
@@ -69,10 +62,6 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
 /* Adds the numbers of sentences that nothing explains, and arithmetic whose sides differ. */
 attn_status attn_account_for_strays(struct attn_scan *scan, const struct attn_priors *priors,
                                     attn_lesson *lesson, struct attn_pool *pool, attn_error *err);
-
-/* sublayer.c. Are these the inputs and outputs of an example added up, or normalized; or its values
- * times the weights of its only query? */
-int attn_is_of_sublayer(const attn_lesson *lesson, const attn_printing *p);
 
 /* known_values.c: all that a number in a sentence may refer to. steps: bit n: to a value of step n;
  * UINT32_MAX: of all, and to sizes. NULL: no memory. */

@@ -287,8 +287,7 @@ static void add_computed(struct attn_builder *b, const struct attn_placement *p)
   attn_step *s = &b->ex->step[step];
   int is_new = s->printings == 1, guess = attn_is_guess(b, p);
   if (p->node->share >= MOST && cause) s->suspected = cause;
-  s->uncertain =
-      (guess && (is_new || s->uncertain)) || attn_departs(b, p->relation) || b->reading->exhausted;
+  s->uncertain = (guess && (is_new || s->uncertain)) || b->reading->exhausted;
   note_unfollowed(b, p);
   set_symbol(b, block, s);
   remember(b, p->node, step);
@@ -527,7 +526,6 @@ static attn_status build_example(struct attn_builder *b, int index) {
   int is_shown = attn_is_computed(&ex);
   if (!b->status && (is_shown || named)) attn_complete_example(b);
   attn_name_listed_tokens(b);
-  attn_name_queries(b, index);
   if (b->status || !attn_is_computed(&ex) || may_be_anything(b, index)) return b->status;
   const attn_example *last =
       b->lesson->examples ? &b->lesson->example[b->lesson->examples - 1] : NULL;

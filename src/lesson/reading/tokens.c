@@ -14,83 +14,58 @@ struct quoted {
   size_t begin, end;
 };
 
-static int is_gap(uint32_t c) {
-  return c <= ' ' || c == 0x3000 || c == 0x3001 || c == 0x3002 || c == ',' || c == '.';
-}
-
-static size_t skip_gaps(const struct quoted *q, size_t at, size_t end) {
-  size_t next = at;
-  while (at < end && is_gap(attn_glyph(q->text, at, end, &next))) at = next;
-  return at;
-}
-
 /* The last sentence between 「 and 」 above a line. */
-static int sentence_above(const struct attn_source *s, int line, struct quoted *q) {
+static int find_sentence(const struct attn_source *s, int line, struct quoted *q) {
   static const char OPEN[] = "「", CLOSE[] = "」";
-  size_t at = 0;
-  q->text = s->text, q->end = 0;
-  for (int n = 1; n < line && at < s->size; n++) {
-    const char *end = memchr(s->text + at, '\n', s->size - at);
-    size_t next = end ? (size_t)(end - s->text) + 1 : s->size;
-    for (size_t i = at, open = 0; i + sizeof OPEN - 1 <= next; i++) {
-      if (memcmp(s->text + i, OPEN, sizeof OPEN - 1) == 0) open = i + sizeof OPEN - 1;
-      if (open && memcmp(s->text + i, CLOSE, sizeof CLOSE - 1) == 0) q->begin = open, q->end = i;
-    }
-    at = next;
+  enum { BYTES = sizeof OPEN - 1 };
+  size_t open = 0;
+  *q = (struct quoted){.text = s->text};
+  for (size_t at = 0; line > 1 && at + BYTES <= s->size; at++) {
+    if (memcmp(s->text + at, OPEN, BYTES) == 0) open = at + BYTES;
+    if (open && memcmp(s->text + at, CLOSE, BYTES) == 0) q->begin = open, q->end = at;
+    if (s->text[at] == '\n') open = 0, line--;
   }
   return q->end > 0;
 }
 
-static int count_characters(const struct quoted *q, size_t at, size_t end) {
-  int count = 0;
-  for (size_t next; (at = skip_gaps(q, at, end)) < end; at = next, count++)
-    attn_code_point(q->text, at, end, &next);
-  return count;
+static int is_gap(uint32_t c) {
+  return c <= ' ' || c == 0x3000 || c == 0x3001 || c == 0x3002 || c == ',' || c == '.';
 }
 
-/* Tokens without a label are one character each. */
-static int fill(struct attn_builder *b, char **token, int count, const struct quoted *q, size_t at,
-                size_t end) {
-  if (count_characters(q, at, end) != count) return 0;
-  for (int n = 0; n < count; n++) {
-    size_t next;
-    at = skip_gaps(q, at, end);
-    attn_code_point(q->text, at, end, &next);
-    token[n] = attn_pool_text(b->maker.pool, q->text + at, next - at);
-    if (!token[n]) return b->status = attn_no_memory(&b->maker), 0;
-    at = next;
-  }
-  return 1;
+static size_t skip_gaps(const struct quoted *q, size_t at) {
+  size_t next = at;
+  while (at < q->end && is_gap(attn_glyph(q->text, at, q->end, &next))) at = next;
+  return at;
 }
 
 static int is_missing(const char *label) { return !label || !*label; }
 
-/* Where a label is in the rest of the sentence; 0: nowhere. */
-static size_t find_label(const struct quoted *q, size_t from, const char *label) {
-  size_t bytes = strlen(label);
-  for (size_t at = from; at + bytes <= q->end; at++)
-    if (memcmp(q->text + at, label, bytes) == 0) return at;
-  return 0;
+/* Where the token at `at` ends: its label, or one character without one. 0: it is none. */
+static size_t token_end(const struct quoted *q, size_t at, const char *label) {
+  size_t bytes = is_missing(label) ? 0 : strlen(label), next;
+  if (at >= q->end || bytes > q->end - at) return 0;
+  if (bytes) return memcmp(q->text + at, label, bytes) ? 0 : at + bytes;
+  attn_code_point(q->text, at, q->end, &next);
+  return next;
 }
 
-/* Where the labels that there are leave one reading of the sentence, the others follow from it.
- * NULL: some are missing. */
+/* The labels; missing ones follow from the sentence. NULL: some are missing. */
 static char **completed_labels(struct attn_builder *b, const struct attn_block *block, char **label,
                                int count) {
   struct quoted q;
   int missing = 0;
   for (int n = 0; n < count; n++) missing += is_missing(label[n]);
   if (!missing) return label;
-  if (missing == count || !sentence_above(&b->scan->source, block->line, &q)) return NULL;
+  if (missing == count || !find_sentence(&b->scan->source, block->line, &q)) return NULL;
   char **token = attn_pool_take(b->maker.pool, (size_t)count * sizeof *token);
   if (!token) return b->status = attn_no_memory(&b->maker), NULL;
-  for (int from = 0, to; from < count; from = to + 1) {
-    for (to = from; to < count && is_missing(label[to]);) to++;
-    size_t stop = to < count ? find_label(&q, q.begin, label[to]) : q.end;
-    if (!stop || (to > from && !fill(b, token + from, to - from, &q, q.begin, stop))) return NULL;
-    if (to < count) token[to] = label[to], q.begin = stop + strlen(label[to]);
+  for (int n = 0; n < count; n++) {
+    size_t at = skip_gaps(&q, q.begin);
+    if (!(q.begin = token_end(&q, at, label[n]))) return NULL;
+    token[n] = attn_pool_text(b->maker.pool, q.text + at, q.begin - at);
+    if (!token[n]) return b->status = attn_no_memory(&b->maker), NULL;
   }
-  return token;
+  return skip_gaps(&q, q.begin) == q.end ? token : NULL;
 }
 
 /* ---- labels ---- */
@@ -108,47 +83,11 @@ void attn_name_tokens(struct attn_builder *b, const struct attn_placement *p) {
   int letters = label && attn_labels_are_letters(label, count);
   if (!label) return;
   for (int n = 0; n < count; n++)
-    if (!label[n] || !*label[n] || (attn_label_is_indexed(label[n]) && !letters)) return;
+    if (attn_label_is_indexed(label[n]) && !letters) return;
   attn_example *ex = b->ex;
   if (key && !ex->key_tokens) ex->key_tokens = count, ex->key_token = label;
   if ((query || p->role == ATTN_ROLE_X) && !ex->query_tokens)
     ex->query_tokens = count, ex->query_token = label;
-}
-
-static int is_of_queries(int role) {
-  return (role >= ATTN_ROLE_SCORES && role <= ATTN_ROLE_PROJECTED) || role == ATTN_ROLE_Q;
-}
-
-/* The names of the rows of a block; NULL: they have none, or only numbers. */
-static char **names_of_rows(const struct attn_block *block, int rows) {
-  if (block->labels != rows) return NULL;
-  for (int n = 0; n < rows; n++)
-    if (is_missing(block->label[n]) || attn_label_is_indexed(block->label[n])) return NULL;
-  return block->label;
-}
-
-static int are_equal(char **a, char **b, int count) {
-  for (int n = 0; n < count; n++)
-    if (strcmp(a[n], b[n])) return 0;
-  return 1;
-}
-
-/* One matrix with such rows may be called by them; two name the queries. */
-void attn_name_queries(struct attn_builder *b, int example) {
-  char **first = NULL;
-  int count = 0;
-  if (b->ex->query_tokens || b->reading->columns != ATTN_COLUMNS_NONE) return;
-  for (int n = 0; n < b->reading->placements; n++) {
-    const struct attn_placement *p = b->reading->placement[n];
-    if (p->example != example || !p->node || p->is_copy || !is_of_queries(p->role)) continue;
-    char **name = names_of_rows(&b->scan->block[p->block], p->node->grid->rows);
-    if (!name) continue;
-    if (first && count == p->node->grid->rows && are_equal(first, name, count)) {
-      b->ex->query_tokens = count, b->ex->query_token = first;
-      return;
-    }
-    first = name, count = p->node->grid->rows;
-  }
 }
 
 /* ---- a list ---- */
@@ -177,19 +116,17 @@ static char **listed_tokens(struct attn_builder *b, int count) {
   return NULL;
 }
 
-static int rows_of_step(const attn_example *ex, int name) {
-  for (int n = 0; n < ex->steps; n++)
-    if (ex->step[n].name == name) return ex->step[n].exact.rows;
-  return 0;
+static int rows_of(const attn_example *ex, int name) {
+  const attn_step *s = attn_find_step(ex, name, ATTN_ANY_HEAD);
+  return s ? s->exact.rows : 0;
 }
 
-/* Where no labels name them. */
 void attn_name_listed_tokens(struct attn_builder *b) {
   attn_example *ex = b->ex;
-  int x = rows_of_step(ex, ATTN_STEP_X), count = x ? x : rows_of_step(ex, ATTN_STEP_K);
-  int queries = rows_of_step(ex, ATTN_STEP_Q);
+  int x = rows_of(ex, ATTN_STEP_X), count = x ? x : rows_of(ex, ATTN_STEP_K);
+  int queries = rows_of(ex, ATTN_STEP_Q);
   if (b->reading->columns == ATTN_COLUMNS_ALL || !count) return;
   if (!ex->key_tokens && (ex->key_token = listed_tokens(b, count))) ex->key_tokens = count;
-  int same = !rows_of_step(ex, ATTN_STEP_Y) && (!queries || queries == ex->key_tokens);
+  int same = !rows_of(ex, ATTN_STEP_Y) && (!queries || queries == ex->key_tokens);
   if (!ex->query_tokens && same) ex->query_tokens = ex->key_tokens, ex->query_token = ex->key_token;
 }
