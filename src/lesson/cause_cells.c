@@ -23,13 +23,6 @@ static int is_that_of(const struct attn_cause_search *h, size_t n, size_t other)
   return attn_cause_fits(h, n, follows(h, other)) || attn_cause_fits(h, n, exact(h, other));
 }
 
-/* The same number is printed there, and right. */
-static int is_printed_as(const struct attn_cause_search *h, size_t n, size_t other) {
-  const attn_cell *cell = h->judged->printed[n], *its = h->judged->printed[other];
-  return its && h->judged->verdict[other] != ATTN_JUDGED_WRONG && its->value == cell->value &&
-         its->decimals == cell->decimals;
-}
-
 /* Another row or column of the result. */
 static int of_another_place(const struct attn_cause_search *h, size_t n) {
   size_t cols = (size_t)h->step->exact.cols, row = n / cols * cols;
@@ -48,13 +41,13 @@ static int line_is_that_of(const struct attn_cause_search *h, struct attn_cell_l
   for (size_t n = 0; n < l.count; n++) {
     size_t at = l.first + n * l.stride, other = from + n * l.stride;
     if (!h->judged->printed[at]) continue;
-    if (!is_that_of(h, at, other) && !is_printed_as(h, at, other)) return 0;
+    if (!is_that_of(h, at, other)) return 0;
     printed++;
   }
   return printed > 1;
 }
 
-int attn_cause_of_other_line(const struct attn_cause_search *h, struct attn_cell_line line) {
+int attn_cause_of_other_line(struct attn_cause_search *h, struct attn_cell_line line) {
   size_t lines = h->cells / line.count, next = line.stride == 1 ? line.count : 1;
   int weights = line.is_query && (is_output(h) || h->step->name == ATTN_STEP_WEIGHTS);
   if (!weights && !attn_cause_is_product(h->step->op)) return ATTN_CAUSE_NONE;
@@ -62,6 +55,18 @@ int attn_cause_of_other_line(const struct attn_cause_search *h, struct attn_cell
     if (l * next != line.first && line_is_that_of(h, line, l * next))
       return weights ? ATTN_CAUSE_WRONG_WEIGHT_ROW : ATTN_CAUSE_WRONG_ROW_OR_COLUMN;
   return ATTN_CAUSE_NONE;
+}
+
+/* Scores, or scaled ones, of keys times queries. */
+int attn_cause_of_swap(struct attn_cause_search *h) {
+  size_t size = (size_t)h->step->exact.rows;
+  int is_square = h->cells == size * size && size > 1;
+  if (!is_square || (h->step->name != ATTN_STEP_SCORES && h->step->name != ATTN_STEP_SCALED))
+    return ATTN_CAUSE_NONE;
+  for (size_t n = 0; n < h->cells; n++)
+    if (h->judged->printed[n] && !is_that_of(h, n, n % size * size + n / size))
+      return ATTN_CAUSE_NONE;
+  return ATTN_CAUSE_SWAPPED_QK;
 }
 
 /* ---- Digits --------------------------------------------------------------------------------- */
@@ -99,6 +104,10 @@ static double exchanged(double x, int decimals, int place) {
   return x < 0 ? -value : value;
 }
 
+static int exchanges(double x, int decimals) {
+  return isfinite(x) && fabs(x) <= 1e6 && decimals <= 8 ? 2 * DIGITS_MAX : 0;
+}
+
 /* The author rounded, or cut, at fewer digits than he prints. */
 static int rounded_early(struct attn_cause_search *h, size_t n) {
   const attn_cell *cell = h->judged->printed[n];
@@ -114,25 +123,6 @@ static int rounded_early(struct attn_cause_search *h, size_t n) {
 
 /* ---- One operand misread ----------------------------------------------------------------------
  */
-
-/* The ways to misread a number x that is printed with so many decimals. */
-enum misreading { WITH_OTHER_SIGN, WITH_DIGITS_EXCHANGED, WITH_FEWER_DIGITS };
-
-/* The n-th such number; 0: there are no more. */
-static int misread(enum misreading how, double x, int decimals, int n, double *value) {
-  if (!isfinite(x) || fabs(x) > 1e6 || decimals > 8) return 0;
-  *value = x;
-  switch (how) {
-    case WITH_OTHER_SIGN:
-      return *value = -x, n < 1;
-    case WITH_DIGITS_EXCHANGED:
-      return *value = exchanged(x, decimals, n), n < 2 * DIGITS_MAX;
-    default: {
-      double unit = pow(10, decimals - 1 - n);
-      return *value = round(x * unit) / unit, n < decimals;
-    }
-  }
-}
 
 /* Factor a_ik or b_kj of a product, and where it is in its matrix. */
 static size_t place_of(const struct attn_cause_search *h, int side, size_t line, size_t k) {
@@ -172,23 +162,25 @@ static int delta_explains(const struct attn_cause_search *h, struct attn_cell_li
   return 1;
 }
 
-/* One factor of the line misread so. */
+/* One factor of the line with two digits exchanged. */
 static int factor_misread(const struct attn_cause_search *h, struct attn_cell_line l, int side,
-                          enum misreading how, const double *sum) {
+                          const double *sum) {
   size_t cols = (size_t)h->step->exact.cols, count = inner(h);
   size_t line = side ? l.first % cols : l.first / cols;
   const struct attn_judged *from = &h->all[h->step->operand[side]];
   for (size_t k = 0; k < count; k++) {
-    double x = factor(h, side, line, k), value;
-    if (how != WITH_OTHER_SIGN && !from->printed[place_of(h, side, line, k)]) continue;
-    for (int n = 0; misread(how, x, from->decimals, n, &value); n++)
-      if (fabs(value - x) > 1e-9 && delta_explains(h, l, side, k, value - x, sum)) return 1;
+    double x = factor(h, side, line, k);
+    if (!from->printed[place_of(h, side, line, k)]) continue;
+    for (int n = 0; n < exchanges(x, from->decimals); n++) {
+      double delta = exchanged(x, from->decimals, n) - x;
+      if (fabs(delta) > 1e-9 && delta_explains(h, l, side, k, delta, sum)) return 1;
+    }
   }
   return 0;
 }
 
 /* In a row its left factor may be misread, in a column its right one; a single cell has both. */
-static int line_misread(struct attn_cause_search *h, struct attn_cell_line l, enum misreading how) {
+static int line_misread(struct attn_cause_search *h, struct attn_cell_line l) {
   int found = 0;
   double *sum = attn_pool_take(h->pool, l.count * sizeof *sum);
   if (!sum) return h->out_of_memory = 1, 0;
@@ -196,30 +188,26 @@ static int line_misread(struct attn_cause_search *h, struct attn_cell_line l, en
     if (!attn_cause_afford(h, (double)l.count * (double)inner(h), 2 * DIGITS_MAX)) break;
     for (size_t n = 0; n < l.count; n++) sum[n] = sum_at(h, l.first + n * l.stride);
     for (int side = 0; side < 2 && !found; side++)
-      if (l.count == 1 || side == (l.stride != 1)) found = factor_misread(h, l, side, how, sum);
+      if (l.count == 1 || side == (l.stride != 1)) found = factor_misread(h, l, side, sum);
   }
   h->as_printed = 0;
   return found;
 }
 
 int attn_cause_of_operand(struct attn_cause_search *h, struct attn_cell_line line) {
-  if (!attn_cause_is_product(h->step->op)) return ATTN_CAUSE_NONE;
-  if (line_misread(h, line, WITH_OTHER_SIGN)) return ATTN_CAUSE_SIGN_SLIP;
-  if (line_misread(h, line, WITH_DIGITS_EXCHANGED)) return ATTN_CAUSE_TRANSCRIPTION;
-  return line_misread(h, line, WITH_FEWER_DIGITS) ? ATTN_CAUSE_ROUNDING_TOO_COARSE
-                                                  : ATTN_CAUSE_NONE;
+  int found = attn_cause_is_product(h->step->op) && line_misread(h, line);
+  return found ? ATTN_CAUSE_TRANSCRIPTION : ATTN_CAUSE_NONE;
 }
 
-/* Of a step that computes each cell from one: that one misread. */
-static int source_misread(struct attn_cause_search *h, size_t n, enum misreading how) {
+/* What is divided has two digits exchanged. */
+static int dividend_misread(struct attn_cause_search *h, size_t n) {
   const attn_step *s = h->step;
-  if (s->op != ATTN_OP_DIVIDE && s->op != ATTN_OP_EXP) return 0;
-  const struct attn_judged *from = &h->all[s->operand[0]];
-  if (!from->printed[n]) return 0;
-  double x = from->carried.at[n], value;
-  for (int m = 0; misread(how, x, from->decimals, m, &value); m++) {
-    double result = s->op == ATTN_OP_EXP ? exp(value) : value / s->scalar;
-    if (fabs(value - x) > 1e-9 && attn_judged_fits(h->judged, n, result)) return 1;
+  if (s->op != ATTN_OP_DIVIDE || !h->all[s->operand[0]].printed[n]) return 0;
+  double x = h->all[s->operand[0]].carried.at[n];
+  int decimals = h->all[s->operand[0]].decimals;
+  for (int k = 0; k < exchanges(x, decimals); k++) {
+    double value = exchanged(x, decimals, k);
+    if (fabs(value - x) > 1e-9 && attn_judged_fits(h->judged, n, value / s->scalar)) return 1;
   }
   return 0;
 }
@@ -281,28 +269,15 @@ static int of_another_sign(struct attn_cause_search *h, size_t n) {
   return found;
 }
 
-static int rounded_before(struct attn_cause_search *h, size_t n) {
-  return rounded_early(h, n) || divisor_rounded(h, n) || source_misread(h, n, WITH_FEWER_DIGITS);
-}
-
-static int copied_before(struct attn_cause_search *h, size_t n) {
-  return copied_wrongly(h, n) || source_misread(h, n, WITH_DIGITS_EXCHANGED);
-}
-
-static int each_wrong(struct attn_cause_search *h,
-                      int (*explains)(struct attn_cause_search *, size_t)) {
-  for (size_t n = 0; n < h->cells; n++)
-    if (h->judged->verdict[n] == ATTN_JUDGED_WRONG && !explains(h, n)) return 0;
-  return 1;
+static int is_rounded_early(struct attn_cause_search *h, size_t n) {
+  return rounded_early(h, n) || divisor_rounded(h, n);
 }
 
 int attn_cause_of_rounding(struct attn_cause_search *h) {
-  return each_wrong(h, rounded_before) ? ATTN_CAUSE_ROUNDING_TOO_COARSE : ATTN_CAUSE_NONE;
-}
-
-int attn_cause_of_each_cell(struct attn_cause_search *h) {
-  if (each_wrong(h, of_another_sign)) return ATTN_CAUSE_SIGN_SLIP;
-  return each_wrong(h, copied_before) ? ATTN_CAUSE_TRANSCRIPTION : ATTN_CAUSE_NONE;
+  for (size_t n = 0; n < h->cells; n++)
+    if (h->judged->verdict[n] == ATTN_JUDGED_WRONG && !is_rounded_early(h, n))
+      return ATTN_CAUSE_NONE;
+  return ATTN_CAUSE_ROUNDING_TOO_COARSE;
 }
 
 /* A few units of the last digit: exponentials with too few digits. */
@@ -314,10 +289,10 @@ static int is_near(const struct attn_cause_search *h, size_t n) {
 int attn_cause_of_cell(struct attn_cause_search *h, size_t n) {
   const struct attn_cell_line cell = {n, 1, 1, 0};
   int product = attn_cause_is_product(h->step->op);
-  if (rounded_before(h, n)) return ATTN_CAUSE_ROUNDING_TOO_COARSE;
+  if (is_rounded_early(h, n)) return ATTN_CAUSE_ROUNDING_TOO_COARSE;
   if (of_another_sign(h, n)) return ATTN_CAUSE_SIGN_SLIP;
-  if (copied_before(h, n)) return ATTN_CAUSE_TRANSCRIPTION;
+  if (copied_wrongly(h, n) || dividend_misread(h, n)) return ATTN_CAUSE_TRANSCRIPTION;
   if (product && of_another_place(h, n)) return ATTN_CAUSE_WRONG_ROW_OR_COLUMN;
-  if (product && line_misread(h, cell, WITH_DIGITS_EXCHANGED)) return ATTN_CAUSE_TRANSCRIPTION;
+  if (product && line_misread(h, cell)) return ATTN_CAUSE_TRANSCRIPTION;
   return is_near(h, n) ? ATTN_CAUSE_ROUNDING_TOO_COARSE : ATTN_CAUSE_NONE;
 }

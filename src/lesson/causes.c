@@ -1,5 +1,5 @@
-/* causes.c -- why a step is wrong. A slip of the whole step must explain every printed cell, and is
- * named only where one cell does not; else the first wrong number is explained, with its row. */
+/* causes.c -- why a step is wrong, where no slip of the whole step explains it: the first wrong
+ * number is explained, with its row. */
 #include "causes.h"
 
 #include <math.h>
@@ -15,10 +15,6 @@ const attn_matrix *attn_cause_operand(const struct attn_cause_search *h, const a
   int32_t index = step->operand[n];
   int printed = (h->as_printed >> (n < 2 ? n : 1)) & 1;
   return printed || h->all[index].tainted ? &h->all[index].carried : &h->example->step[index].exact;
-}
-
-unsigned attn_cause_readings(const attn_step *step) {
-  return attn_cause_is_product(step->op) || step->op == ATTN_OP_GENERAL ? 4 : 2;
 }
 
 int attn_cause_afford(struct attn_cause_search *h, double count, double each) {
@@ -102,19 +98,12 @@ static struct attn_cell_line query_of(const struct attn_cause_search *h, size_t 
 /* ---- The search ------------------------------------------------------------------------ */
 
 /* Both lines through the first wrong cell, the query's first. */
-static int by_lines(struct attn_cause_search *h, size_t first) {
+static int by_lines(struct attn_cause_search *h, size_t first,
+                    int (*cause_of)(struct attn_cause_search *, struct attn_cell_line)) {
   int turned = queries_in_columns(h), cause = ATTN_CAUSE_NONE;
   for (int other = 0; other < 2 && !cause; other++) {
     struct attn_cell_line line = line_of(h, first, turned ^ other);
-    if (attn_cause_misses(h, line) < 2) continue;
-    cause = attn_cause_of_other_line(h, line);
-  }
-  if (!cause) cause = attn_cause_of_each_cell(h);
-  for (int other = 0; other < 2 && !cause; other++) {
-    struct attn_cell_line line = line_of(h, first, turned ^ other);
-    if (attn_cause_misses(h, line) < 2) continue;
-    cause = attn_cause_of_operation(h, line);
-    if (!cause) cause = attn_cause_of_operand(h, line);
+    if (attn_cause_misses(h, line) > 1) cause = cause_of(h, line);
   }
   return cause;
 }
@@ -154,8 +143,11 @@ static int of_mask(const struct attn_cause_search *h, size_t first) {
     size_t at = line.first + n * line.stride;
     count += is_miss(h, at) && mask_differs(h, at);
   }
+  size_t hidden = 0;
+  for (size_t n = 0; n < h->cells; n++)
+    hidden += h->judged->printed[n] && h->judged->printed[n]->value < -1e3;
   if (!mask_differs(h, first)) return ATTN_CAUSE_TRANSCRIPTION;
-  return count > 1 ? ATTN_CAUSE_MASK_IGNORED : ATTN_CAUSE_MASK_OFF_BY_ONE;
+  return count > 1 || !hidden ? ATTN_CAUSE_MASK_IGNORED : ATTN_CAUSE_MASK_OFF_BY_ONE;
 }
 
 /* Nothing is known but the place. A step that only copies can only copy wrongly. */
@@ -188,10 +180,10 @@ static int search(struct attn_cause_search *h) {
   int cause = ATTN_CAUSE_NONE;
   if (attn_cause_misses(h, all_cells(h)) == 1) cause = attn_cause_of_cell(h, first);
   if (!cause) cause = attn_cause_of_rounding(h);
-  if (!cause) cause = attn_cause_of_whole(h);
+  if (!cause) cause = attn_cause_of_swap(h);
   if (!cause && is_scattered(h, first)) return by_place(h, first);
-  if (!cause) cause = by_lines(h, first);
-  if (!cause && h->step->op == ATTN_OP_MASK) cause = attn_cause_of_operation(h, query_of(h, first));
+  if (!cause) cause = by_lines(h, first, attn_cause_of_other_line);
+  if (!cause) cause = by_lines(h, first, attn_cause_of_operand);
   if (!cause && attn_cause_misses(h, query_of(h, first)) == 1) cause = attn_cause_of_cell(h, first);
   return cause ? cause : by_place(h, first);
 }
@@ -207,9 +199,8 @@ attn_status attn_find_cause(const attn_example *example, const struct attn_judge
                                 .pool = attn_pool_new(),
                                 .cells = (size_t)s->exact.rows * (size_t)s->exact.cols,
                                 .work = WORK_MAX};
-  h.explained = h.pool ? attn_pool_take(h.pool, h.cells + 1) : NULL;
-  h.out_of_memory = !h.explained;
-  *cause = h.explained ? search(&h) : ATTN_CAUSE_NONE;
+  h.out_of_memory = !h.pool;
+  *cause = h.pool ? search(&h) : ATTN_CAUSE_NONE;
   attn_pool_free(h.pool);
   return h.out_of_memory ? attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to look for the cause")
                          : ATTN_OK;

@@ -12,8 +12,7 @@ struct attn_cause_search {
   struct attn_pool *pool;
   size_t cells;
   unsigned as_printed; /* bit n: operand n is read as printed, else as exact */
-  unsigned char *explained;
-  double work; /* multiplications left: a large wrong matrix is not tried forever */
+  double work;         /* multiplications left: a large wrong matrix is not tried forever */
   int out_of_memory;
 };
 
@@ -28,8 +27,6 @@ struct attn_cell_line {
 /* Operand n of a step, as printed or as exact. Where it depends on a wrong number: as printed. */
 const attn_matrix *attn_cause_operand(const struct attn_cause_search *h, const attn_step *step,
                                       int32_t n);
-/* The readings of a step's operands: as_printed counts from 0 to below this. */
-unsigned attn_cause_readings(const attn_step *step);
 /* 0: there is no such value, or too much work was done. */
 int attn_cause_eval(struct attn_cause_search *h, const attn_step *step,
                     const attn_matrix *const *operand, attn_matrix *out);
@@ -42,22 +39,16 @@ int attn_cause_is_product(int op);
 /* Wrong or doubtful cells of a line. */
 size_t attn_cause_misses(const struct attn_cause_search *h, struct attn_cell_line line);
 
-/* ---- cause_slips.c: a slip in the operation ---- */
-
-/* Of the whole step: explains every printed cell. */
-int attn_cause_of_whole(struct attn_cause_search *h);
-/* Of one line: explains every printed cell of it. */
-int attn_cause_of_operation(struct attn_cause_search *h, struct attn_cell_line line);
-
 /* ---- cause_cells.c: a slip in single numbers ---- */
 
 /* The numbers of another line. */
-int attn_cause_of_other_line(const struct attn_cause_search *h, struct attn_cell_line line);
-/* One operand with another sign, with two digits exchanged or with fewer digits. */
+int attn_cause_of_other_line(struct attn_cause_search *h, struct attn_cell_line line);
+/* The whole step is the transpose of what it should be. */
+int attn_cause_of_swap(struct attn_cause_search *h);
+/* One operand with two digits exchanged. */
 int attn_cause_of_operand(struct attn_cause_search *h, struct attn_cell_line line);
-/* One slip of the same kind in every wrong cell: rounded too early; a sign, or digits exchanged. */
+/* Every wrong cell was rounded too early. */
 int attn_cause_of_rounding(struct attn_cause_search *h);
-int attn_cause_of_each_cell(struct attn_cause_search *h);
 int attn_cause_of_cell(struct attn_cause_search *h, size_t n);
 
 #endif

@@ -278,54 +278,12 @@ static int is_row_of(const attn_printing *shown, const attn_cell *row) {
   return 0;
 }
 
-/* A row that is a column of the step. */
-static int is_column_of(const attn_printing *shown, const attn_printing *p) {
-  int same = p->rows == 1 && shown->cols == 1 && shown->rows == p->cols;
-  for (int32_t n = 0; same && n < p->cols; n++) same = shown->cells[n].value == p->cells[n].value;
-  return same;
-}
-
 /* And all rows of the block? Then it mentions them. */
 static int has_rows_of(const attn_printing *shown, const attn_printing *p) {
-  if (is_column_of(shown, p)) return 1;
   if (shown->cols != p->cols) return 0;
   for (int32_t i = 0; i < p->rows; i++)
     if (!is_row_of(shown, p->cells + i * p->cols)) return 0;
   return 1;
-}
-
-static int is_equal(const attn_matrix *m, const attn_printing *table) {
-  for (int32_t n = 0; n < table->rows * table->cols; n++)
-    if (table->cells[n].kind == ATTN_CELL_BLANK || table->cells[n].value != m->at[n]) return 0;
-  return 1;
-}
-
-/* Does a table show the mask of a step: a bias, 0 and 1, or 0 and minus infinity? */
-static int shows_mask(const attn_matrix *mask, const attn_printing *table) {
-  int32_t additive = 0, differ = 0;
-  if (mask->rows != table->rows || mask->cols != table->cols) return 0;
-  if (is_equal(mask, table)) return 1;
-  for (int32_t n = 0; n < table->rows * table->cols; n++)
-    additive |= table->cells[n].kind != ATTN_CELL_BLANK && table->cells[n].value < -1e3;
-  for (int32_t n = 0; n < table->rows * table->cols; n++) {
-    double value = table->cells[n].value;
-    int binary = value == 0 || value == (additive ? value : 1);
-    int visible = additive ? value == 0 : value != 0;
-    differ += !binary || visible != (mask->at[n] != 0);
-  }
-  return differ == 0;
-}
-
-static int is_mask(struct account *a, int block) {
-  const attn_lesson *l = a->lesson;
-  for (int32_t i = 0; i < l->examples && a->work < WORK_MAX; i++)
-    for (int32_t s = 0; s < l->example[i].steps; s++, a->work++) {
-      const attn_step *step = &l->example[i].step[s];
-      const struct attn_block *b = &a->scan->block[block];
-      for (int k = 0; step->name == ATTN_STEP_MASK && k < b->readings; k++)
-        if (shows_mask(&step->exact, &b->reading[k])) return 1;
-    }
-  return 0;
 }
 
 static int is_read_printing(const struct account *a, const attn_printing *p) {
@@ -366,47 +324,12 @@ static int list(struct account *a, const attn_cell *first, int rows, int cols, c
   return 0;
 }
 
-/* "1.41 or 1.414 for the root" */
-static int is_root(const struct account *a, const struct attn_block *b,
-                   const struct attn_known *known) {
-  const attn_printing *p = &b->reading[0];
-  if (names_sum(a->scan, b->name)) return 0;
-  for (int32_t n = 0; n < p->rows * p->cols; n++)
-    if (p->cells[n].decimals < 1 || !attn_is_known_root(known, &p->cells[n])) return 0;
-  return b->source == ATTN_BLOCK_SCALARS;
-}
-
 /* A part of a block is so many numbers. */
 static int list_block(struct account *a, int block, const attn_cell *first, int left) {
   const struct attn_block *b = &a->scan->block[block];
   const attn_printing *p = &b->reading[0];
   int all = left == p->rows * p->cols || first == &p->cells[0];
   return list(a, first, all ? p->rows : 1, all ? p->cols : left, b->name);
-}
-
-/* Sums below a table, or in a sentence; a vector that is added up is none. */
-static int is_total(const struct account *a, const struct attn_block *b,
-                    const struct attn_known *known) {
-  const attn_printing *p = &b->reading[0];
-  for (int n = 0; n < p->cols; n++)
-    if (p->cells[n].kind != ATTN_CELL_BLANK && !attn_is_known(known, &p->cells[n])) return 0;
-  return p->rows == 1 && b->source != ATTN_BLOCK_INLINE && names_sum(a->scan, b->name);
-}
-
-/* "1.000 1.000": the sums of the weights of all queries. */
-static int are_sums_of_weights(const struct account *a, const attn_printing *p) {
-  const attn_lesson *l = a->lesson;
-  int count = p->rows * p->cols, found = 0;
-  for (int n = 0; n < count; n++)
-    if (!(fabs(p->cells[n].value - 1) <= ABOUT_1)) return 0;
-  for (int32_t i = 0; i < l->examples; i++)
-    for (int32_t s = 0; s < l->example[i].steps; s++) {
-      const attn_step *w = &l->example[i].step[s];
-      int columns = l->example[i].orientation == ATTN_QUERIES_IN_COLUMNS;
-      int queries = columns ? w->exact.cols : w->exact.rows;
-      found |= w->name == ATTN_STEP_WEIGHTS && w->printings && queries == count;
-    }
-  return found && (p->rows == 1 || p->cols == 1);
 }
 
 /* "(4, 3)", where a program prints a shape: the rows and columns of a matrix. */
@@ -434,24 +357,21 @@ static int is_unexplained_step(struct account *a, const attn_printing *p) {
   return 0;
 }
 
-/* Is the block neither prose nor shown elsewhere? */
-static int is_unread(struct account *a, int block, const struct attn_known *known) {
-  const struct attn_block *b = &a->scan->block[block];
-  if (is_total(a, b, known) || are_sums_of_weights(a, &b->reading[0])) return 0;
-  if (block_is_worked_out(a, &b->reading[0])) return is_unexplained_step(a, &b->reading[0]);
-  return !is_mention(a, block) && !is_mask(a, block) && !is_root(a, b, known) &&
-         !is_shape(a, &b->reading[0]);
+/* Is the block neither shown elsewhere nor arithmetic? */
+static int is_unread(struct account *a, int block) {
+  const attn_printing *p = &a->scan->block[block].reading[0];
+  if (block_is_worked_out(a, p)) return is_unexplained_step(a, p);
+  return !is_mention(a, block) && !is_shape(a, p);
 }
 
 attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,
                              attn_lesson *lesson, struct attn_pool *pool, attn_error *err) {
   struct account a = {.scan = scan, .priors = priors, .lesson = lesson, .pool = pool};
   a.prints_shapes = attn_occurs(scan->patterns, "\\.shape\\b", scan->text);
-  struct attn_known *known = attn_known_of(lesson, UINT32_MAX, pool);
-  int failed = !known || collect_places(&a), left;
+  int failed = collect_places(&a), left;
   for (int n = 0; n < scan->blocks && !failed; n++) {
     const attn_cell *first = is_prose(&a, n) ? NULL : find_unplaced(&a, &scan->block[n], &left);
-    if (first && is_unread(&a, n, known)) failed = list_block(&a, n, first, left);
+    if (first && is_unread(&a, n)) failed = list_block(&a, n, first, left);
   }
   return failed ? attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson") : ATTN_OK;
 }
@@ -460,18 +380,6 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
 
 /* "√d_k": the number after it is the root of a size. */
 static const char ROOT[] = "(?:\\x{221A}|sqrt)[\\s({]*[A-Za-z][^=(]{0,9}$";
-
-/* Is another number with as many decimals in its line? */
-static int is_in_list(const struct account *a, const struct attn_stray *s) {
-  const struct attn_stray *end = a->scan->stray + a->scan->strays;
-  for (int by = -1; by <= 1; by += 2) {
-    const struct attn_stray *t = s + by;
-    if (t >= a->scan->stray && t < end && t->cell.line == s->cell.line &&
-        t->cell.decimals == s->cell.decimals)
-      return 1;
-  }
-  return 0;
-}
 
 /* Integers in passing are prose, and so is a number with one or two decimals in an example without
  * such numbers; after a sign of equality they are a result. */
@@ -483,8 +391,7 @@ static int is_explained(const struct account *a, const struct attn_known *known,
     return attn_is_known_size(known, s->cell.value) ||
            (s->divides && (attn_is_known_root(known, &s->cell) ||
                            s->cell.value == attn_stated_temperature(a->scan)));
-  int is_fine = s->cell.decimals >= FINE || attn_has_decimals(known, s->cell.decimals) ||
-                (s->cell.decimals > 0 && is_in_list(a, s));
+  int is_fine = s->cell.decimals >= FINE || attn_has_decimals(known, s->cell.decimals);
   if (!s->is_result && !is_fine) return 1;
   if (!s->is_result && fabs(s->cell.value - 1) <= ABOUT_1) return 1; /* a sum of weights */
   return is_placed(a, &s->cell) || (!s->is_idle && is_worked_out(a->scan, &s->cell)) ||
