@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "causes.h"
+#include "operations.h"
 
 /* From the author's own numbers, and the right one. */
 static double follows(const struct attn_cause_search *h, size_t n) {
@@ -50,7 +51,7 @@ static int line_is_that_of(const struct attn_cause_search *h, struct attn_cell_l
 int attn_cause_of_other_line(struct attn_cause_search *h, struct attn_cell_line line) {
   size_t lines = h->cells / line.count, next = line.stride == 1 ? line.count : 1;
   int weights = line.is_query && (is_output(h) || h->step->name == ATTN_STEP_WEIGHTS);
-  if (!weights && !attn_cause_is_product(h->step->op)) return ATTN_CAUSE_NONE;
+  if (!weights && !attn_is_product(h->step->op)) return ATTN_CAUSE_NONE;
   for (size_t l = 0; l < lines; l++)
     if (l * next != line.first && line_is_that_of(h, line, l * next))
       return weights ? ATTN_CAUSE_WRONG_WEIGHT_ROW : ATTN_CAUSE_WRONG_ROW_OR_COLUMN;
@@ -195,7 +196,7 @@ static int line_misread(struct attn_cause_search *h, struct attn_cell_line l) {
 }
 
 int attn_cause_of_operand(struct attn_cause_search *h, struct attn_cell_line line) {
-  int found = attn_cause_is_product(h->step->op) && line_misread(h, line);
+  int found = attn_is_product(h->step->op) && line_misread(h, line);
   return found ? ATTN_CAUSE_TRANSCRIPTION : ATTN_CAUSE_NONE;
 }
 
@@ -255,7 +256,7 @@ static int of_another_sign(struct attn_cause_search *h, size_t n) {
   double value = follows(h, n);
   int found = value != 0 && attn_cause_fits(h, n, -value);
   if (!found && h->step->op == ATTN_OP_ADDITIVE) return term_of_another_sign(h, n);
-  if (!attn_cause_is_product(h->step->op)) return found;
+  if (!attn_is_product(h->step->op)) return found;
   size_t cols = (size_t)h->step->exact.cols;
   for (h->as_printed = 0; h->as_printed < 4 && !found; h->as_printed++) {
     if (!attn_cause_afford(h, (double)inner(h), 4)) break;
@@ -288,7 +289,7 @@ static int is_near(const struct attn_cause_search *h, size_t n) {
 
 int attn_cause_of_cell(struct attn_cause_search *h, size_t n) {
   const struct attn_cell_line cell = {n, 1, 1, 0};
-  int product = attn_cause_is_product(h->step->op);
+  int product = attn_is_product(h->step->op);
   if (is_rounded_early(h, n)) return ATTN_CAUSE_ROUNDING_TOO_COARSE;
   if (of_another_sign(h, n)) return ATTN_CAUSE_SIGN_SLIP;
   if (copied_wrongly(h, n) || dividend_misread(h, n)) return ATTN_CAUSE_TRANSCRIPTION;

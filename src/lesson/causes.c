@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "error.h"
+#include "operations.h"
 
 enum { WORK_MAX = 200000000 };
 
@@ -25,7 +26,7 @@ int attn_cause_afford(struct attn_cause_search *h, double count, double each) {
 /* In multiplications; a division or an exponential counts as sixteen. */
 static double cost(const attn_step *step, const attn_matrix *const *operand) {
   double own = 16.0 * operand[0]->rows * operand[0]->cols;
-  if (!attn_cause_is_product(step->op) && step->op != ATTN_OP_GENERAL) return own;
+  if (!attn_is_product(step->op) && step->op != ATTN_OP_GENERAL) return own;
   return own +
          (double)operand[0]->rows * operand[0]->cols * fmax(operand[1]->rows, operand[1]->cols);
 }
@@ -46,10 +47,6 @@ int attn_cause_fits(const struct attn_cause_search *h, size_t n, double value) {
       fmin(fabs(cell->value - h->step->exact.at[n]), fabs(cell->value - h->judged->followed.at[n]));
   int better = h->judged->verdict[n] != ATTN_JUDGED_WRONG || 2 * off < right;
   return cell->kind == ATTN_CELL_NUMBER && h->judged->decimals > 0 && off <= unit && better;
-}
-
-int attn_cause_is_product(int op) {
-  return op == ATTN_OP_MATMUL || op == ATTN_OP_MATMUL_NT || op == ATTN_OP_MATMUL_TN;
 }
 
 static int is_miss(const struct attn_cause_search *h, size_t n) {
@@ -79,7 +76,7 @@ static struct attn_cell_line all_cells(const struct attn_cause_search *h) {
 static int queries_in_columns(const struct attn_cause_search *h) {
   const attn_step *s = h->step;
   int columns = h->example->orientation == ATTN_QUERIES_IN_COLUMNS;
-  if (s->name != ATTN_STEP_OUTPUT || !attn_cause_is_product(s->op)) return columns;
+  if (s->name != ATTN_STEP_OUTPUT || !attn_is_product(s->op)) return columns;
   return h->example->step[s->operand[1]].name == ATTN_STEP_WEIGHTS;
 }
 

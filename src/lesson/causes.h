@@ -35,7 +35,6 @@ int attn_cause_afford(struct attn_cause_search *h, double count, double each);
 /* Is value what cell n prints, give or take one unit: values of another step were rounded once
  * more. Of a wrong cell it must be twice as near to what is printed as the right value. */
 int attn_cause_fits(const struct attn_cause_search *h, size_t n, double value);
-int attn_cause_is_product(int op);
 /* Wrong or doubtful cells of a line. */
 size_t attn_cause_misses(const struct attn_cause_search *h, struct attn_cell_line line);
 

@@ -48,12 +48,6 @@ static attn_status judge(struct candidate *c, attn_error *err) {
   return ATTN_OK;
 }
 
-static int has_snippets(const attn_lesson *lesson) {
-  for (int32_t n = 0; n < lesson->examples; n++)
-    if (lesson->example[n].from_python) return 1;
-  return 0;
-}
-
 static int prints_result(const attn_example *e) {
   for (int32_t s = 0; s < e->steps; s++)
     if (e->step[s].op != ATTN_OP_GIVEN && e->step[s].printings) return 1;
@@ -158,7 +152,7 @@ static attn_status read_left(const struct attn_document *d, struct candidate *be
 /* Snippets are followed as programs, unless to read their arrays as blocks of the document explains
  * more. */
 static attn_status read_plain(const struct attn_document *d, struct candidate *best) {
-  if (!has_snippets(best->lesson)) return ATTN_OK;
+  if (!attn_has_programs(best->lesson)) return ATTN_OK;
   if (is_read(best->lesson) && !has_idle_snippet(best->lesson)) return ATTN_OK;
   return try_way(d, 0, NULL, best);
 }

@@ -27,3 +27,7 @@ const struct attn_operation attn_operations[] = {
 
 _Static_assert(sizeof attn_operations / sizeof *attn_operations == ATTN_OP_COUNT,
                "an operation has no row");
+
+int attn_is_product(int op) {
+  return op == ATTN_OP_MATMUL || op == ATTN_OP_MATMUL_NT || op == ATTN_OP_MATMUL_TN;
+}

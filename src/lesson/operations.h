@@ -31,6 +31,8 @@ struct attn_operation {
 
 extern const struct attn_operation attn_operations[]; /* ATTN_OP_COUNT */
 
+int attn_is_product(int op); /* of two matrices, one of which may be transposed */
+
 /* eval.c */
 attn_eval_operation attn_eval_given, attn_eval_product, attn_eval_transpose, attn_eval_divide,
     attn_eval_mask, attn_eval_softmax, attn_eval_exp, attn_eval_sum, attn_eval_quotient,

@@ -89,6 +89,12 @@ int attn_cells_contradict(const attn_cell *x, const attn_cell *y) {
   return x->lo > y->hi + slack || y->lo > x->hi + slack;
 }
 
+int attn_has_programs(const attn_lesson *lesson) {
+  for (int32_t n = 0; n < lesson->examples; n++)
+    if (lesson->example[n].from_python) return 1;
+  return 0;
+}
+
 const attn_step *attn_find_step(const attn_example *e, int name, int head) {
   for (int32_t n = 0; n < e->steps; n++) {
     const attn_step *s = &e->step[n];

@@ -32,6 +32,7 @@ attn_status attn_given_from(struct attn_maker *m, attn_step *step);
 /* The first step of this name, of a head (-1: of none) or of any. NULL: there is none. */
 enum { ATTN_ANY_HEAD = -2 };
 const attn_step *attn_find_step(const attn_example *example, int name, int head);
+int attn_has_programs(const attn_lesson *lesson);  /* an example from Python? */
 int attn_is_computed(const attn_example *example); /* has it a step that is not given? */
 /* Have some heads no queries or keys? Then rows, or other matrices, were taken for heads. */
 int attn_heads_are_uneven(const attn_example *example);

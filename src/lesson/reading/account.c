@@ -178,11 +178,6 @@ static int has_decimals(const attn_printing *p) {
   return 0;
 }
 
-/* "Lecture 402" and "Week 6" in front of all that is read are no results of it. */
-static int is_in_front(const struct account *a, const attn_printing *p) {
-  return p->cols == 1 && a->shown.count && attn_cell_place(&p->cells[p->rows - 1]) < a->shown.at[0];
-}
-
 /* In front of the numbers of a row and a column, or of a shape. */
 static const char INDICES[] =
     "(?i)(?:shape|size|cell|entry|entries|element|pair|index|indices|position|dimension|page|"
@@ -200,7 +195,7 @@ static int is_prose(const struct account *a, int block) {
   if (!named && !decimals && p->rows == 1 && (b->source != ATTN_BLOCK_SCALARS || p->cols < 3))
     return 1;
   if (!named && !decimals && p->rows * p->cols < 3) return 1;
-  return !decimals && ((p->rows * p->cols < 3 && !named) || is_in_front(a, p));
+  return !decimals && p->rows * p->cols < 3 && !named;
 }
 
 /* Is the number one of arithmetic? That is listed as a whole if its sides differ. */
@@ -364,16 +359,13 @@ static int is_unread(struct account *a, int block) {
   return !is_mention(a, block) && !is_shape(a, p);
 }
 
-attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,
-                             attn_lesson *lesson, struct attn_pool *pool, attn_error *err) {
-  struct account a = {.scan = scan, .priors = priors, .lesson = lesson, .pool = pool};
-  a.prints_shapes = attn_occurs(scan->patterns, "\\.shape\\b", scan->text);
-  int failed = collect_places(&a), left;
-  for (int n = 0; n < scan->blocks && !failed; n++) {
-    const attn_cell *first = is_prose(&a, n) ? NULL : find_unplaced(&a, &scan->block[n], &left);
-    if (first && is_unread(&a, n)) failed = list_block(&a, n, first, left);
+static int list_blocks(struct account *a) {
+  int failed = 0, left;
+  for (int n = 0; n < a->scan->blocks && !failed; n++) {
+    const attn_cell *first = is_prose(a, n) ? NULL : find_unplaced(a, &a->scan->block[n], &left);
+    if (first && is_unread(a, n)) failed = list_block(a, n, first, left);
   }
-  return failed ? attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson") : ATTN_OK;
+  return failed;
 }
 
 /* ---- numbers of sentences ---- */
@@ -425,8 +417,9 @@ static int is_misnamed(const struct account *a, struct attn_known *const *known,
   return 0;
 }
 
-static int list_strays(struct account *a, const struct attn_known *known) {
-  struct attn_known *called[CALLS];
+static int list_strays(struct account *a) {
+  struct attn_known *called[CALLS], *known = attn_known_of(a->lesson, UINT32_MAX, a->pool);
+  if (!known) return -1;
   for (int n = 0; n < CALLS && a->scan->strays; n++)
     if (!(called[n] = attn_known_of(a->lesson, CALLED[n].steps, a->pool))) return -1;
   for (int n = 0; n < a->scan->strays; n++) {
@@ -453,18 +446,16 @@ static int in_order(const void *a, const void *b) {
   return (x->column > y->column) - (x->column < y->column);
 }
 
-static int has_python(const attn_lesson *lesson) {
-  for (int32_t n = 0; n < lesson->examples; n++)
-    if (lesson->example[n].from_python) return 1;
-  return 0;
-}
-
-attn_status attn_account_for_strays(struct attn_scan *scan, const struct attn_priors *priors,
-                                    attn_lesson *lesson, struct attn_pool *pool, attn_error *err) {
-  struct account a = {.scan = scan, .priors = priors, .lesson = lesson, .pool = pool};
-  if (!lesson->examples || has_python(lesson)) return ATTN_OK;
-  struct attn_known *known = attn_known_of(lesson, UINT32_MAX, pool);
-  if (!known || collect_places(&a) || list_strays(&a, known))
+attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,
+                             struct attn_lesson_owner *o, attn_error *err) {
+  attn_lesson *lesson = &o->lesson;
+  struct account a = {.scan = scan, .priors = priors, .lesson = lesson, .pool = scan->pool};
+  a.prints_shapes = attn_occurs(scan->patterns, "\\.shape\\b", scan->text);
+  int failed = collect_places(&a) || list_blocks(&a);
+  for (int32_t i = 0; i < lesson->unreads; i++)
+    o->unexplained += (int64_t)lesson->unread[i].rows * lesson->unread[i].cols;
+  int has_strays = lesson->examples && !attn_has_programs(lesson);
+  if (failed || (has_strays && list_strays(&a)))
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson");
   if (lesson->unreads > 1)
     qsort(lesson->unread, (size_t)lesson->unreads, sizeof *lesson->unread, in_order);

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "cell.h"
 #include "reading.h"
 #include "steps.h"
 
@@ -110,22 +111,16 @@ struct attn_known *attn_known_of(const attn_lesson *lesson, uint32_t steps,
   return k;
 }
 
-/* The first value that is not below x. */
-static size_t lower_bound(const struct attn_known *k, double x) {
-  size_t low = 0, high = k->count;
+static int has_between(const struct attn_known *k, double lo, double hi) {
+  size_t low = 0, high = k->count; /* the first value that is not below lo */
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    if (k->value[middle] < x)
+    if (k->value[middle] < lo)
       low = middle + 1;
     else
       high = middle;
   }
-  return low;
-}
-
-static int has_between(const struct attn_known *k, double lo, double hi) {
-  size_t at = lower_bound(k, lo);
-  return at < k->count && k->value[at] <= hi;
+  return low < k->count && k->value[low] <= hi;
 }
 
 /* 0.1, 0.05, 0.001: a tolerance; e, pi. */
@@ -136,8 +131,7 @@ static int is_constant(double x, double half) {
 }
 
 static int is_near(const struct attn_known *k, double x, const attn_cell *cell) {
-  double half = cell->decimals == 0 ? 0 : (cell->hi - cell->lo) / 2;
-  double more = half * (1 + 1e-6) + 1e-9 * (1 + fabs(x));
+  double more = attn_cell_half(cell) * (1 + 1e-6) + 1e-9 * (1 + fabs(x));
   return has_between(k, x - more, x + more) || is_constant(fabs(x), more);
 }
 
@@ -150,7 +144,7 @@ int attn_is_known_value(const struct attn_known *k, const attn_cell *cell) {
 }
 
 int attn_is_known_root(const struct attn_known *k, const attn_cell *cell) {
-  double half = cell->decimals > 0 ? (cell->hi - cell->lo) / 2 * (1 + 1e-6) : 1e-9;
+  double half = attn_cell_half(cell) * (1 + 1e-6) + 1e-9;
   for (int size = 1; size < MODEL_SIZE; size++)
     if (k->sizes >> size & 1 && fabs(cell->value - sqrt(size)) <= half) return 1;
   return cell->value >= sqrt(MODEL_SIZE);

@@ -16,15 +16,6 @@ static attn_status no_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson");
 }
 
-/* Numbers that are not read: those of blocks, which a reading has to explain, then strays. */
-static attn_status account(struct numbers *n, struct attn_lesson_owner *o, attn_error *err) {
-  attn_lesson *lesson = &o->lesson;
-  attn_status status = attn_account_for(&n->scan, n->priors, lesson, n->scan.pool, err);
-  for (int32_t i = 0; i < lesson->unreads; i++)
-    o->unexplained += (int64_t)lesson->unread[i].rows * lesson->unread[i].cols;
-  return status ? status : attn_account_for_strays(&n->scan, n->priors, lesson, n->scan.pool, err);
-}
-
 static int computed_values(const attn_example *e) {
   int count = 0;
   for (int32_t s = 0; s < e->steps; s++)
@@ -81,7 +72,7 @@ static attn_status find_steps(struct numbers *n, struct attn_lesson_owner *o, at
   if (!status) status = attn_build_lesson(scan, r, &reading, n->priors, scan->pool, lesson, err);
   if (!status) status = attn_attach_scattered(scan, lesson, scan->pool, err);
   if (!status) status = attn_attach_workings(scan, lesson, scan->pool, err);
-  if (!status) status = account(n, o, err);
+  if (!status) status = attn_account_for(scan, n->priors, o, err);
   if (!status && scan->misprint.message && needs_misprint(n, lesson))
     return attn_scan_fail_misprint(scan);
   int failed = attn_patterns_failed(scan->patterns) || scan->shared->failed;

@@ -3,6 +3,7 @@
 #define ATTN_LESSON_READING_H
 
 #include "assign.h"
+#include "steps.h"
 
 /* What a relation that is a slip counts as. */
 enum attn_accusation {
@@ -55,13 +56,10 @@ attn_status attn_attach_scattered(const struct attn_scan *scan, attn_lesson *les
 attn_status attn_attach_workings(struct attn_scan *scan, attn_lesson *lesson,
                                  struct attn_pool *pool, attn_error *err);
 
-/* account.c. Lists the numbers of the document that no step of lesson shows: lesson->unread. */
+/* account.c. Lists what no step of the lesson shows: numbers of blocks, then those of sentences
+ * that nothing explains, and arithmetic whose sides differ. */
 attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,
-                             attn_lesson *lesson, struct attn_pool *pool, attn_error *err);
-
-/* Adds the numbers of sentences that nothing explains, and arithmetic whose sides differ. */
-attn_status attn_account_for_strays(struct attn_scan *scan, const struct attn_priors *priors,
-                                    attn_lesson *lesson, struct attn_pool *pool, attn_error *err);
+                             struct attn_lesson_owner *o, attn_error *err);
 
 /* known_values.c: all that a number in a sentence may refer to. steps: bit n: to a value of step n;
  * UINT32_MAX: of all, and to sizes. NULL: no memory. */

@@ -1,6 +1,7 @@
 /* step_operations.c -- the operations of relations as steps, in the orientation of the page. */
 #include <string.h>
 
+#include "operations.h"
 #include "step_builder.h"
 
 int attn_is_turned(const struct attn_builder *b, int name) {
@@ -54,10 +55,6 @@ static int turned(struct attn_builder *b, struct attn_turned o, int want, int he
   return compute(b, t, 0);
 }
 
-static int is_product(int op) {
-  return op == ATTN_OP_MATMUL || op == ATTN_OP_MATMUL_NT || op == ATTN_OP_MATMUL_TN;
-}
-
 /* a b of operands that may be turned, itself turned as wanted: (a b)^T = b^T a^T. */
 static int product(struct attn_builder *b, attn_step s, struct attn_turned left,
                    struct attn_turned right, int want, int shown) {
@@ -93,7 +90,7 @@ struct attn_turned attn_apply(struct attn_builder *b, const struct attn_use *use
   s.scalar = use->scalar, s.scaled_by = use->scaled_by, s.base = use->base;
   s.operands = use->operands;
   if (use->op == ATTN_OP_POSITIONS || use->op == ATTN_OP_COLUMNS) s.exact = use->constant;
-  if (is_product(use->op))
+  if (attn_is_product(use->op))
     return (struct attn_turned){product(b, s, in[0], in[1], want, shown), want};
   int pointwise = is_pointwise(use->op), inner = pointwise ? want : 0;
   if (pointwise && want) s.axis = !s.axis;

@@ -181,28 +181,12 @@ static const attn_printing *printing_of(const struct attn_builder *b,
   return &b->scan->block[node->grid->block].reading[node->grid->reading];
 }
 
-/* "exponentials:" in the line above. */
-static int set_symbol_above(struct attn_builder *b, const struct attn_block *block,
-                            attn_step *step) {
-  enum { SYMBOL_MAX = 20 };
-  const char *text = block->captions ? block->caption[block->captions - 1] : "";
-  text += strspn(text, " -*+"); /* of a list */
-  size_t bytes = strcspn(text, ":=");
-  if (*block->name || text[bytes] != ':' || text[bytes + 1] || bytes > SYMBOL_MAX) return 0;
-  if (attn_label_step(text) != step->name) return 0;
-  char *symbol = attn_pool_text(b->maker.pool, text, bytes);
-  if (!symbol) b->status = attn_no_memory(&b->maker);
-  if (symbol) step->symbol = symbol;
-  return 1;
-}
-
 /* The name that the document gives a step, where it is a symbol: "W^Q" of "W^Q =". */
 static void set_symbol(struct attn_builder *b, const struct attn_block *block, attn_step *step) {
   static const char SYMBOL[] =
       "(*UCP)^[\\s*#|>-]*((?:[A-Za-zα-ωΑ-Ω]{1,3}|[a-z]+_[a-z]+)(?:[_^'~]*\\(?[A-Za-z0-9]{0,3}\\)?)*"
       ")\\s*(?:[:=]|$)";
   struct attn_match m;
-  if (set_symbol_above(b, block, step)) return;
   if (!attn_match_at(b->scan->patterns, SYMBOL, block->name, strlen(block->name), 0, &m)) return;
   size_t size = m.group[1].end - m.group[1].begin;
   char *symbol = attn_pool_text(b->maker.pool, block->name + m.group[1].begin, size);
@@ -355,12 +339,6 @@ static void add_given_again(struct attn_builder *b, const struct attn_placement 
   }
 }
 
-/* Scores once more that are called scaled or masked: nothing was done to them. */
-static int is_called_otherwise(const struct attn_builder *b, const struct attn_placement *p) {
-  const double *bits = b->priors[p->block].bits;
-  return p->role == ATTN_ROLE_SCORES && (bits[ATTN_ROLE_SCALED] > 5 || bits[ATTN_ROLE_MASKED] > 5);
-}
-
 /* The numbers of one head once more. */
 static int step_of_columns(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_node *of = p->roles.at[p->role];
@@ -389,7 +367,6 @@ static void add_copy(struct attn_builder *b, const struct attn_placement *p) {
   int columns = step_of_columns(b, p);
   if (columns >= 0) show(b, columns, from, -1);
   if (columns >= 0) return;
-  b->ex->uncertain |= is_called_otherwise(b, p);
   for (int n = b->ex->steps - 1; n >= 0; n--) {
     attn_step *s = &b->ex->step[n];
     if (s->name != STEP_OF_ROLE[p->role] || !s->printings) continue;
