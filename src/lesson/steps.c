@@ -59,25 +59,13 @@ attn_status attn_compute_step(struct attn_maker *m, attn_example *example, attn_
   return status;
 }
 
-static int is_finer(const attn_cell *x, const attn_cell *y) {
-  return x->kind != ATTN_CELL_BLANK && x->hi - x->lo < y->hi - y->lo;
-}
-
 attn_status attn_given_from(struct attn_maker *m, attn_step *step) {
   const attn_printing *p = &step->printing[0];
   for (int32_t n = 0; n < p->rows * p->cols; n++)
     if (p->cells[n].kind == ATTN_CELL_BLANK) return ATTN_OK;
   step->exact = attn_matrix_new(m->pool, p->rows, p->cols);
   if (!step->exact.at) return attn_no_memory(m);
-  for (int32_t n = 0; n < p->rows * p->cols; n++) {
-    const attn_cell *finest = &p->cells[n];
-    for (int32_t k = 1; k < step->printings; k++) {
-      const attn_printing *again = &step->printing[k];
-      if (again->rows == p->rows && again->cols == p->cols && is_finer(&again->cells[n], finest))
-        finest = &again->cells[n];
-    }
-    step->exact.at[n] = finest->value;
-  }
+  for (int32_t n = 0; n < p->rows * p->cols; n++) step->exact.at[n] = p->cells[n].value;
   return ATTN_OK;
 }
 

@@ -26,8 +26,7 @@ attn_status attn_add_example(struct attn_maker *m, attn_lesson *lesson,
 attn_status attn_add_printing(struct attn_maker *m, attn_step *step, const attn_printing *printing);
 /* exact from its operands. ATTN_ERR_SHAPE, ATTN_ERR_MEMORY. */
 attn_status attn_compute_step(struct attn_maker *m, attn_example *example, attn_step *step);
-/* exact from its printings of the size of the first, the finer one of each number; without numbers
- * where a cell of the first is blank. */
+/* exact from its first printing; without numbers where a cell of it is blank. */
 attn_status attn_given_from(struct attn_maker *m, attn_step *step);
 /* The first step of this name, of a head (-1: of none) or of any. NULL: there is none. */
 enum { ATTN_ANY_HEAD = -2 };

@@ -96,12 +96,18 @@ static int is_called(const struct account *a, int block, int step) {
   return 0;
 }
 
+int attn_block_of(const struct attn_scan *scan, const attn_printing *p) {
+  int n = scan->blocks - 1;
+  while (n >= 0 && attn_cell_place(scan->block[n].reading[0].cells) != attn_cell_place(p->cells))
+    n--;
+  return n;
+}
+
 /* The block of a printing; -1: none, or the document is too long. */
 static int block_of(struct account *a, const attn_printing *p) {
-  for (int n = 0; n < a->scan->blocks && a->work < WORK_MAX; n++, a->work++)
-    if (attn_cell_place(&a->scan->block[n].reading[0].cells[0]) == attn_cell_place(&p->cells[0]))
-      return n;
-  return -1;
+  if (a->work >= WORK_MAX) return -1;
+  a->work += a->scan->blocks;
+  return attn_block_of(a->scan, p);
 }
 
 /* Is the block of a printing called a result, as scores are, and not the step that it is read as?

@@ -39,15 +39,6 @@ static int is_followed(const struct attn_builder *b, const struct attn_placement
   return 0;
 }
 
-/* Of given scores, where queries and keys are known that they do not follow from. */
-static int follows_from_odd_scores(const struct attn_builder *b, const struct attn_placement *p) {
-  const struct attn_roles *head = attn_roles_of(b->reading, p);
-  const struct attn_node *scores = p->relation->operands ? p->relation->operand[0] : NULL;
-  const struct attn_placement *its = scores ? attn_placement_of(b, scores) : NULL;
-  return its && its->role == ATTN_ROLE_SCORES && !its->relation && head->at[ATTN_ROLE_Q] &&
-         head->at[ATTN_ROLE_K];
-}
-
 /* Its place is known too little to call a number wrong: words of a sentence are not a name, and its
  * own name may be that of another step. */
 int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p) {
@@ -58,7 +49,6 @@ int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p) 
       block->source == ATTN_BLOCK_INLINE || attn_occurs(b->scan->patterns, SENTENCE, block->name);
   if (p->node->share == 0 && (p->relation->uses > 1 || attn_follows_from_guess(b, p->relation)))
     return 1;
-  if (p->node->share < 1 && follows_from_odd_scores(b, p)) return 1;
   int is_other = named->best >= OWN_NAME && named->bits[p->role] <= 0;
   if (is_other && p->node->share <= .5) return 1;
   if ((p->role == ATTN_ROLE_ROW_SUM || p->node->share >= .5) && is_followed(b, p)) return 0;

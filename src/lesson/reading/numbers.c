@@ -36,27 +36,6 @@ static int is_whole(const attn_lesson *lesson) {
   return whole && computed > FEW;
 }
 
-/* Is the misprint in a block that has no name and is not read? That is listed, as any other. */
-static int is_aside(const struct numbers *n, const attn_lesson *lesson) {
-  static const double OWN_NAME = 5.9; /* bits */
-  int line = n->scan.misprint.place.line;
-  for (int i = 0; i < n->scan.blocks; i++) {
-    const struct attn_block *b = &n->scan.block[i];
-    if (line < b->line || line > b->end) continue;
-    if (n->priors[i].best >= OWN_NAME) return 0;
-    for (int32_t u = 0; u < lesson->unreads; u++)
-      if (lesson->unread[u].line >= b->line && lesson->unread[u].line <= b->end) return 1;
-  }
-  return 0;
-}
-
-/* Does the document need what is misprinted? */
-static int needs_misprint(const struct numbers *n, const attn_lesson *lesson) {
-  int computed = 0;
-  for (int32_t i = 0; i < lesson->examples; i++) computed += computed_values(&lesson->example[i]);
-  return !is_whole(lesson) && !(computed > FEW && is_aside(n, lesson));
-}
-
 static attn_status find_steps(struct numbers *n, struct attn_lesson_owner *o, attn_error *err) {
   attn_lesson *lesson = &o->lesson;
   struct attn_scan *scan = &n->scan;
@@ -70,11 +49,9 @@ static attn_status find_steps(struct numbers *n, struct attn_lesson_owner *o, at
   lesson->incomplete = reading.exhausted;
   if (!status) status = attn_find_mistakes(scan, &reading, n->priors, err);
   if (!status) status = attn_build_lesson(scan, r, &reading, n->priors, scan->pool, lesson, err);
-  if (!status) status = attn_attach_scattered(scan, lesson, scan->pool, err);
   if (!status) status = attn_attach_workings(scan, lesson, scan->pool, err);
   if (!status) status = attn_account_for(scan, n->priors, o, err);
-  if (!status && scan->misprint.message && needs_misprint(n, lesson))
-    return attn_scan_fail_misprint(scan);
+  if (!status && scan->misprint.message && !is_whole(lesson)) return attn_scan_fail_misprint(scan);
   int failed = attn_patterns_failed(scan->patterns) || scan->shared->failed;
   return status || !failed ? status : no_memory(err);
 }

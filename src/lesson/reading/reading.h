@@ -46,11 +46,6 @@ attn_status attn_build_lesson(struct attn_scan *scan, struct attn_relations *r,
                               const struct attn_reading *reading, const struct attn_priors *priors,
                               struct attn_pool *pool, attn_lesson *lesson, attn_error *err);
 
-/* scattered.c. Results in no block that are the numbers of a step, one by one: its printing. Memory
- * from pool. Errors: ATTN_ERR_MEMORY. */
-attn_status attn_attach_scattered(const struct attn_scan *scan, attn_lesson *lesson,
-                                  struct attn_pool *pool, attn_error *err);
-
 /* workings.c. What is worked out on the way to a step, and rows of steps once more: further
  * printings. Memory from pool. Errors: ATTN_ERR_MEMORY. */
 attn_status attn_attach_workings(struct attn_scan *scan, attn_lesson *lesson,
@@ -60,6 +55,9 @@ attn_status attn_attach_workings(struct attn_scan *scan, attn_lesson *lesson,
  * that nothing explains, and arithmetic whose sides differ. */
 attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,
                              struct attn_lesson_owner *o, attn_error *err);
+
+/* The block of a printing; -1: none. */
+int attn_block_of(const struct attn_scan *scan, const attn_printing *p);
 
 /* known_values.c: all that a number in a sentence may refer to. steps: bit n: to a value of step n;
  * UINT32_MAX: of all, and to sizes. NULL: no memory. */

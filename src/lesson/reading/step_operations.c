@@ -17,20 +17,11 @@ static int same_step(const attn_step *x, const attn_step *y) {
          memcmp(x->operand, y->operand, (size_t)x->operands * sizeof *x->operand) == 0;
 }
 
-/* Is the row of the block that is added one more of the step? */
-static int is_next_row(const struct attn_builder *b, const attn_step *s) {
-  for (int n = 0; n < s->printings; n++)
-    if (s->printing[n].rows * s->printing[n].cols == s->exact.rows * s->exact.cols ||
-        (attn_is_turned(b, s->name) ? s->printing[n].col0 : s->printing[n].row0) == b->row)
-      return 0;
-  return b->row >= 0;
-}
-
-/* Adds a computed step, or returns the equal one that no block shows, or not this row of it. */
+/* Adds a computed step, or returns the equal one that no block shows. */
 static int compute(struct attn_builder *b, attn_step like, int shown) {
   for (int n = 0; n < b->ex->steps; n++) {
     const attn_step *s = &b->ex->step[n];
-    if (same_step(s, &like) && (shown ? is_next_row(b, s) : !s->printings)) return n;
+    if (same_step(s, &like) && !s->printings) return n;
   }
   attn_step *step = attn_add_step(&b->maker, b->ex, like.name, like.head, like.op);
   if (!step) return b->status = ATTN_ERR_MEMORY, -1;

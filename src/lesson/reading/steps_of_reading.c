@@ -303,23 +303,12 @@ static void fail_given_twice(struct attn_builder *b, const attn_step *s, const a
                            short_text(first->value, there), (int)first->line, (int)first->column);
 }
 
-/* The finer printing of a given counts, also for what was computed from it. */
-static void refine(struct attn_builder *b, int step) {
-  b->status = attn_given_from(&b->maker, &b->ex->step[step]);
-  for (int n = step + 1; n < b->ex->steps && !b->status; n++)
-    if (b->ex->step[n].op != ATTN_OP_GIVEN)
-      b->status = attn_compute_step(&b->maker, b->ex, &b->ex->step[n]);
-}
-
 /* Q2 is no Q1. */
 static int has_other_index(const struct attn_builder *b, const char *name,
                            const attn_printing *first) {
-  for (int n = 0; n < b->scan->blocks; n++) {
-    const struct attn_block *block = &b->scan->block[n];
-    if (attn_cell_place(&block->reading[0].cells[0]) == attn_cell_place(&first->cells[0]))
-      return attn_same_letters(block->name, name) && strcmp(block->name, name) != 0;
-  }
-  return 0;
+  int n = attn_block_of(b->scan, first);
+  return n >= 0 && attn_same_letters(b->scan->block[n].name, name) &&
+         strcmp(b->scan->block[n].name, name) != 0;
 }
 
 /* A given once more, by its own name and with other numbers, is a mistake of the document. */
@@ -330,7 +319,6 @@ static void add_given_again(struct attn_builder *b, const struct attn_placement 
   int n = contradicted(&s->printing[0], again);
   if (n < 0) {
     show(b, step, again, -1);
-    if (!b->status) refine(b, step);
   } else if (has_other_index(b, block->name, &s->printing[0])) {
     b->ex->uncertain = 1;
   } else if (p->role <= ATTN_ROLE_V && again->rows > 1 && *block->name &&
