@@ -73,42 +73,6 @@ attn_status attn_interval_general(const struct attn_interval_call *call) {
   return status ? status : multiply(call, &qw, 0, call->operand[1], 1, call->out);
 }
 
-/* Each number by itself, by a function that never falls. */
-static attn_status map(const struct attn_interval_call *call, intervals a,
-                       double (*f)(double, double), double slack,
-                       struct attn_interval_matrix *out) {
-  attn_status status = make(call, a->lo.rows, a->lo.cols, out);
-  for (int32_t i = 0; i < a->lo.rows && !status; i++)
-    for (int32_t j = 0; j < a->lo.cols; j++) {
-      struct attn_interval x = get(a, 0, i, j);
-      double lo = f(x.lo, call->step->scalar), hi = f(x.hi, call->step->scalar);
-      set(out, i, j, (struct attn_interval){fmin(lo, hi) - slack, fmax(lo, hi) + slack});
-    }
-  return status;
-}
-
-static double divided(double x, double by) { return x / by; }
-static double power(double x, double unused) {
-  (void)unused;
-  return exp(x);
-}
-static double tangent(double x, double unused) {
-  (void)unused;
-  return tanh(x);
-}
-
-attn_status attn_interval_divide(const struct attn_interval_call *call) {
-  return map(call, call->operand[0], divided, 0, call->out);
-}
-
-attn_status attn_interval_exp(const struct attn_interval_call *call) {
-  return map(call, call->operand[0], power, 0, call->out);
-}
-
-attn_status attn_interval_tanh(const struct attn_interval_call *call) {
-  return map(call, call->operand[0], tangent, 0, call->out);
-}
-
 /* Lines of a matrix: rows for axis 1, columns for axis 0. */
 static int32_t lines(intervals m, int axis) { return axis ? m->lo.rows : m->lo.cols; }
 static int32_t length(intervals m, int axis) { return axis ? m->lo.cols : m->lo.rows; }
@@ -219,48 +183,40 @@ attn_status attn_interval_quotient(const struct attn_interval_call *call) {
   return status;
 }
 
-attn_status attn_interval_add(const struct attn_interval_call *call) {
-  int turned =
-      call->operand[0]->lo.rows == 1 && call->operand[1]->lo.rows > 1; /* either may be one row */
-  intervals a = call->operand[turned], b = call->operand[!turned];
-  attn_status status = make(call, a->lo.rows, a->lo.cols, call->out);
-  for (int32_t i = 0; i < a->lo.rows && !status; i++)
-    for (int32_t j = 0; j < a->lo.cols; j++) {
-      struct attn_interval x = get(a, 0, i, j);
-      struct attn_interval y = get(b, 0, b->lo.rows == 1 ? 0 : i, b->lo.cols == 1 ? 0 : j);
-      set(call->out, i, j, (struct attn_interval){x.lo + y.lo, x.hi + y.hi});
-    }
-  return status;
-}
-
 /* e_ij = v . tanh(W a_i + U b_j) */
 attn_status attn_interval_additive(const struct attn_interval_call *call) {
-  struct attn_interval_matrix wa, ub, sum, t, e;
+  struct attn_interval_matrix wa, ub, t, e;
   attn_status status = multiply(call, call->operand[0], 0, call->operand[2], 1, &wa);
   if (!status) status = multiply(call, call->operand[1], 0, call->operand[3], 1, &ub);
   if (!status) status = make(call, wa.lo.rows, ub.lo.rows, call->out);
-  if (!status) status = make(call, 1, wa.lo.cols, &sum);
+  if (!status) status = make(call, 1, wa.lo.cols, &t);
   int column = call->operand[4]->lo.rows > 1;
   for (int32_t i = 0; !status && i < wa.lo.rows; i++)
     for (int32_t j = 0; !status && j < ub.lo.rows; j++) {
       for (int32_t k = 0; k < wa.lo.cols; k++) {
         struct attn_interval x = get(&wa, 0, i, k), y = get(&ub, 0, j, k);
-        set(&sum, 0, k, (struct attn_interval){x.lo + y.lo, x.hi + y.hi});
+        set(&t, 0, k,
+            (struct attn_interval){tanh(x.lo + y.lo) - call->slack,
+                                   tanh(x.hi + y.hi) + call->slack});
       }
-      status = map(call, &sum, tangent, call->slack, &t);
-      if (!status) status = multiply(call, &t, 0, call->operand[4], !column, &e);
+      status = multiply(call, &t, 0, call->operand[4], !column, &e);
       if (!status) set(call->out, i, j, get(&e, 0, 0, 0));
     }
   return status;
 }
 
-/* What only moves numbers about does so with the low ends and the high ends alike. */
+/* What moves numbers about, or falls or grows with each of them, does so with both ends. */
 static attn_status both_ends(const attn_step *step, intervals const *o, struct attn_pool *pool,
                              struct attn_interval_matrix *out, attn_error *err) {
   const attn_matrix *lo[ATTN_OPERANDS_MAX], *hi[ATTN_OPERANDS_MAX];
   for (int n = 0; n < step->operands; n++) lo[n] = &o[n]->lo, hi[n] = &o[n]->hi;
   attn_status status = attn_eval_step(step, lo, pool, &out->lo, err);
-  return status ? status : attn_eval_step(step, hi, pool, &out->hi, err);
+  if (!status) status = attn_eval_step(step, hi, pool, &out->hi, err);
+  for (size_t n = 0; !status && n < (size_t)out->lo.rows * (size_t)out->lo.cols; n++) {
+    double x = out->lo.at[n], y = out->hi.at[n];
+    if (x > y) out->lo.at[n] = y, out->hi.at[n] = x;
+  }
+  return status;
 }
 
 attn_status attn_interval_step(const attn_step *step, intervals const *o, double slack,

@@ -202,34 +202,25 @@ static int tainted(const struct example_judgement *g, const attn_step *s) {
 
 /* Marks the cells that one way of computing the step explains: 1 right, 2 by the author's slip. */
 static attn_status explain_as(const struct example_judgement *g, int32_t index,
-                              const enum operand_reading *how, double scalar,
-                              unsigned char *explained) {
+                              const enum operand_reading *how, unsigned char *explained) {
   const attn_step *s = &g->example->step[index];
   struct attn_judged *j = &g->all[index];
-  attn_step as = *s;
   attn_matrix out;
   const attn_matrix *operand[ATTN_OPERANDS_MAX];
   int slipped = 0;
-  as.scalar = scalar;
   for (int32_t n = 0; n < s->operands; n++) {
     operand[n] = operand_as(g, s->operand[n], how[n]);
     slipped |= how[n] != READ_EXACT && g->all[s->operand[n]].tainted;
   }
-  attn_status status = attn_eval_step(&as, operand, g->pool, &out, g->err);
+  attn_status status = attn_eval_step(s, operand, g->pool, &out, g->err);
   if (status) return status;
   for (size_t n = 0; n < (size_t)out.rows * (size_t)out.cols; n++)
     if (j->printed[n] && attn_judged_fits(j, n, out.at[n])) explained[n] |= slipped ? 2 : 1;
   return ATTN_OK;
 }
 
-/* The root of d_k as people write it: in full, or to a few digits. */
-static double written(double x, int digits) {
-  double unit = pow(10, digits);
-  return digits ? round(x * unit) / unit : x;
-}
-
-static attn_status explain_with(const struct example_judgement *g, int32_t index, double scalar,
-                                unsigned char *explained) {
+static attn_status explain_all(const struct example_judgement *g, int32_t index,
+                               unsigned char *explained) {
   const attn_step *s = &g->example->step[index];
   attn_status status = ATTN_OK;
   for (int a = 0; a < READINGS && !status; a++)
@@ -237,7 +228,7 @@ static attn_status explain_with(const struct example_judgement *g, int32_t index
       enum operand_reading how[ATTN_OPERANDS_MAX];
       for (int32_t n = 0; n < s->operands; n++)
         how[n] = (enum operand_reading)(n == 1 && s->operands == 2 ? b : a);
-      status = explain_as(g, index, how, scalar, explained);
+      status = explain_as(g, index, how, explained);
     }
   return status;
 }
@@ -246,31 +237,6 @@ static size_t count_explained(const unsigned char *explained, size_t cells) {
   size_t count = 0;
   for (size_t n = 0; n < cells; n++) count += explained[n] != 0;
   return count;
-}
-
-enum { WRITTEN = 4 }; /* ways to write a divisor */
-
-/* An author divides by one number: the written divisor that explains the most cells. */
-static attn_status explain_quotients(const struct example_judgement *g, int32_t index,
-                                     unsigned char *explained, size_t cells) {
-  double scalar = g->example->step[index].scalar;
-  unsigned char *tried = attn_pool_take(g->pool, cells + 1);
-  attn_status status = tried ? ATTN_OK : attn_fail(g->err, ATTN_ERR_MEMORY, NULL, "no memory");
-  for (int d = 0; d < WRITTEN && !status; d++) {
-    memset(tried, 0, cells);
-    status = explain_with(g, index, d ? written(scalar, d + 1) : scalar, tried);
-    if (count_explained(tried, cells) <= count_explained(explained, cells)) continue;
-    memcpy(explained, tried, cells);
-    g->all[index].rounded_divisor = d > 0;
-  }
-  return status;
-}
-
-static attn_status explain_all(const struct example_judgement *g, int32_t index,
-                               unsigned char *explained, size_t cells) {
-  const attn_step *s = &g->example->step[index];
-  if (s->op == ATTN_OP_DIVIDE) return explain_quotients(g, index, explained, cells);
-  return explain_with(g, index, s->scalar, explained);
 }
 
 /* Half a unit of what an author rounds on the way: two decimals, or one less than the result has.
@@ -318,11 +284,10 @@ static attn_status judge_step(const struct example_judgement *g, int32_t index) 
   unsigned char *explained = attn_pool_take(g->pool, cells + 1);
   struct attn_interval_matrix right, author;
   if (!explained) return attn_fail(g->err, ATTN_ERR_MEMORY, NULL, "no memory");
-  attn_status status = explain_all(g, index, explained, cells);
+  attn_status status = explain_all(g, index, explained);
   if (!status) status = ranges(g, index, &right, &author);
   if (status) return status;
-  size_t plain = j->rounded_divisor ? 0 : count_explained(explained, cells);
-  if (2 * plain <= cells) widen(s, &right), widen(s, &author);
+  if (2 * count_explained(explained, cells) <= cells) widen(s, &right), widen(s, &author);
   j->tainted = tainted(g, s);
   j->range = right;
   j->open = author;

@@ -40,8 +40,7 @@ attn_eval_operation attn_eval_given, attn_eval_product, attn_eval_transpose, att
     attn_eval_tanh, attn_eval_shift, attn_eval_softmax_gradient, attn_eval_columns;
 
 /* interval_arithmetic.c */
-attn_interval_operation attn_interval_product, attn_interval_divide, attn_interval_softmax,
-    attn_interval_exp, attn_interval_sum, attn_interval_quotient, attn_interval_add,
-    attn_interval_general, attn_interval_additive, attn_interval_tanh, attn_interval_shift;
+attn_interval_operation attn_interval_product, attn_interval_softmax, attn_interval_sum,
+    attn_interval_quotient, attn_interval_general, attn_interval_additive, attn_interval_shift;
 
 #endif

@@ -49,12 +49,6 @@ static int find_flow(const attn_example *e, struct attn_pool *pool, struct flow 
   return 0;
 }
 
-static int is_given(struct account *a, const attn_example *e, int32_t name, int32_t head) {
-  for (int32_t n = 0; n < e->steps && a->work < WORK_MAX; n++, a->work++)
-    if (e->step[n].name == name && e->step[n].head == head) return e->step[n].op == ATTN_OP_GIVEN;
-  return a->work >= WORK_MAX;
-}
-
 static int has_step(struct account *a, const attn_example *e, int32_t name, int32_t head) {
   for (int32_t n = 0; n < e->steps && a->work < WORK_MAX; n++, a->work++)
     if (e->step[n].name == name && (e->step[n].head == head || e->step[n].head < 0)) return 1;
@@ -150,8 +144,10 @@ static int is_read(struct account *a, const attn_example *e, const struct flow *
   if (step > f->first || s->name > ATTN_STEP_V || !is_followed(a, e, s->head)) return 0;
   if (s->printings && is_called_result(a, &s->printing[0], s->name)) return 0;
   if (is_late_input(a, e, f, s)) return 0;
-  int32_t of = s->name - ATTN_STEP_W_Q + ATTN_STEP_Q;
-  return s->name < ATTN_STEP_W_Q || s->name > ATTN_STEP_W_V || !is_given(a, e, of, s->head);
+  int is_weights = s->name >= ATTN_STEP_W_Q && s->name <= ATTN_STEP_W_V;
+  const attn_step *product =
+      is_weights ? attn_find_step(e, s->name - ATTN_STEP_W_Q + ATTN_STEP_Q, s->head) : NULL;
+  return !product || product->op != ATTN_OP_GIVEN;
 }
 
 static int collect_steps(struct account *a, const attn_example *e) {
@@ -200,7 +196,6 @@ static int is_prose(const struct account *a, int block) {
     return attn_occurs(a->scan->patterns, INDICES, b->name);
   if (!named && !decimals && p->rows == 1 && (b->source != ATTN_BLOCK_SCALARS || p->cols < 3))
     return 1;
-  if (!named && !decimals && p->rows * p->cols < 3) return 1;
   return !decimals && p->rows * p->cols < 3 && !named;
 }
 

@@ -68,23 +68,9 @@ static int add_given(struct attn_builder *b, int name, int head, const attn_prin
   return b->status ? -1 : b->ex->steps - 1;
 }
 
-/* The mask of one query among rows that see everything. */
-static attn_matrix mask_of_row(struct attn_builder *b, const attn_matrix *mask, int row, int rows) {
-  attn_matrix m = attn_matrix_new(b->maker.pool, rows, mask->cols);
-  if (!m.at) b->status = attn_no_memory(&b->maker);
-  for (int n = 0; m.at && n < rows * m.cols; n++)
-    m.at[n] = n / m.cols == row ? mask->at[n % m.cols] : 1;
-  return m;
-}
-
 /* A mask, or rounded operands: shown at the line of the block that they explain. */
-static int add_constant(struct attn_builder *b, const struct attn_use *use, int head, int line,
-                        int row, int rows) {
-  attn_matrix expanded = use->constant;
-  if (row >= 0 && expanded.rows == 1 && rows > 1 && use->name == ATTN_STEP_MASK)
-    expanded = mask_of_row(b, &use->constant, row, rows);
-  const attn_matrix *m = &expanded;
-  if (b->status) return -1;
+static int add_constant(struct attn_builder *b, const struct attn_use *use, int head, int line) {
+  const attn_matrix *m = &use->constant;
   int columns = attn_is_turned(b, use->name);
   attn_printing p = {.rows = columns ? m->cols : m->rows, .cols = columns ? m->rows : m->cols};
   p.line = line, p.column = 1;
@@ -137,27 +123,18 @@ static struct attn_turned operand_of(struct attn_builder *b, const struct attn_r
   return (struct attn_turned){step, turned};
 }
 
-/* How many queries the step has that a relation begins with. */
-static int queries_of(const struct attn_builder *b, const struct attn_relation *r) {
-  int step = r->operands ? step_of_node(b, r->operand[0]) : -1;
-  if (step < 0) return 0;
-  const attn_step *s = &b->ex->step[step];
-  return attn_is_turned(b, s->name) ? s->exact.cols : s->exact.rows;
-}
-
 /* A mask where a table states it, or any other constant. */
 static int add_stated(struct attn_builder *b, const struct attn_relation *r,
-                      const struct attn_use *use, int head, int line, int row) {
+                      const struct attn_use *use, int head, int line) {
   const struct attn_grid *t = use->name == ATTN_STEP_MASK ? r->table : NULL;
   if (t) return add_given(b, use->name, head, &b->scan->block[t->block].reading[t->reading]);
-  return add_constant(b, use, head, line, row, queries_of(b, r));
+  return add_constant(b, use, head, line);
 }
 
 /* The steps of a relation; the last one is the block's. -1: not possible. */
 static int add_relation(struct attn_builder *b, const struct attn_relation *r, int name, int head,
                         const struct attn_placement *p) {
   struct attn_turned result[ATTN_USES_MAX];
-  int row = attn_roles_of(b->reading, p)->row;
   int line = b->scan->block[p->block].line;
   for (int n = 0; n < r->uses && !b->status; n++) {
     const struct attn_use *use = &r->use[n];
@@ -166,10 +143,10 @@ static int add_relation(struct attn_builder *b, const struct attn_relation *r, i
     for (int k = 0; k < use->operands && !b->status; k++)
       in[k] = operand_of(b, r, use->operand[k], result);
     if (b->status) return -1;
-    result[n] = use->op == ATTN_OP_GIVEN
-                    ? (struct attn_turned){add_stated(b, r, use, head, line, row),
-                                           attn_is_turned(b, use->name)}
-                    : attn_apply(b, use, head, last ? name : use->name, in, last);
+    result[n] =
+        use->op == ATTN_OP_GIVEN
+            ? (struct attn_turned){add_stated(b, r, use, head, line), attn_is_turned(b, use->name)}
+            : attn_apply(b, use, head, last ? name : use->name, in, last);
   }
   return b->status ? -1 : result[r->uses - 1].step;
 }
@@ -207,17 +184,9 @@ static void show(struct attn_builder *b, int step, const attn_printing *from, in
   b->status = attn_add_printing(&b->maker, s, &p);
 }
 
-/* Projections of all heads side by side, and their weights. */
-static int is_of_all(const struct attn_state *s, const struct attn_placement *p) {
-  int is_weights = p->role >= ATTN_ROLE_W_Q && p->role <= ATTN_ROLE_W_V;
-  int role = is_weights ? p->role + ATTN_ROLE_Q - ATTN_ROLE_W_Q : p->role;
-  const struct attn_node *own = s->head[p->head].at[p->role], *made = s->head[p->head].at[role];
-  return (own && own->columns_of == p->node) || (is_weights && made && made->columns_of);
-}
-
 static int head_of(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_state *s = b->reading->example[p->example];
-  return s->heads > 1 && !attn_role_is_shared(p->role) && !is_of_all(s, p) ? p->head : -1;
+  return s->heads > 1 && !attn_role_is_shared(p->role) ? p->head : -1;
 }
 
 /* A slip that is accused becomes the right relation, so that its cells are judged wrong. */
