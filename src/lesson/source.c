@@ -27,46 +27,27 @@ uint32_t attn_code_point(const char *text, size_t at, size_t end, size_t *next) 
   return (s[0] & 0x07u) << 18 | (s[1] & 0x3Fu) << 12 | (s[2] & 0x3Fu) << 6 | (s[3] & 0x3Fu);
 }
 
+/* Characters that stand for another one, in order. */
+static const struct {
+  uint32_t from, to, as;
+} GLYPHS[] = {
+    {0x00A0, 0x00A0, ' '},    {0x00B7, 0x00B7, '*'},    {0x00D7, 0x00D7, '*'},
+    {0x00F7, 0x00F7, '/'},    {0x2000, 0x200B, ' '},    {0x2010, 0x2013, '-'},
+    {0x2025, 0x2025, 0x2026}, {0x202F, 0x202F, ' '},    {0x2044, 0x2044, '/'},
+    {0x2212, 0x2212, '-'},    {0x2215, 0x2215, '/'},    {0x2217, 0x2217, '*'},
+    {0x2219, 0x2219, '*'},    {0x2243, 0x2243, 0x2248}, {0x2245, 0x2245, 0x2248},
+    {0x2252, 0x2252, 0x2248}, {0x22C5, 0x22C5, '*'},    {0x22EF, 0x22EF, 0x2026},
+    {0x3000, 0x3000, ' '},    {0x3001, 0x3001, ','},    {0xFE63, 0xFE63, '-'},
+    {0xFEFF, 0xFEFF, ' '},
+};
+
 uint32_t attn_glyph(const char *text, size_t at, size_t end, size_t *next) {
   uint32_t c = attn_code_point(text, at, end, next);
-  if (c < 0x80) return c;
+  if (c < 0x80 || (c > 0x3001 && c < 0xFE63)) return c;
   if (c >= 0xFF01 && c <= 0xFF5E) return c - 0xFEE0; /* full-width */
-  if (c >= 0x2000 && c <= 0x200B) return ' ';
-  switch (c) {
-    case 0x00A0:
-    case 0x202F:
-    case 0x3000:
-    case 0xFEFF:
-      return ' ';
-    case 0x2010:
-    case 0x2011:
-    case 0x2012:
-    case 0x2013:
-    case 0x2212:
-    case 0xFE63:
-      return '-';
-    case 0x00D7:
-    case 0x00B7:
-    case 0x22C5:
-    case 0x2219:
-    case 0x2217:
-      return '*';
-    case 0x00F7:
-    case 0x2215:
-    case 0x2044:
-      return '/';
-    case 0x2243:
-    case 0x2245:
-    case 0x2252:
-      return 0x2248; /* kinds of "about" */
-    case 0x22EF:
-    case 0x2025:
-      return 0x2026; /* kinds of ellipsis */
-    case 0x3001:
-      return ',';
-    default:
-      return c;
-  }
+  for (size_t n = 0; n < sizeof GLYPHS / sizeof *GLYPHS && GLYPHS[n].from <= c; n++)
+    if (c <= GLYPHS[n].to) return GLYPHS[n].as;
+  return c;
 }
 
 /* Length of the well-formed character at s, or 0. */

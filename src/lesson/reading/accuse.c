@@ -13,7 +13,6 @@ static const char SOFTMAX[] = "(?i)soft|ソフト|소프트|софт|exp";
 static const char NORMALIZED[] = "(?i)normali[sz]|\\btotal|\\bsums?\\b|正規化|合計|和で割";
 static const char SCALED_SOFTMAX[] =
     "(?i)(?:softmax|ソフトマックス)\\s*\\(?(?:(?!never|not |without)[^\\n)=])*(?:/|√|sqrt)";
-static const char PADDING[] = "(?i)pad|パディング";
 static const char MASK[] = "(?i)mask|マスク";
 static const char CAUSAL_MASK[] = "(?i)mask|causal|tril|マスク|因果";
 
@@ -253,9 +252,6 @@ static int may_replace(struct attn_scan *scan, const struct attn_relation *right
   if (cause == ATTN_CAUSE_MASK_IGNORED && !causal && (in_part || !head->at[ATTN_ROLE_MASKED]))
     return 0;
   if (cause == ATTN_CAUSE_MASK_OFF_BY_ONE && !causal) return 0;
-  if (cause == ATTN_CAUSE_MASK_OFF_BY_ONE && right->mask == ATTN_MASK_CAUSAL_PADDING &&
-      !attn_occurs(scan->patterns, PADDING, scan->text))
-    return 0;
   int of_mask = cause == ATTN_CAUSE_MASK_IGNORED || cause == ATTN_CAUSE_MASK_OFF_BY_ONE;
   if (right->mask && !p->relation->mask && !of_mask) return 0;
   if (!p->relation->cause && forgets_temperature(scan, head, p))

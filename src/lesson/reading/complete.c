@@ -97,19 +97,13 @@ static int add_weights(struct attn_builder *b, int head) {
                        of);
 }
 
-/* Keys that are called X are the values, too. */
-static int find_values(const struct attn_builder *b, int head) {
-  int v = find(b, ATTN_STEP_V, head), k = find(b, ATTN_STEP_K, head);
-  if (v >= 0 || k < 0 || b->ex->step[k].op != ATTN_OP_GIVEN) return v;
-  return attn_step_called(b->ex->step[k].symbol) == ATTN_STEP_X ? k : -1;
-}
-
 static int complete_head(struct attn_builder *b, int head) {
   add_projections(b, head);
   int weights = find(b, ATTN_STEP_WEIGHTS, head), output = find(b, ATTN_STEP_OUTPUT, head);
   if (weights < 0 && find(b, ATTN_STEP_EXPONENTIALS, head) < 0) weights = add_weights(b, head);
   if (output >= 0) return output;
-  return add_product(b, ATTN_OP_MATMUL, ATTN_STEP_OUTPUT, head, weights, find_values(b, head));
+  return add_product(b, ATTN_OP_MATMUL, ATTN_STEP_OUTPUT, head, weights,
+                     find(b, ATTN_STEP_V, head));
 }
 
 /* ---- all heads ---- */

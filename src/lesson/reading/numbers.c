@@ -16,24 +16,11 @@ static attn_status no_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson");
 }
 
-static int computed_values(const attn_example *e) {
-  int count = 0;
-  for (int32_t s = 0; s < e->steps; s++)
-    for (int32_t p = 0; e->step[s].op != ATTN_OP_GIVEN && p < e->step[s].printings; p++)
-      count += e->step[s].printing[p].rows * e->step[s].printing[p].cols;
-  return count;
-}
-
-enum { FEW = 3 }; /* values that fit may be chance */
-
 /* Is everything in it understood? */
 static int is_whole(const attn_lesson *lesson) {
-  int computed = 0, whole = lesson->examples > 0 && lesson->unreads == 0;
-  for (int32_t n = 0; n < lesson->examples; n++) {
-    computed += computed_values(&lesson->example[n]);
-    whole &= !lesson->example[n].uncertain;
-  }
-  return whole && computed > FEW;
+  int whole = lesson->examples > 0 && lesson->unreads == 0;
+  for (int32_t n = 0; n < lesson->examples; n++) whole &= !lesson->example[n].uncertain;
+  return whole;
 }
 
 static attn_status find_steps(struct numbers *n, struct attn_lesson_owner *o, attn_error *err) {
