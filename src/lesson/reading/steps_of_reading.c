@@ -373,18 +373,6 @@ static void add_block(struct attn_builder *b, const struct attn_placement *p) {
 
 /* ---- Examples ---- */
 
-/* Scores that are K Q^T, which is not stated and not confirmed by later steps. */
-static int is_turned_silently(const struct attn_builder *b, const attn_example *ex) {
-  static const char TURNED[] = "(*UCP)(?i)\\bK\\w{0,3}\\s*[·@*.×]?\\s*Q|columns?|列";
-  int turned = 0;
-  for (int n = 0; n < ex->steps; n++) {
-    if (ex->step[n].name > ATTN_STEP_SCORES && ex->step[n].printings) return 0;
-    turned |= ex->step[n].name == ATTN_STEP_SCORES && ex->step[n].op != ATTN_OP_GIVEN;
-  }
-  return turned && b->reading->columns == ATTN_COLUMNS_SCORES &&
-         !attn_occurs(b->scan->patterns, TURNED, b->scan->text);
-}
-
 static const double NAMED = 6; /* bits: its own name, or a caption */
 
 static int is_named(const struct attn_builder *b, const struct attn_placement *p) {
@@ -467,7 +455,6 @@ static attn_status build_example(struct attn_builder *b, int index) {
   const struct attn_scan_heading *title = attn_scan_title(b->scan, ex.line, after);
   if (title) ex.title = title->text;
   if (title && title->line > after) ex.line = title->line;
-  ex.uncertain |= is_turned_silently(b, &ex);
   ex.uncertain |= attn_forgets_mask(b->scan, b->reading, index);
   return attn_add_example(&b->maker, b->lesson, &ex);
 }

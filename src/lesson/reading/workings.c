@@ -14,9 +14,9 @@ struct shown {
   int example, step, row, col;
 };
 
-/* Cells next to each other of a step: of a row, or of a column. */
+/* Cells next to each other in a row of a step. */
 struct cells {
-  int example, step, row, col, by_columns;
+  int example, step, row, col;
 };
 
 struct workings {
@@ -81,17 +81,12 @@ static int is_in(const attn_cell *cell, double value) {
   return value >= cell->lo - more && value <= cell->hi + more;
 }
 
-static int index_of(const struct workings *w, const struct cells *c, int at) {
-  int row = c->row + (c->by_columns ? at : 0), col = c->col + (c->by_columns ? 0 : at);
-  return row * w->lesson->example[c->example].step[c->step].exact.cols + col;
-}
-
 /* Is the number that of a cell: the right one, one that follows from the author's, or what is
  * printed there already? */
 static int fits_cell(const struct workings *w, const struct cells *c, int at, const attn_cell *cell,
                      int again) {
   const struct attn_judged *j = &w->judged[c->example][c->step];
-  int n = index_of(w, c, at);
+  int n = c->row * j->followed.cols + c->col + at;
   if (cell->kind == ATTN_CELL_BLANK) return 1;
   if (is_in(cell, w->lesson->example[c->example].step[c->step].exact.at[n])) return 1;
   return is_in(cell, j->followed.at[n]) ||
@@ -142,31 +137,21 @@ static int has_length(const attn_printing *side, int length) {
   return is_open ? side->cols <= length : side->cols == length;
 }
 
-/* The first row of a step that a vector may be, or its first column. 0: none. */
-static int find_line_of(struct workings *w, const struct attn_worked *piece, struct cells *c) {
-  const attn_step *step = &w->lesson->example[c->example].step[c->step];
-  int lines = c->by_columns ? step->exact.cols : step->exact.rows;
-  if (!has_length(piece->side, c->by_columns ? step->exact.rows : step->exact.cols)) return 0;
-  int first = piece->row ? piece->row - 1 : 0, end = piece->row ? piece->row : lines;
-  for (int n = first; n < end && n < lines; n++) {
-    *(c->by_columns ? &c->col : &c->row) = n;
-    w->work += piece->side->cols * (int64_t)piece->sides;
-    if (any_fits(w, c, piece)) return 1;
-  }
-  return 0;
-}
-
-/* The row (or column, where queries are columns) of a computed step that a vector is. 0: none. */
-static int find_line(struct workings *w, const struct attn_worked *piece, struct cells *out) {
+/* The first row of a computed step that a vector may be. 0: none. */
+static int find_row(struct workings *w, const struct attn_worked *piece, struct cells *out) {
   int example = example_at(w, piece->first.line);
   if (example < 0 || piece->side->cols < 2 || !is_telling(piece)) return 0;
   const attn_example *ex = &w->lesson->example[example];
-  int ways = ex->orientation == ATTN_QUERIES_IN_COLUMNS ? 2 : 1;
-  for (int s = 0; s < ex->steps && w->work < WORK_MAX; s++)
-    for (int by_columns = 0; by_columns < ways && ex->step[s].op != ATTN_OP_GIVEN; by_columns++) {
-      *out = (struct cells){example, s, 0, 0, by_columns};
-      if (find_line_of(w, piece, out)) return 1;
+  for (int s = 0; s < ex->steps && w->work < WORK_MAX; s++) {
+    const attn_matrix *m = &ex->step[s].exact;
+    if (ex->step[s].op == ATTN_OP_GIVEN || !has_length(piece->side, m->cols)) continue;
+    int first = piece->row ? piece->row - 1 : 0, end = piece->row ? piece->row : m->rows;
+    for (int row = first; row < end && row < m->rows; row++) {
+      *out = (struct cells){example, s, row, 0};
+      w->work += piece->side->cols * (int64_t)piece->sides;
+      if (any_fits(w, out, piece)) return 1;
     }
+  }
   return 0;
 }
 
@@ -181,9 +166,8 @@ static int find_result(const struct workings *w, const struct attn_worked *piece
     const struct shown *last = find_shown(w, &side->cells[side->cols - 1]);
     if (ex->from_python || ex->step[s->step].op == ATTN_OP_GIVEN || !last) continue;
     if (last->step != s->step || last->example != s->example) continue;
-    int across = last->row == s->row && last->col == s->col + side->cols - 1;
-    if (!across && (last->col != s->col || last->row != s->row + side->cols - 1)) continue;
-    *out = (struct cells){s->example, s->step, s->row, s->col, !across};
+    if (last->row != s->row || last->col != s->col + side->cols - 1) continue;
+    *out = (struct cells){s->example, s->step, s->row, s->col};
     return 1;
   }
   return 0;
@@ -195,7 +179,6 @@ static attn_status add_side(struct workings *w, const struct cells *c, const att
   attn_step *step = &w->lesson->example[c->example].step[c->step];
   attn_printing p = *side;
   p.row0 = c->row, p.col0 = c->col;
-  if (c->by_columns) p.rows = side->cols, p.cols = 1;
   return attn_add_printing(&w->maker, step, &p);
 }
 
@@ -209,8 +192,9 @@ static int is_literal(const attn_printing *side) {
 /* Does the judge find nothing wrong with the cells? */
 static int are_right(const struct workings *w, const struct cells *c, int count) {
   const struct attn_judged *j = &w->judged[c->example][c->step];
+  const int *verdict = &j->verdict[c->row * j->followed.cols + c->col];
   int n = 0;
-  while (n < count && j->verdict[index_of(w, c, n)] == ATTN_JUDGED_OK) n++;
+  while (n < count && verdict[n] == ATTN_JUDGED_OK) n++;
   return n == count;
 }
 
@@ -219,7 +203,7 @@ static int are_right(const struct workings *w, const struct cells *c, int count)
 static attn_status attach(struct workings *w, struct attn_worked *piece) {
   struct cells c;
   attn_status status = ATTN_OK;
-  if (!piece->sides || (!find_result(w, piece, &c) && !find_line(w, piece, &c))) return ATTN_OK;
+  if (!piece->sides || (!find_result(w, piece, &c) && !find_row(w, piece, &c))) return ATTN_OK;
   for (int n = 0; n < piece->sides && !status; n++) {
     const attn_printing *side = &piece->side[n];
     const struct shown *s = find_shown(w, &side->cells[0]);
@@ -247,7 +231,7 @@ static attn_status attach_block(struct workings *w, const struct attn_block *b) 
         .first = side.cells[0], .row = b->stated_row, .sides = 1, .side = &side};
     struct cells c;
     side.line = row.first.line, side.column = row.first.column;
-    if (find_line(w, &row, &c)) status = add_side(w, &c, &side);
+    if (find_row(w, &row, &c)) status = add_side(w, &c, &side);
   }
   return status;
 }
