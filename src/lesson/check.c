@@ -100,7 +100,7 @@ static int has_gaps(const attn_lesson *lesson, const attn_example *e) {
   return n < lesson->unreads;
 }
 
-static int32_t wrong_values(const attn_step_verdict *v) {
+int32_t attn_errors_of(const attn_step_verdict *v) {
   int32_t count = 0;
   for (int32_t n = 0; n < v->findings; n++) count += v->finding[n].judgement != ATTN_JUDGED_CARRIED;
   return count;
@@ -115,36 +115,18 @@ static int is_of_keys(const attn_example *e, const attn_step *s) {
 /* Are most values of a table wrong? One row of scores is, where a query is misprinted. */
 static int is_mostly_wrong(const attn_example *e, const attn_step *s, const attn_step_verdict *v) {
   return s->name > ATTN_STEP_V && s->exact.rows > 1 && s->exact.cols > 1 && v->cells > 2 &&
-         2 * wrong_values(v) + is_of_keys(e, s) > v->cells;
+         2 * attn_errors_of(v) + is_of_keys(e, s) > v->cells;
 }
 
 /* An error that no known slip explains may be one of the reading: where numbers between were not
  * read, and where most values are wrong, unless they are the product of an input and weights. */
 static int is_misread(const attn_lesson *lesson, const attn_example *e,
                       const attn_step_verdict *v) {
-  const int is_single = v->cells == 1 || 2 * wrong_values(v) < v->cells;
+  const int is_single = v->cells == 1 || 2 * attn_errors_of(v) < v->cells;
   if (v->cause == ATTN_CAUSE_ARITHMETIC_CELL || v->cause == ATTN_CAUSE_SOFTMAX_CELL)
     return !is_single && has_gaps(lesson, e);
   if (v->cause != ATTN_CAUSE_UNKNOWN || e->step[v->step].suspected) return 0;
   return is_mostly_wrong(e, &e->step[v->step], v) || has_gaps(lesson, e);
-}
-
-static int is_unread(const attn_lesson *lesson, const attn_step *s) {
-  const attn_cell *first = s->printings ? &s->printing[0].cells[0] : NULL;
-  int32_t n = 0;
-  while (first && n < lesson->unreads &&
-         (lesson->unread[n].line != first->line || lesson->unread[n].column != first->column))
-    n++;
-  return first && n < lesson->unreads;
-}
-
-/* Scores that do not follow from their queries and keys: both were perhaps read wrongly. */
-static int is_of_unread(const attn_lesson *lesson, const attn_example *e,
-                        const attn_step_verdict *v) {
-  const attn_step *s = &e->step[v->step];
-  int found = 0;
-  for (int32_t n = 0; n < s->operands; n++) found |= is_unread(lesson, &e->step[s->operand[n]]);
-  return found;
 }
 
 /* Scores or weights that nothing leads to were computed elsewhere, perhaps from more digits. */
@@ -159,8 +141,8 @@ static void excuse_reading(const attn_lesson *lesson, const attn_example *e,
                            attn_example_verdict *out) {
   if (out->first_wrong < 0) return;
   const attn_step_verdict *first = &out->verdict[out->first_wrong];
-  out->misread = is_read_in_part(lesson, out) || is_misread(lesson, e, first) ||
-                 is_of_unread(lesson, e, first) || attn_heads_are_uneven(e);
+  out->misread =
+      is_read_in_part(lesson, out) || is_misread(lesson, e, first) || attn_heads_are_uneven(e);
   if (!out->misread && !is_of_rounded(e, first)) return;
   for (int32_t n = 0; n < out->verdicts; n++) make_doubtful(&out->verdict[n]);
   out->judgement = ATTN_JUDGED_DOUBTFUL;

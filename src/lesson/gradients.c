@@ -145,13 +145,21 @@ static int32_t of_general(struct backprop *b, const struct contribution *c) {
               pair(b, ATTN_OP_MATMUL_TN, NONE, c->head, part, q, g), k);
 }
 
+/* A step of the gradient of an input, with the operation and the operands of another one. */
+static int32_t derive(struct backprop *b, const struct contribution *c, const attn_step *like) {
+  int32_t n = add(b, like->op, c->to, c->head, c->symbol, like->operand, like->operands);
+  if (b->status) return 0;
+  attn_step *s = &b->e->step[n];
+  s->axis = like->axis, s->scalar = like->scalar, s->scaled_by = like->scaled_by;
+  s->exact.cols = like->exact.cols;
+  return compute(b, n);
+}
+
 /* Columns from .. of g, as many as the input has. */
 static int32_t of_columns(struct backprop *b, const struct contribution *c, int32_t from) {
-  const attn_matrix shape = step_at(b, c->to)->exact;
-  int32_t n = add(b, ATTN_OP_COLUMNS, c->to, c->head, c->symbol, &c->g, 1);
-  if (b->status) return 0;
-  b->e->step[n].scalar = from, b->e->step[n].exact.cols = shape.cols;
-  return compute(b, n);
+  attn_step columns = {.op = ATTN_OP_COLUMNS, .scalar = from, .operands = 1, .operand = {c->g}};
+  columns.exact.cols = step_at(b, c->to)->exact.cols;
+  return derive(b, c, &columns);
 }
 
 /* As many columns of zeros on the way. */
@@ -191,36 +199,26 @@ static int32_t of_sum(struct backprop *b, const struct contribution *c) {
                                  "the gradient of a sum of %dx%d and %dx%d is not supported",
                                  (int)to->rows, (int)to->cols, (int)g->rows, (int)g->cols),
            0;
-  int32_t n = add(b, ATTN_OP_SUM, c->to, c->head, c->symbol, &c->g, 1);
-  if (b->status) return 0;
-  b->e->step[n].axis = 0;
-  return compute(b, n);
+  return derive(b, c, &(attn_step){.op = ATTN_OP_SUM, .operands = 1, .operand = {c->g}});
 }
 
 static int32_t of_softmax(struct backprop *b, const struct contribution *c) {
-  int32_t n =
-      add(b, ATTN_OP_SOFTMAX_GRADIENT, c->to, c->head, c->symbol, (int32_t[]){c->from, c->g}, 2);
-  if (b->status) return 0;
-  b->e->step[n].axis = step_at(b, c->from)->axis;
-  return compute(b, n);
+  attn_step softmax = {.op = ATTN_OP_SOFTMAX_GRADIENT, .operands = 2, .operand = {c->from, c->g}};
+  softmax.axis = step_at(b, c->from)->axis;
+  return derive(b, c, &softmax);
 }
 
-/* Divided as the step is; hidden where the mask hides. */
+/* Divided as the step is; 0 where the mask hides. */
 static int32_t of_element(struct backprop *b, const struct contribution *c) {
-  const attn_step *s = step_at(b, c->from);
-  const int is_mask = s->op == ATTN_OP_MASK;
-  const double scalar = is_mask ? 0 : s->scalar;
-  const int32_t scaled_by = s->scaled_by, operand[] = {c->g, s->operand[1]};
-  int32_t n = add(b, s->op, c->to, c->head, c->symbol, operand, is_mask ? 2 : 1);
-  if (b->status) return 0;
-  b->e->step[n].scalar = scalar, b->e->step[n].scaled_by = is_mask ? 0 : scaled_by;
-  return compute(b, n);
+  attn_step like = *step_at(b, c->from);
+  like.operand[0] = c->g;
+  if (like.op == ATTN_OP_MASK) like.scalar = 0;
+  return derive(b, c, &like);
 }
 
 static int32_t contribute(struct backprop *b, const struct contribution *c) {
   switch (step_at(b, c->from)->op) {
     case ATTN_OP_TRANSPOSE:
-      return compute(b, add(b, ATTN_OP_TRANSPOSE, c->to, c->head, c->symbol, &c->g, 1));
     case ATTN_OP_DIVIDE:
     case ATTN_OP_MASK:
       return of_element(b, c);

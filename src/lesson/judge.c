@@ -76,9 +76,8 @@ static void overlay(struct attn_judged *j, const attn_step *s) {
         j->printed[n] && s->op != ATTN_OP_GIVEN ? j->printed[n]->value : j->followed.at[n];
 }
 
-/* What a printed cell may mean when the next step is computed from it. An integer among
- * numbers with digits is one of those, its zeros dropped; one that is the computed number itself
- * hides no more than its operands leave open; only a lonely integer may hide half a unit. */
+/* What a printed cell may mean when the next step is computed from it: the computed number itself
+ * hides no more than its operands leave open. */
 static struct attn_interval stands_for(const struct attn_judged *j, size_t n, double exact) {
   const attn_cell *cell = j->printed[n];
   double value = cell->value;
@@ -89,13 +88,6 @@ static struct attn_interval stands_for(const struct attn_judged *j, size_t n, do
     return (struct attn_interval){fmin(value, fmax(value - half, j->open.lo.at[n])),
                                   fmax(value, fmin(value + half, j->open.hi.at[n]))};
   }
-  if (cell->kind == ATTN_CELL_NUMBER && cell->decimals == 0 && j->decimals > 0) {
-    double half = 0.5 * pow(10, -(double)j->decimals);
-    return (struct attn_interval){value - half, value + half};
-  }
-  /* All whole, and the author's operands whole as well: he computed with whole numbers. */
-  if (cell->kind == ATTN_CELL_NUMBER && cell->decimals == 0 && exact == floor(exact))
-    return (struct attn_interval){value, value};
   /* What is printed, or what it was rounded from. */
   double lo = cell->lo, hi = cell->hi;
   if (j->open.lo.at) lo = fmax(lo, j->open.lo.at[n]), hi = fmin(hi, j->open.hi.at[n]);

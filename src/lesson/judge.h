@@ -29,6 +29,10 @@ attn_status attn_judge_example(const attn_example *example, struct attn_pool *po
 /* Is what cell n of the step prints a rounding of value? */
 int attn_judged_fits(const struct attn_judged *judged, size_t n, double value);
 
+/* check.c: values of a step that are wrong or doubtful; not those that follow from an earlier one.
+ */
+int32_t attn_errors_of(const attn_step_verdict *v);
+
 /* causes.c: the likely cause of a wrong step. */
 attn_status attn_find_cause(const attn_example *example, const struct attn_judged *judged,
                             int32_t step, int32_t *cause, attn_error *err);

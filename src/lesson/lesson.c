@@ -1,6 +1,7 @@
 /* lesson.c -- a document becomes a lesson: by its snippets and its numbers, or by its numbers
  * alone. */
 #include "error.h"
+#include "judge.h"
 #include "reading.h"
 #include "steps.h"
 
@@ -18,13 +19,6 @@ static int64_t unexplained(const attn_lesson *lesson) {
   return ((const struct attn_lesson_owner *)(const void *)lesson)->unexplained;
 }
 
-/* Those of a step; not those that follow from an earlier one. */
-static int64_t errors(const attn_step_verdict *v) {
-  int64_t count = 0;
-  for (int32_t n = 0; n < v->findings; n++) count += v->finding[n].judgement != ATTN_JUDGED_CARRIED;
-  return count;
-}
-
 /* Is it one that computes the printed numbers of a step? */
 static int computes(int32_t cause) {
   return cause != ATTN_CAUSE_NONE && cause != ATTN_CAUSE_UNKNOWN &&
@@ -39,8 +33,8 @@ static attn_status judge(struct candidate *c, attn_error *err) {
   for (int32_t i = 0; i < check->examples; i++)
     for (int32_t n = 0; n < check->example[i].verdicts; n++) {
       const attn_step_verdict *v = &check->example[i].verdict[n];
-      c->errors += errors(v);
-      c->explained += v->cells - (computes(v->cause) ? 1 : 2) * errors(v);
+      c->errors += attn_errors_of(v);
+      c->explained += v->cells - (computes(v->cause) ? 1 : 2) * attn_errors_of(v);
       c->misread |= v->cause == ATTN_CAUSE_UNKNOWN && 2 * v->findings > v->cells;
     }
   c->value = c->explained - unexplained(c->lesson);

@@ -23,7 +23,7 @@ struct account {
 static const double ABOUT_1 = 0.0101;
 static const double A_WORD = 6, HEADING = 1.5; /* bits of what a block is called by */
 enum { FINE = 3 };                             /* decimals that are not prose */
-enum { ANY_STEP = -1, WORK_MAX = 2000000 };    /* then what is a mention or a mask is listed, too */
+enum { ANY_STEP = -1, WORK_MAX = 20000000 };   /* then what is a mention or a mask is listed, too */
 
 /* What decides whether the steps of an example are read. */
 struct flow {
@@ -49,10 +49,13 @@ static int find_flow(const attn_example *e, struct attn_pool *pool, struct flow 
   return 0;
 }
 
-static int has_step(struct account *a, const attn_example *e, int32_t name, int32_t head) {
-  for (int32_t n = 0; n < e->steps && a->work < WORK_MAX; n++, a->work++)
-    if (e->step[n].name == name && (e->step[n].head == head || e->step[n].head < 0)) return 1;
-  return a->work >= WORK_MAX;
+static const attn_step *find_step(struct account *a, const attn_example *e, int name, int head) {
+  a->work += e->steps;
+  return a->work < WORK_MAX ? attn_find_step(e, name, head) : NULL;
+}
+
+static int has_step(struct account *a, const attn_example *e, int name, int head) {
+  return find_step(a, e, name, head) || find_step(a, e, name, -1) || a->work >= WORK_MAX;
 }
 
 /* Scores or weights that do not follow from the queries and keys of their example; W q, not from W
@@ -144,10 +147,9 @@ static int is_read(struct account *a, const attn_example *e, const struct flow *
   if (step > f->first || s->name > ATTN_STEP_V || !is_followed(a, e, s->head)) return 0;
   if (s->printings && is_called_result(a, &s->printing[0], s->name)) return 0;
   if (is_late_input(a, e, f, s)) return 0;
-  int is_weights = s->name >= ATTN_STEP_W_Q && s->name <= ATTN_STEP_W_V;
-  const attn_step *product =
-      is_weights ? attn_find_step(e, s->name - ATTN_STEP_W_Q + ATTN_STEP_Q, s->head) : NULL;
-  return !product || product->op != ATTN_OP_GIVEN;
+  if (s->name < ATTN_STEP_W_Q || s->name > ATTN_STEP_W_V) return 1;
+  const attn_step *of = find_step(a, e, s->name - ATTN_STEP_W_Q + ATTN_STEP_Q, s->head);
+  return of ? of->op != ATTN_OP_GIVEN : a->work < WORK_MAX;
 }
 
 static int collect_steps(struct account *a, const attn_example *e) {

@@ -29,12 +29,11 @@ int attn_follows_from_guess(const struct attn_builder *b, const struct attn_rela
   return 0;
 }
 
-/* Do other numbers follow from these, or from what they should be? */
-static int is_followed(const struct attn_builder *b, const struct attn_placement *p) {
-  for (int n = 0; n < b->reading->placements; n++) {
-    const struct attn_placement *q = b->reading->placement[n];
-    for (int k = 0; q->relation && q->node->share == 1 && k < q->relation->operands; k++)
-      if (attn_on_page(q->relation->operand[k]) == p->node) return 1;
+int attn_is_operand(const struct attn_reading *r, const struct attn_node *node, double share) {
+  for (int n = 0; n < r->placements; n++) {
+    const struct attn_relation *x = r->placement[n]->relation;
+    for (int k = 0; x && r->placement[n]->node->share >= share && k < x->operands; k++)
+      if (attn_on_page(x->operand[k]) == node) return 1;
   }
   return 0;
 }
@@ -51,7 +50,9 @@ int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p) 
     return 1;
   int is_other = named->best >= OWN_NAME && named->bits[p->role] <= 0;
   if (is_other && p->node->share <= .5) return 1;
-  if ((p->role == ATTN_ROLE_ROW_SUM || p->node->share >= .5) && is_followed(b, p)) return 0;
+  if ((p->role == ATTN_ROLE_ROW_SUM || p->node->share >= .5) &&
+      attn_is_operand(b->reading, p->node, 1))
+    return 0;
   if (is_other) return 1;
   return p->node->share < 0.4 && (in_sentence || named->bits[p->role] < NAMED);
 }

@@ -114,16 +114,6 @@ static attn_status check_again(const struct named *n, const struct attn_reading 
   return ATTN_OK;
 }
 
-/* Is anything computed from the node? */
-static int is_operand(const struct attn_reading *r, const struct attn_node *node) {
-  for (int n = 0; n < r->placements; n++) {
-    const struct attn_relation *x = r->placement[n]->relation;
-    for (int k = 0; x && k < x->operands; k++)
-      if (x->operand[k] == node) return 1;
-  }
-  return 0;
-}
-
 attn_status attn_find_mistakes(struct attn_scan *scan, const struct attn_reading *reading,
                                const struct attn_priors *priors, attn_error *err) {
   attn_status status = ATTN_OK;
@@ -133,7 +123,8 @@ attn_status attn_find_mistakes(struct attn_scan *scan, const struct attn_reading
     struct named n = {scan, priors, err, i};
     int role = named_role(scan, priors, i), is_read = p->relation || p->is_copy;
     if (role != ATTN_ROLE_OTHER && role != p->role) status = check_again(&n, reading, role);
-    if (status || role == ATTN_ROLE_OTHER || is_read || (p->node && is_operand(reading, p->node)))
+    if (status || role == ATTN_ROLE_OTHER || is_read ||
+        (p->node && attn_is_operand(reading, p->node, 0)))
       continue;
     status = check_fits(&n, &scan->block[i].reading[0], role);
     if (!status && priors[i].best >= OWN_NAME)

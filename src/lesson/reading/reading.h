@@ -38,6 +38,9 @@ const struct attn_relation *attn_with_meant_mask(struct attn_scan *scan,
 attn_status attn_find_mistakes(struct attn_scan *scan, const struct attn_reading *reading,
                                const struct attn_priors *priors, attn_error *err);
 
+/* guess.c. Does a block of which at least this share of the numbers fits follow from a node? */
+int attn_is_operand(const struct attn_reading *r, const struct attn_node *node, double share);
+
 /* steps_of_reading.c. The step of a role. */
 int attn_step_of_role(int role);
 /* Adds the examples of a reading to lesson (memory from pool) and lists what is

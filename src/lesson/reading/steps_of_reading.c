@@ -393,16 +393,6 @@ static int has_relations(const struct attn_builder *b, int index) {
   return related || in_sentence;
 }
 
-/* Is it computed, or is something computed from it? */
-static int takes_part(const struct attn_builder *b, const struct attn_placement *p) {
-  for (int n = 0; n < b->reading->placements; n++) {
-    const struct attn_relation *r = b->reading->placement[n]->relation;
-    for (int k = 0; r && k < r->operands; k++)
-      if (attn_on_page(r->operand[k]) == p->node) return 1;
-  }
-  return p->relation != NULL;
-}
-
 /* One product of matrices that nothing calls by their roles may be of anything, and so are sums of
  * rows. */
 static int may_be_anything(const struct attn_builder *b, int index) {
@@ -411,7 +401,8 @@ static int may_be_anything(const struct attn_builder *b, int index) {
     const struct attn_placement *p = b->reading->placement[n];
     if (p->example != index || !p->node) continue;
     int is_sum = p->role == ATTN_ROLE_ROW_SUM;
-    if (!is_sum && b->priors[p->block].bits[p->role] > 0 && takes_part(b, p)) return 0;
+    int takes_part = p->relation || attn_is_operand(b->reading, p->node, 0);
+    if (!is_sum && b->priors[p->block].bits[p->role] > 0 && takes_part) return 0;
     computed += p->relation != NULL;
     if (p->relation && p->role > ATTN_ROLE_SCORES && !is_sum) return 0;
   }
