@@ -182,20 +182,12 @@ static int has_decimals(const attn_printing *p) {
   return 0;
 }
 
-/* In front of the numbers of a row and a column, or of a shape. */
-static const char INDICES[] =
-    "(?i)(?:shape|size|cell|entry|entries|element|pair|index|indices|position|dimension|page|"
-    "section|"
-    "chapter|step|equation|reference|\\bin,)s?\\W*$";
-
 /* Counts, indices and the like are prose. A heading above them is no name. */
 static int is_prose(const struct account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   const attn_printing *p = &b->reading[0];
   int named = a->priors[block].best > HEADING, decimals = has_decimals(p);
   if (p->rows * p->cols == 1 && !decimals && called_step(a, block, A_WORD) == ANY_STEP) return 1;
-  if (!named && !decimals && p->rows == 1 && b->source == ATTN_BLOCK_INLINE)
-    return attn_occurs(a->scan->patterns, INDICES, b->name);
   if (!named && !decimals && p->rows == 1 && (b->source != ATTN_BLOCK_SCALARS || p->cols < 3))
     return 1;
   return !decimals && p->rows * p->cols < 3 && !named;
@@ -215,13 +207,6 @@ static int is_worked_out(const struct attn_scan *scan, const attn_cell *cell) {
   }
   const struct attn_worked *w = low > 0 ? &scan->worked[low - 1] : NULL;
   return w && place <= attn_cell_place(&w->last);
-}
-
-/* The results of arithmetic in a sentence, and nothing else. */
-static int block_is_worked_out(const struct account *a, const attn_printing *p) {
-  for (int32_t n = 0; n < p->rows * p->cols; n++)
-    if (!is_worked_out(a->scan, &p->cells[n])) return 0;
-  return 1;
 }
 
 static int names_sum(const struct attn_scan *scan, const char *text) {
@@ -342,31 +327,12 @@ static int is_shape(const struct account *a, const attn_printing *p) {
   return 0;
 }
 
-/* Is it a step that does not follow from what it should? */
-static int is_unexplained_step(struct account *a, const attn_printing *p) {
-  const attn_lesson *l = a->lesson;
-  for (int32_t i = 0; i < l->examples; i++)
-    for (int32_t s = 0; s < l->example[i].steps; s++) {
-      const attn_step *step = &l->example[i].step[s];
-      if (step->op == ATTN_OP_GIVEN && step->printings &&
-          attn_cell_place(&step->printing[0].cells[0]) == attn_cell_place(&p->cells[0]))
-        return is_unexplained(a, &l->example[i], step);
-    }
-  return 0;
-}
-
-/* Is the block neither shown elsewhere nor arithmetic? */
-static int is_unread(struct account *a, int block) {
-  const attn_printing *p = &a->scan->block[block].reading[0];
-  if (block_is_worked_out(a, p)) return is_unexplained_step(a, p);
-  return !is_mention(a, block) && !is_shape(a, p);
-}
-
 static int list_blocks(struct account *a) {
   int failed = 0, left;
   for (int n = 0; n < a->scan->blocks && !failed; n++) {
     const attn_cell *first = is_prose(a, n) ? NULL : find_unplaced(a, &a->scan->block[n], &left);
-    if (first && is_unread(a, n)) failed = list_block(a, n, first, left);
+    int is_unread = first && !is_mention(a, n) && !is_shape(a, &a->scan->block[n].reading[0]);
+    if (is_unread) failed = list_block(a, n, first, left);
   }
   return failed;
 }

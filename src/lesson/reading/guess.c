@@ -4,15 +4,15 @@
 static const double NAMED = 6, OWN_NAME = 8; /* bits: its own name, or a caption */
 
 /* The node on the page: that should have other numbers; or of all heads. */
-const struct attn_node *attn_on_page(const struct attn_node *node) {
+static const struct attn_node *on_page(const struct attn_node *node) {
   if (node->shadow_of) node = node->shadow_of;
   return node->columns_of ? node->columns_of : node;
 }
 
-const struct attn_placement *attn_placement_of(const struct attn_builder *b,
-                                               const struct attn_node *node) {
+static const struct attn_placement *placement_of(const struct attn_builder *b,
+                                                 const struct attn_node *node) {
   for (int n = 0; n < b->reading->placements; n++)
-    if (b->reading->placement[n]->node == attn_on_page(node)) return b->reading->placement[n];
+    if (b->reading->placement[n]->node == on_page(node)) return b->reading->placement[n];
   return NULL;
 }
 
@@ -20,7 +20,7 @@ const struct attn_placement *attn_placement_of(const struct attn_builder *b,
  */
 int attn_follows_from_guess(const struct attn_builder *b, const struct attn_relation *r) {
   for (int n = 0; n < r->operands; n++) {
-    const struct attn_placement *p = attn_placement_of(b, r->operand[n]);
+    const struct attn_placement *p = placement_of(b, r->operand[n]);
     if (!p || attn_role_order(p->role) <= attn_role_order(ATTN_ROLE_V)) continue;
     if (p->relation ? attn_follows_from_guess(b, p->relation)
                     : b->priors[p->block].bits[p->role] < OWN_NAME)
@@ -33,7 +33,7 @@ int attn_is_operand(const struct attn_reading *r, const struct attn_node *node, 
   for (int n = 0; n < r->placements; n++) {
     const struct attn_relation *x = r->placement[n]->relation;
     for (int k = 0; x && r->placement[n]->node->share >= share && k < x->operands; k++)
-      if (attn_on_page(x->operand[k]) == node) return 1;
+      if (on_page(x->operand[k]) == node) return 1;
   }
   return 0;
 }

@@ -21,7 +21,6 @@ struct attn_builder {
   attn_example *ex; /* that is being built */
   struct attn_built *built;
   int count;
-  int row; /* of the block that is added, where queries are shown one after the other; -1 */
   attn_status status;
 };
 
@@ -37,11 +36,7 @@ int attn_is_turned(const struct attn_builder *b, int name);
 struct attn_turned attn_apply(struct attn_builder *b, const struct attn_use *use, int head,
                               int name, const struct attn_turned *in, int shown);
 
-/* guess.c. The node of the block itself, for one that has the right numbers in its place. */
-const struct attn_node *attn_on_page(const struct attn_node *node);
-/* NULL: none has the node. */
-const struct attn_placement *attn_placement_of(const struct attn_builder *b,
-                                               const struct attn_node *node);
+/* guess.c */
 int attn_follows_from_guess(const struct attn_builder *b, const struct attn_relation *r);
 int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p);
 

@@ -224,7 +224,6 @@ static void add_computed(struct attn_builder *b, const struct attn_placement *p)
   const struct attn_block *block = &b->scan->block[p->block];
   int cause, before = b->ex->steps;
   const struct attn_relation *r = judged_relation(b, p, &cause);
-  b->row = attn_roles_of(b->reading, p)->done ? p->roles.row : -1;
   if (!r) b->status = attn_no_memory(&b->maker);
   if (!r) return;
   int step = add_relation(b, r, STEP_OF_ROLE[p->role], head_of(b, p), p);
@@ -373,26 +372,6 @@ static void add_block(struct attn_builder *b, const struct attn_placement *p) {
 
 /* ---- Examples ---- */
 
-static const double NAMED = 6; /* bits: its own name, or a caption */
-
-static int is_named(const struct attn_builder *b, const struct attn_placement *p) {
-  int source = b->scan->block[p->block].source;
-  return p->node && b->priors[p->block].bits[p->role] >= NAMED && source != ATTN_BLOCK_INLINE;
-}
-
-/* Where nothing follows from anything, blocks are what they are called; numbers without a name are
- * no example, and names in sentences are not enough. */
-static int has_relations(const struct attn_builder *b, int index) {
-  int related = 0, in_sentence = 0;
-  for (int n = 0; n < b->reading->placements; n++) {
-    const struct attn_placement *p = b->reading->placement[n];
-    if (p->example != index || !p->node) continue;
-    related |= p->relation != NULL || p->is_copy;
-    in_sentence |= b->scan->block[p->block].source == ATTN_BLOCK_INLINE;
-  }
-  return related || in_sentence;
-}
-
 /* One product of matrices that nothing calls by their roles may be of anything, and so are sums of
  * rows. */
 static int may_be_anything(const struct attn_builder *b, int index) {
@@ -426,18 +405,15 @@ static attn_status build_example(struct attn_builder *b, int index) {
   ex.one_based = 1;
   b->ex = &ex;
   b->count = 0;
-  int related = has_relations(b, index), named = 1;
   for (int n = 0; n < b->reading->placements && !b->status; n++) {
     const struct attn_placement *p = b->reading->placement[b->reading->order[n]];
-    if (p->example != index || (!related && !is_named(b, p))) continue;
-    named &= is_named(b, p);
+    if (p->example != index) continue;
     if (!ex.line) ex.line = b->scan->block[p->block].line;
     add_block(b, p);
     ex.one_based &= !counts_from_zero(&b->scan->block[p->block]);
     attn_name_tokens(b, p);
   }
-  int is_shown = attn_is_computed(&ex);
-  if (!b->status && (is_shown || named)) attn_complete_example(b);
+  if (!b->status) attn_complete_example(b);
   attn_name_listed_tokens(b);
   if (b->status || !attn_is_computed(&ex) || may_be_anything(b, index)) return b->status;
   const attn_example *last =
