@@ -168,6 +168,27 @@ attn_status attn_interval_softmax(const struct attn_interval_call *call) {
   return status;
 }
 
+/* p (g - sum p g), each operation over intervals. */
+attn_status attn_interval_softmax_gradient(const struct attn_interval_call *call) {
+  intervals p = call->operand[0], g = call->operand[1];
+  int axis = call->step->axis;
+  attn_status status = make(call, p->lo.rows, p->lo.cols, call->out);
+  for (int32_t l = 0; l < lines(p, axis) && !status; l++) {
+    struct attn_interval sum = {0, 0};
+    for (int32_t k = 0; k < length(p, axis); k++) {
+      struct attn_interval x = times(line_get(p, axis, l, k), line_get(g, axis, l, k));
+      sum.lo += x.lo, sum.hi += x.hi;
+    }
+    for (int32_t k = 0; k < length(p, axis); k++) {
+      struct attn_interval x = line_get(g, axis, l, k);
+      line_set(
+          call->out, axis, l, k,
+          times(line_get(p, axis, l, k), (struct attn_interval){x.lo - sum.hi, x.hi - sum.lo}));
+    }
+  }
+  return status;
+}
+
 attn_status attn_interval_quotient(const struct attn_interval_call *call) {
   intervals a = call->operand[0], b = call->operand[1];
   int axis = call->step->axis;

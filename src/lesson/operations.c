@@ -21,7 +21,7 @@ const struct attn_operation attn_operations[] = {
     ROW(ATTN_OP_POSITIONS, 0, positions, NULL),
     ROW(ATTN_OP_TANH, 1, tanh, NULL),
     ROW(ATTN_OP_SHIFT, 1, shift, attn_interval_shift),
-    ROW(ATTN_OP_SOFTMAX_GRADIENT, 2, softmax_gradient, NULL),
+    ROW(ATTN_OP_SOFTMAX_GRADIENT, 2, softmax_gradient, attn_interval_softmax_gradient),
     ROW(ATTN_OP_COLUMNS, 1, columns, NULL),
 };
 

@@ -41,6 +41,7 @@ attn_eval_operation attn_eval_given, attn_eval_product, attn_eval_transpose, att
 
 /* interval_arithmetic.c */
 attn_interval_operation attn_interval_product, attn_interval_softmax, attn_interval_sum,
-    attn_interval_quotient, attn_interval_general, attn_interval_additive, attn_interval_shift;
+    attn_interval_quotient, attn_interval_general, attn_interval_additive, attn_interval_shift,
+    attn_interval_softmax_gradient;
 
 #endif

@@ -202,15 +202,6 @@ static void test_steps_hold_the_right_numbers(void **state) {
   attn_lesson_free(lesson);
 }
 
-/* Givens count as they stand; of two ways to print one number the finer. */
-static void test_the_finer_printing_of_a_given_counts(void **state) {
-  (void)state;
-  attn_lesson *lesson = lesson_of("Q = [[0.33, 1]]\nK = [[1, 0]]\nQ = [[0.3333, 1.0]]\n");
-  const double q[] = {.3333, 1};
-  expect_numbers(find(&lesson->example[0], ATTN_STEP_Q), q, 2);
-  attn_lesson_free(lesson);
-}
-
 /* ---- names ---- */
 
 static void test_names(void **state) {
@@ -338,7 +329,6 @@ int main(void) {
       cmocka_unit_test(test_names),
       cmocka_unit_test(test_documents),
       cmocka_unit_test(test_steps_hold_the_right_numbers),
-      cmocka_unit_test(test_the_finer_printing_of_a_given_counts),
       cmocka_unit_test(test_mistakes),
       cmocka_unit_test(test_arguments),
       cmocka_unit_test(test_every_allocation_may_fail),

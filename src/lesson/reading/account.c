@@ -209,6 +209,13 @@ static int is_worked_out(const struct attn_scan *scan, const attn_cell *cell) {
   return w && place <= attn_cell_place(&w->last);
 }
 
+/* The results of arithmetic in a sentence, and nothing else. */
+static int block_is_worked_out(const struct account *a, const attn_printing *p) {
+  for (int32_t n = 0; n < p->rows * p->cols; n++)
+    if (!is_worked_out(a->scan, &p->cells[n])) return 0;
+  return 1;
+}
+
 static int names_sum(const struct attn_scan *scan, const char *text) {
   static const char SUM[] =
       "(*UCP)(?i)\\b(?:sums?|totals?|adds? (?:it |them "
@@ -327,11 +334,36 @@ static int is_shape(const struct account *a, const attn_printing *p) {
   return 0;
 }
 
+/* Does a table show the mask of a step: 1 and 0, or 0 and minus infinity? */
+static int shows_mask(const attn_matrix *mask, const attn_printing *table) {
+  int additive = 0, differ = mask->rows != table->rows || mask->cols != table->cols;
+  for (int32_t n = 0; n < table->rows * table->cols; n++)
+    additive |= table->cells[n].kind != ATTN_CELL_BLANK && table->cells[n].value < -1e3;
+  for (int32_t n = 0; !differ && n < table->rows * table->cols; n++) {
+    double value = table->cells[n].value;
+    int hidden = additive ? value < -1e3 : value == 0;
+    differ = mask->at[n] != 0 ? value != !additive : !hidden;
+  }
+  return !differ;
+}
+
+static int is_mask(struct account *a, int block) {
+  const attn_lesson *l = a->lesson;
+  const struct attn_block *b = &a->scan->block[block];
+  for (int32_t i = 0; i < l->examples && a->work < WORK_MAX; i++)
+    for (int32_t s = 0; s < l->example[i].steps; s++, a->work++)
+      for (int k = 0; l->example[i].step[s].name == ATTN_STEP_MASK && k < b->readings; k++)
+        if (shows_mask(&l->example[i].step[s].exact, &b->reading[k])) return 1;
+  return 0;
+}
+
 static int list_blocks(struct account *a) {
   int failed = 0, left;
   for (int n = 0; n < a->scan->blocks && !failed; n++) {
     const attn_cell *first = is_prose(a, n) ? NULL : find_unplaced(a, &a->scan->block[n], &left);
-    int is_unread = first && !is_mention(a, n) && !is_shape(a, &a->scan->block[n].reading[0]);
+    const attn_printing *p = &a->scan->block[n].reading[0];
+    int is_unread = first && !block_is_worked_out(a, p) && !is_mention(a, n) && !is_mask(a, n) &&
+                    !is_shape(a, p);
     if (is_unread) failed = list_block(a, n, first, left);
   }
   return failed;

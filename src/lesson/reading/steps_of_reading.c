@@ -372,6 +372,38 @@ static void add_block(struct attn_builder *b, const struct attn_placement *p) {
 
 /* ---- Examples ---- */
 
+/* Scores that are K Q^T, which is not stated and not confirmed by later steps. */
+static int is_turned_silently(const struct attn_builder *b, const attn_example *ex) {
+  static const char TURNED[] = "(*UCP)(?i)\\bK\\w{0,3}\\s*[·@*.×]?\\s*Q|columns?|列";
+  int turned = 0;
+  for (int n = 0; n < ex->steps; n++) {
+    if (ex->step[n].name > ATTN_STEP_SCORES && ex->step[n].printings) return 0;
+    turned |= ex->step[n].name == ATTN_STEP_SCORES && ex->step[n].op != ATTN_OP_GIVEN;
+  }
+  return turned && b->reading->columns == ATTN_COLUMNS_SCORES &&
+         !attn_occurs(b->scan->patterns, TURNED, b->scan->text);
+}
+
+static const double NAMED = 6; /* bits: its own name, or a caption */
+
+static int is_named(const struct attn_builder *b, const struct attn_placement *p) {
+  int source = b->scan->block[p->block].source;
+  return p->node && b->priors[p->block].bits[p->role] >= NAMED && source != ATTN_BLOCK_INLINE;
+}
+
+/* Where nothing follows from anything, blocks are what they are called; numbers without a name are
+ * no example, and names in sentences are not enough. */
+static int has_relations(const struct attn_builder *b, int index) {
+  int related = 0, in_sentence = 0;
+  for (int n = 0; n < b->reading->placements; n++) {
+    const struct attn_placement *p = b->reading->placement[n];
+    if (p->example != index || !p->node) continue;
+    related |= p->relation != NULL || p->is_copy;
+    in_sentence |= b->scan->block[p->block].source == ATTN_BLOCK_INLINE;
+  }
+  return related || in_sentence;
+}
+
 /* One product of matrices that nothing calls by their roles may be of anything, and so are sums of
  * rows. */
 static int may_be_anything(const struct attn_builder *b, int index) {
@@ -405,15 +437,17 @@ static attn_status build_example(struct attn_builder *b, int index) {
   ex.one_based = 1;
   b->ex = &ex;
   b->count = 0;
+  int related = has_relations(b, index), named = 1;
   for (int n = 0; n < b->reading->placements && !b->status; n++) {
     const struct attn_placement *p = b->reading->placement[b->reading->order[n]];
-    if (p->example != index) continue;
+    if (p->example != index || (!related && !is_named(b, p))) continue;
+    named &= is_named(b, p);
     if (!ex.line) ex.line = b->scan->block[p->block].line;
     add_block(b, p);
     ex.one_based &= !counts_from_zero(&b->scan->block[p->block]);
     attn_name_tokens(b, p);
   }
-  if (!b->status) attn_complete_example(b);
+  if (!b->status && (attn_is_computed(&ex) || named)) attn_complete_example(b);
   attn_name_listed_tokens(b);
   if (b->status || !attn_is_computed(&ex) || may_be_anything(b, index)) return b->status;
   const attn_example *last =
@@ -422,6 +456,7 @@ static attn_status build_example(struct attn_builder *b, int index) {
   const struct attn_scan_heading *title = attn_scan_title(b->scan, ex.line, after);
   if (title) ex.title = title->text;
   if (title && title->line > after) ex.line = title->line;
+  ex.uncertain |= is_turned_silently(b, &ex);
   ex.uncertain |= attn_forgets_mask(b->scan, b->reading, index);
   return attn_add_example(&b->maker, b->lesson, &ex);
 }

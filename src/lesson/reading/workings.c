@@ -131,15 +131,33 @@ static int is_telling(const struct attn_worked *piece) {
   return telling;
 }
 
+/* Has the row another printing of its own yet? */
+static int is_taken(const attn_step *s, const struct cells *c) {
+  for (int p = 0; p < s->printings; p++) {
+    const attn_printing *g = &s->printing[p];
+    if (g->rows == 1 && g->row0 == c->row && s->exact.rows > 1) return 1;
+  }
+  return 0;
+}
+
+/* How near a step is to a piece: called so there; the last one above it; printed at all. */
+static double nearness(const attn_step *s, const struct attn_worked *piece) {
+  double near = *piece->name && attn_step_find(piece->name) == s->name ? 2 : 0;
+  if (!s->printings) return near;
+  int line = s->printing[0].line, above = piece->first.line - line;
+  return near + (above >= 0 ? 1 + 1.0 / (1 + above) : .5);
+}
+
 /* "[0.5, …]" has any. */
 static int has_length(const attn_printing *side, int length) {
   int is_open = side->cells[side->cols - 1].kind == ATTN_CELL_BLANK;
   return is_open ? side->cols <= length : side->cols == length;
 }
 
-/* The first row of a computed step that a vector may be. 0: none. */
+/* The row of a computed step that a vector may be, the nearest one. 0: none. */
 static int find_row(struct workings *w, const struct attn_worked *piece, struct cells *out) {
   int example = example_at(w, piece->first.line);
+  double best = -1;
   if (example < 0 || piece->side->cols < 2 || !is_telling(piece)) return 0;
   const attn_example *ex = &w->lesson->example[example];
   for (int s = 0; s < ex->steps && w->work < WORK_MAX; s++) {
@@ -147,12 +165,14 @@ static int find_row(struct workings *w, const struct attn_worked *piece, struct 
     if (ex->step[s].op == ATTN_OP_GIVEN || !has_length(piece->side, m->cols)) continue;
     int first = piece->row ? piece->row - 1 : 0, end = piece->row ? piece->row : m->rows;
     for (int row = first; row < end && row < m->rows; row++) {
-      *out = (struct cells){example, s, row, 0};
+      struct cells c = {example, s, row, 0};
       w->work += piece->side->cols * (int64_t)piece->sides;
-      if (any_fits(w, out, piece)) return 1;
+      if (!any_fits(w, &c, piece)) continue;
+      double near = nearness(&ex->step[s], piece) + (is_taken(&ex->step[s], &c) ? 0 : .01);
+      if (near > best) best = near, *out = c;
     }
   }
-  return 0;
+  return best >= 0;
 }
 
 /* The cells that show one of the sides. 0: none does. */
@@ -228,7 +248,7 @@ static attn_status attach_block(struct workings *w, const struct attn_block *b) 
   for (int n = 0; n < p->rows && !status; n++) {
     attn_printing side = {.rows = 1, .cols = p->cols, .cells = p->cells + n * p->cols};
     struct attn_worked row = {
-        .first = side.cells[0], .row = b->stated_row, .sides = 1, .side = &side};
+        .name = b->name, .first = side.cells[0], .row = b->stated_row, .sides = 1, .side = &side};
     struct cells c;
     side.line = row.first.line, side.column = row.first.column;
     if (find_row(w, &row, &c)) status = add_side(w, &c, &side);
