@@ -47,14 +47,14 @@ static int add_product(struct attn_builder *b, int op, int name, int head, int l
   struct attn_use use = {.name = (uint8_t)name, .op = (uint8_t)op, .axis = 1, .operands = 2};
   int inner = op == ATTN_OP_MATMUL_NT ? cols_of(b, in[1]) : rows_of(b, in[1]);
   if (cols_of(b, in[0]) != inner) return -1;
-  return attn_apply(b, &use, head, name, in, 0).step;
+  return attn_apply(b, &use, head, name, in).step;
 }
 
 static int add_pointwise(struct attn_builder *b, struct attn_use use, int head, int of) {
   if (of < 0 || b->status) return -1;
   struct attn_turned in[] = {operand(b, of)};
   use.axis = 1, use.operands = 1;
-  return attn_apply(b, &use, head, use.name, in, 0).step;
+  return attn_apply(b, &use, head, use.name, in).step;
 }
 
 /* ---- one head ---- */
@@ -117,7 +117,7 @@ static int add_concat(struct attn_builder *b, const int *output) {
     in[h] = operand(b, output[h]);
     if (rows_of(b, in[h]) != rows_of(b, in[0])) return -1;
   }
-  return attn_apply(b, &use, -1, use.name, in, 0).step;
+  return attn_apply(b, &use, -1, use.name, in).step;
 }
 
 void attn_complete_example(struct attn_builder *b) {

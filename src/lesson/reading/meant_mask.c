@@ -107,50 +107,46 @@ static uint32_t padding_keys(struct attn_scan *scan, int keys) {
 
 /* ---- the mask that was meant ---- */
 
-/* 1 is visible. */
-static double causal_cell(const attn_matrix *keep, uint32_t pads, int i, int j) {
-  (void)keep, (void)pads;
-  return j <= i;
-}
-
-/* Visible to most queries. */
-static double majority_cell(const attn_matrix *keep, uint32_t pads, int i, int j) {
-  int visible = 0;
-  (void)pads, (void)i;
-  for (int row = 0; row < keep->rows; row++) visible += keep->at[row * keep->cols + j] != 0;
-  return 2 * visible > keep->rows;
-}
-
-static double token_cell(const attn_matrix *keep, uint32_t pads, int i, int j) {
-  (void)keep, (void)i;
-  return !(pads >> j & 1);
-}
-
 struct meant {
-  double (*cell)(const attn_matrix *keep, uint32_t pads, int i, int j);
+  int is_causal, is_named; /* the text names the keys that are padding */
   uint32_t pads;
   int departures, row; /* cells of the mask that depart from it; the first such row */
 };
 
+static int is_visible(const struct meant *m, int i, int j) {
+  return m->is_causal ? j <= i : !(m->pads >> j & 1);
+}
+
+/* Hidden from most queries. */
+static uint32_t hidden_keys(const attn_matrix *keep) {
+  uint32_t hidden = 0;
+  for (int j = 0; j < keep->cols; j++) {
+    int visible = 0;
+    for (int row = 0; row < keep->rows; row++) visible += keep->at[row * keep->cols + j] != 0;
+    hidden |= (uint32_t)(2 * visible <= keep->rows) << j;
+  }
+  return hidden;
+}
+
 static struct meant compare(const attn_matrix *keep, struct meant m) {
   for (int i = 0; i < keep->rows; i++)
     for (int j = 0; j < keep->cols; j++)
-      if ((keep->at[i * keep->cols + j] != 0) != m.cell(keep, m.pads, i, j) && !m.departures++)
-        m.row = i;
+      if ((keep->at[i * keep->cols + j] != 0) != is_visible(&m, i, j) && !m.departures++) m.row = i;
   return m;
 }
 
 /* Of the tokens that are padding; else the kind that the text mentions; if both or none, the nearer
  * one. */
 static struct meant find_meant(struct attn_scan *scan, const attn_matrix *keep) {
-  struct meant tokens = {token_cell, padding_keys(scan, keep->cols), 0, 0};
-  struct meant causal = {causal_cell, 0, 0, 0}, padding = {majority_cell, 0, 0, 0};
-  if (tokens.pads) return compare(keep, tokens);
-  int only_padding = attn_mentions_padding(scan);
-  int only_causal = !only_padding && !attn_occurs(scan->patterns, PADDING, scan->text) &&
-                    attn_mentions_causal(scan, scan->text);
+  struct meant padding = {.is_causal = 0}, causal = {.is_causal = 1};
+  if (keep->cols > KEYS_MAX) return padding;
+  padding.pads = padding_keys(scan, keep->cols);
+  padding.is_named = padding.pads != 0;
+  if (!padding.is_named) padding.pads = hidden_keys(keep);
   padding = compare(keep, padding);
-  if (only_padding || keep->rows != keep->cols) return padding;
+  if (padding.is_named || attn_mentions_padding(scan) || keep->rows != keep->cols) return padding;
+  int only_causal =
+      !attn_occurs(scan->patterns, PADDING, scan->text) && attn_mentions_causal(scan, scan->text);
   causal = compare(keep, causal);
   return only_causal || causal.departures <= padding.departures ? causal : padding;
 }
@@ -183,7 +179,7 @@ enum attn_accusation attn_accuse_mask(struct attn_scan *scan, const struct attn_
   if (keep->rows == 1 && r->mask == ATTN_MASK_AS_PRINTED) return ATTN_UNCERTAIN;
   struct meant meant = find_meant(scan, keep);
   int third = keep->rows * keep->cols / 3, most = third > keep->cols ? third : keep->cols;
-  if (!meant.departures || (!meant.pads && meant.departures > most)) return ATTN_EXCUSED;
+  if (!meant.departures || (!meant.is_named && meant.departures > most)) return ATTN_EXCUSED;
   *cause = row_is_open(keep, meant.row) ? ATTN_CAUSE_MASK_IGNORED : ATTN_CAUSE_MASK_OFF_BY_ONE;
   return attn_mentions_causal(scan, scan->text) || attn_occurs(scan->patterns, PADDING, scan->text)
              ? ATTN_ACCUSED
@@ -200,7 +196,7 @@ const struct attn_relation *attn_with_meant_mask(struct attn_scan *scan,
   if (!right || !use || !mask.at) return NULL;
   struct meant meant = find_meant(scan, keep);
   for (int n = 0; n < keep->rows * keep->cols; n++)
-    mask.at[n] = meant.cell(keep, meant.pads, n / keep->cols, n % keep->cols);
+    mask.at[n] = is_visible(&meant, n / keep->cols, n % keep->cols);
   *right = *r;
   right->use = memcpy(use, r->use, (size_t)r->uses * sizeof *use);
   for (int n = 0; n < r->uses; n++)

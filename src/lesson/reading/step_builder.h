@@ -32,9 +32,9 @@ struct attn_turned {
 /* Is a step of this name on the page as the transpose of what relations compute with? */
 int attn_is_turned(const struct attn_builder *b, int name);
 
-/* One operation of a relation as a step, or several; shown: 1 if a block shows it. */
+/* One operation of a relation as a step, or several. */
 struct attn_turned attn_apply(struct attn_builder *b, const struct attn_use *use, int head,
-                              int name, const struct attn_turned *in, int shown);
+                              int name, const struct attn_turned *in);
 
 /* guess.c */
 int attn_follows_from_guess(const struct attn_builder *b, const struct attn_relation *r);

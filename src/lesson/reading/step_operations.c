@@ -18,7 +18,7 @@ static int same_step(const attn_step *x, const attn_step *y) {
 }
 
 /* Adds a computed step, or returns the equal one that no block shows. */
-static int compute(struct attn_builder *b, attn_step like, int shown) {
+static int compute(struct attn_builder *b, attn_step like) {
   for (int n = 0; n < b->ex->steps; n++) {
     const attn_step *s = &b->ex->step[n];
     if (same_step(s, &like) && !s->printings) return n;
@@ -43,12 +43,12 @@ static int turned(struct attn_builder *b, struct attn_turned o, int want, int he
   attn_step t = {.name = ATTN_STEP_OTHER, .op = ATTN_OP_TRANSPOSE, .head = head, .axis = 1};
   t.operands = 1;
   t.operand[0] = o.step;
-  return compute(b, t, 0);
+  return compute(b, t);
 }
 
 /* a b of operands that may be turned, itself turned as wanted: (a b)^T = b^T a^T. */
 static int product(struct attn_builder *b, attn_step s, struct attn_turned left,
-                   struct attn_turned right, int want, int shown) {
+                   struct attn_turned right, int want) {
   int tl = (s.op == ATTN_OP_MATMUL_TN) ^ left.turned,
       tr = (s.op == ATTN_OP_MATMUL_NT) ^ right.turned;
   if (want) {
@@ -64,7 +64,7 @@ static int product(struct attn_builder *b, attn_step s, struct attn_turned left,
   s.op = tl ? ATTN_OP_MATMUL_TN : tr ? ATTN_OP_MATMUL_NT : ATTN_OP_MATMUL;
   s.operands = 2;
   s.operand[0] = left.step, s.operand[1] = right.step;
-  return b->status ? -1 : compute(b, s, shown);
+  return b->status ? -1 : compute(b, s);
 }
 
 /* Operations of one element, or along an axis. */
@@ -75,22 +75,22 @@ static int is_pointwise(int op) {
 }
 
 struct attn_turned attn_apply(struct attn_builder *b, const struct attn_use *use, int head,
-                              int name, const struct attn_turned *in, int shown) {
+                              int name, const struct attn_turned *in) {
   int want = attn_is_turned(b, name);
   attn_step s = {.name = name, .head = head, .op = use->op, .axis = use->axis};
   s.scalar = use->scalar, s.scaled_by = use->scaled_by, s.base = use->base;
   s.operands = use->operands;
   if (use->op == ATTN_OP_POSITIONS || use->op == ATTN_OP_COLUMNS) s.exact = use->constant;
   if (attn_is_product(use->op))
-    return (struct attn_turned){product(b, s, in[0], in[1], want, shown), want};
+    return (struct attn_turned){product(b, s, in[0], in[1], want), want};
   int pointwise = is_pointwise(use->op), inner = pointwise ? want : 0;
   if (pointwise && want) s.axis = !s.axis;
   for (int n = 0; n < use->operands && !b->status; n++)
     s.operand[n] = turned(b, in[n], inner, head);
   if (b->status) return (struct attn_turned){-1, 0};
-  int step = compute(b, s, shown && inner == want);
+  int step = compute(b, s);
   if (inner == want || b->status) return (struct attn_turned){step, inner};
   s = (attn_step){.name = name, .head = head, .op = ATTN_OP_TRANSPOSE, .axis = 1, .operands = 1};
   s.operand[0] = step;
-  return (struct attn_turned){compute(b, s, shown), want};
+  return (struct attn_turned){compute(b, s), want};
 }

@@ -97,7 +97,7 @@ static void add_columns(struct attn_builder *b, const struct attn_node *node, in
                          .operands = 1,
                          .scalar = node->first_column,
                          .constant = {0, node->grid->cols, NULL}};
-  int step = attn_apply(b, &use, head, name, &of, 0).step;
+  int step = attn_apply(b, &use, head, name, &of).step;
   if (!b->status) remember(b, node, step);
 }
 
@@ -143,10 +143,9 @@ static int add_relation(struct attn_builder *b, const struct attn_relation *r, i
     for (int k = 0; k < use->operands && !b->status; k++)
       in[k] = operand_of(b, r, use->operand[k], result);
     if (b->status) return -1;
-    result[n] =
-        use->op == ATTN_OP_GIVEN
-            ? (struct attn_turned){add_stated(b, r, use, head, line), attn_is_turned(b, use->name)}
-            : attn_apply(b, use, head, last ? name : use->name, in, last);
+    result[n] = use->op == ATTN_OP_GIVEN ? (struct attn_turned){add_stated(b, r, use, head, line),
+                                                                attn_is_turned(b, use->name)}
+                                         : attn_apply(b, use, head, last ? name : use->name, in);
   }
   return b->status ? -1 : result[r->uses - 1].step;
 }
