@@ -17,11 +17,6 @@ static const char HEADING[] =
 static const char HEADER_RULE[] = "\\|\\s*:?-{2}|(?<!-)-{2,}:?\\s*\\||-\\+-";
 static const char RULE_CHARACTERS[] = " \t\r\f\v|+:=-*_~#";
 
-/* What R and Julia print above a matrix: "     [,1] [,2]", "2x2 Matrix{Int64}:" */
-static const char PRINTED_HEADER[] =
-    "\\s*(?:\\[,\\d+\\]\\s*)++$|\\s*\\d+(?:[x\\x{D7}]\\d+|-element) [^=]*"
-    "(?:Matrix|Array|Vector|Adjoint|Transpose)\\b[^=]*:\\s*$";
-
 /* ---- the state ---- */
 
 int attn_group_no_memory(struct attn_grouping *g) {
@@ -121,7 +116,7 @@ struct attn_block *attn_block_in_place_of(struct attn_grouping *g, const struct 
   *b = *first;
   b->name = name;
   b->label = NULL, b->labels = 0, b->readings = 1;
-  b->ordinal = b->siblings = b->stated_row = 0;
+  b->ordinal = b->stated_row = 0;
   b->reading[0] = (attn_printing){0};
   return b;
 }
@@ -261,24 +256,13 @@ static int counts_columns(const struct attn_row *row) {
 static void read_rule(struct attn_grouping *g, const char *text) {
   struct attn_part p = attn_part_trim(text, (struct attn_part){0, strlen(text)});
   if (g->rows != 1 || g->row[0].style != ATTN_ROW_PIPES) return;
-  int is_header = text[p.begin] == '+' ? counts_columns(&g->row[0])
-                                       : attn_occurs(g->scan->patterns, HEADER_RULE, text);
-  if (!is_header && !strstr(text, "==")) return;
+  if (text[p.begin] == '+' && counts_columns(&g->row[0]))
+    g->drop_first = 1;
+  else if (text[p.begin] == '+' || !attn_occurs(g->scan->patterns, HEADER_RULE, text))
+    return;
   g->header = g->row[0];
   g->header_is_ruled = 1;
   g->rows = 0;
-}
-
-/* A blank line ends a table or columns; labelled numbers may continue. */
-static void read_blank(struct attn_grouping *g) {
-  if (g->rows == 0) return;
-  const struct attn_row *first = &g->row[0];
-  if (!attn_row_is_labelled(first->style) || first->items != 1 || !first->label.stem)
-    attn_run_flush(g);
-}
-
-static int has_word(struct attn_grouping *g, const char *text) {
-  return attn_occurs(g->scan->patterns, "(*UCP)\\w", text);
 }
 
 /* "W_Q = W_K = W_V =": one matrix of several names. */
@@ -293,50 +277,21 @@ static void add_grid(struct attn_grouping *g, int line, const attn_printing *gri
   attn_block_end(g, b, line);
 }
 
-static void add_grid_of_each(struct attn_grouping *g, const struct attn_scan_line *line,
-                             const attn_printing *grid, const char *names) {
-  while (*names && g->status == ATTN_OK) {
-    size_t bytes = strcspn(names, "=");
-    char *name = attn_group_text(g, names, (struct attn_part){0, bytes});
-    if (name && *name) add_grid(g, line->line, grid, name, 0);
-    names += bytes + (names[bytes] == '=');
-  }
-}
-
-static char *field_text(struct attn_grouping *g, const struct attn_row *row, int field) {
-  return attn_group_text(g, row->line->text,
-                         (struct attn_part){row->item[field].begin, row->item[field].end});
-}
-
-/* In a table, the header of the column and the first cell of the row: "W_Q", "head 1". NULL: it is
- * not in a table that has a header. */
-static char *name_in_table(struct attn_grouping *g, const struct attn_scan_line *line, size_t at) {
-  struct attn_row row;
-  int field = -1;
-  if (g->header.items < 2 || g->header.style != ATTN_ROW_PIPES || !attn_row_read(g, line, &row) ||
-      row.style != ATTN_ROW_PIPES || row.items != g->header.items)
-    return NULL;
-  for (int n = 0; n < row.items; n++)
-    if (row.item[n].begin <= at && at < row.item[n].end) field = n;
-  char *column = field > 0 ? field_text(g, &g->header, field) : NULL;
-  char *label = column && row.item[0].kind == ATTN_ITEM_TEXT ? field_text(g, &row, 0) : NULL;
-  return label ? attn_group_join(g, column, label) : column;
-}
-
-/* One matrix of a line, named by the text in front of it. */
+/* The matrices of a line, named by the text in front of them. */
 static void add_matrix(struct attn_grouping *g, const struct attn_scan_line *line, int index,
                        struct attn_part front, int is_factor) {
   struct attn_scan_value *value = &g->lines->value[index];
-  char *name = name_in_table(g, line, front.end);
-  if (!name) name = attn_group_text(g, line->text, front);
-  if (name && !has_word(g, name)) name = "";
+  char *name = attn_group_text(g, line->text, front), *equals;
   value->used = 1;
-  if (name && attn_match_at(g->scan->patterns, NAMES, name, strlen(name), 0, NULL)) {
-    add_grid_of_each(g, line, value->grid, name);
-    return;
-  }
-  for (int n = 0; name && n < value->grids && g->status == ATTN_OK; n++)
-    add_grid(g, line->line, &value->grid[n], name, is_factor);
+  if (!name) return;
+  const int several = attn_match_at(g->scan->patterns, NAMES, name, strlen(name), 0, NULL);
+  do {
+    equals = several ? strchr(name, '=') : NULL;
+    if (equals) *equals = 0;
+    for (int n = 0; n < value->grids; n++)
+      add_grid(g, line->line, &value->grid[n], name, is_factor);
+    name = equals ? equals + 1 : "";
+  } while (strchr(name, '='));
 }
 
 /* "O = [..] [..] = [..]": the matrix that ends at `at` is the first factor of a product that is
@@ -345,15 +300,6 @@ static int begins_product(const struct attn_grouping *g, const struct attn_scan_
                           size_t at) {
   static const char FACTOR[] = "\\s*+" ATTN_VALUE "\\s*+(?:=|$)";
   return attn_match_at(g->scan->patterns, FACTOR, line->text, line->bytes, at, NULL);
-}
-
-/* "A = softmax([..]) = [..]": the argument of a function, whose result follows. */
-static int is_argument(struct attn_grouping *g, const struct attn_scan_line *line, size_t at) {
-  static const char RESULT[] = ATTN_VALUE "\\s*\\)?\\s*=\\s*" ATTN_VALUE;
-  static const char FUNCTION[] = "(?i)softmax\\s*\\(?\\s*$";
-  struct attn_part front = {0, at};
-  return attn_part_ends_in(g, FUNCTION, line->text, front, ATTN_LABEL_CHARACTERS) &&
-         attn_match_at(g->scan->patterns, RESULT, line->text, line->bytes, at, NULL);
 }
 
 /* A matrix, or in a line with matrices a vector that is called something: "W = [..], v = (1, 2)".
@@ -375,21 +321,6 @@ static int has_matrix(struct attn_grouping *g, const struct attn_scan_line *line
   return 0;
 }
 
-/* The header of a table names the matrices of all its rows. */
-static void end_run_above(struct attn_grouping *g, const struct attn_scan_line *line) {
-  struct attn_row header = g->header;
-  attn_run_flush(g);
-  if (memchr(line->text, '|', line->bytes)) g->header = header;
-}
-
-/* "A B = [..] B = [..]": is what is in front the last factor of the product before? */
-static int is_last_factor(const char *text, struct attn_part before, struct attn_part front) {
-  before = attn_part_trim(text, before), front = attn_part_trim(text, front);
-  size_t bytes = front.end - front.begin;
-  return bytes > 1 && text[front.end - 1] == '=' && before.end - before.begin > bytes &&
-         memcmp(text + before.end - bytes, text + front.begin, bytes) == 0;
-}
-
 /* The name below a brace: "[..]_Q". *name is empty where there is none. Returns its end. */
 static size_t name_below(struct attn_grouping *g, const struct attn_scan_line *line, size_t at,
                          struct attn_part *name) {
@@ -402,31 +333,25 @@ static size_t name_below(struct attn_grouping *g, const struct attn_scan_line *l
 
 /* A line with matrices in brackets. 0: it has none. */
 static int read_matrices(struct attn_grouping *g, const struct attn_scan_line *line) {
-  struct attn_part all = {0, line->bytes}, rest = all, front = all, before = {0, 0}, below;
+  struct attn_part all = {0, line->bytes}, rest = all, front = all, below;
   size_t at, end;
   int value, factors = 0;
   if (!has_matrix(g, line)) return 0;
-  end_run_above(g, line);
+  attn_run_flush(g);
   while ((end = attn_next_value(line->text, rest, &at, &value)) != 0) {
     rest.begin = end;
     front.end = at;
     if (!is_matrix(g, line, value, front)) continue;
     if (begins_product(g, line, end)) factors = 2;
-    if (is_argument(g, line, at)) factors = 1;
-    if (is_last_factor(line->text, before, front)) front.begin = at;
     end = rest.begin = name_below(g, line, end, &below);
     if (below.end > below.begin) front = below;
-    before = front;
     add_matrix(g, line, value, factors ? (struct attn_part){at, at} : front, factors > 0);
     if (factors)
       factors--; /* the name is that of the product */
     else
       front.begin = end;
   }
-  front.end = rest.end;
-  char *tail = attn_group_text(g, line->text, front);
   g->aboves = 0;
-  if (tail && has_word(g, tail)) attn_group_above(g, tail);
   attn_stray_text(g, line, all, NULL, 0);
   return 1;
 }
@@ -443,10 +368,12 @@ static int read_heading(struct attn_grouping *g, const char *text) {
   return 1;
 }
 
-static int is_printed_header(struct attn_grouping *g, const char *text) {
-  size_t at = strspn(text, " \t");
-  if (text[at] != '[' && (text[at] < '0' || text[at] > '9')) return 0;
-  return attn_match_at(g->scan->patterns, PRINTED_HEADER, text, strlen(text), 0, NULL);
+/* A blank line ends a table or columns; labelled numbers may continue. */
+static void read_blank(struct attn_grouping *g) {
+  if (g->rows == 0) return;
+  const struct attn_row *first = &g->row[0];
+  if (!attn_row_is_labelled(first->style) || first->items != 1 || !first->label.stem)
+    attn_run_flush(g);
 }
 
 static void read_line(struct attn_grouping *g, const struct attn_scan_line *line) {
@@ -454,15 +381,10 @@ static void read_line(struct attn_grouping *g, const struct attn_scan_line *line
   struct attn_row row;
   if (g->facts) attn_facts_line(g, line);
   if (attn_drawn_line(g, line)) return;
-  if (g->drawns) {
-    attn_drawn_end(g, line->line - 1);
-    if (is_blank) g->aboves = 0;
-  }
+  if (g->drawns) attn_drawn_end(g, line->line - 1);
   if (is_blank) {
     read_blank(g);
     g->text_line = NULL;
-  } else if (is_printed_header(g, line->text)) {
-    attn_run_flush(g);
   } else if (is_rule(line->text)) {
     read_rule(g, line->text);
   } else if (!read_matrices(g, line) && !read_heading(g, line->text)) {
@@ -500,6 +422,44 @@ void attn_blocks_sort(struct attn_grouping *g, int from) {
     qsort(g->block + from, (size_t)(g->blocks - from), sizeof *g->block, in_order);
 }
 
+/* ---- weights in percent, where only the text near them states it ---- */
+
+/* Has it a row that adds up to 100 but for rounding? */
+static int has_hundred(const attn_printing *p) {
+  int found = 0;
+  for (int r = 0; r < p->rows; r++) {
+    double sum = 0;
+    for (int c = 0; c < p->cols; c++) {
+      const attn_cell *cell = &p->cells[r * p->cols + c];
+      if (cell->kind != ATTN_CELL_NUMBER || cell->value < 0 || cell->value > 100) return 0;
+      sum += cell->value;
+    }
+    found |= p->cols > 1 && fabs(sum - 100) <= 1;
+  }
+  return found;
+}
+
+static int states_percent(const struct attn_grouping *g, const struct attn_block *b) {
+  static const char PERCENT[] = "(?i)%|percent|パーセント";
+  int found = attn_occurs(g->scan->patterns, PERCENT, b->name) ||
+              attn_occurs(g->scan->patterns, PERCENT, b->header);
+  for (int n = 0; n < b->captions && !found; n++)
+    found = attn_occurs(g->scan->patterns, PERCENT, b->caption[n]);
+  return found;
+}
+
+static void divide_percents(struct attn_grouping *g) {
+  for (int n = 0; n < g->blocks; n++) {
+    attn_printing *p = &g->block[n]->reading[0];
+    if (!has_hundred(p) || !states_percent(g, g->block[n])) continue;
+    for (int i = 0; i < p->rows * p->cols; i++) {
+      attn_cell *cell = &p->cells[i], had = *cell;
+      *cell = attn_cell_percent(had);
+      cell->line = had.line, cell->column = had.column;
+    }
+  }
+}
+
 static int set_result(struct attn_grouping *g) {
   struct attn_scan *scan = g->scan;
   scan->block = attn_group_take(g, (size_t)g->blocks, sizeof *scan->block);
@@ -521,12 +481,11 @@ attn_status attn_scan_blocks(struct attn_scan *scan, struct attn_scan_lines *lin
   if (g.status == ATTN_OK) attn_run_flush(&g);
   if (g.status == ATTN_OK) attn_drawn_end(&g, last);
   if (g.status == ATTN_OK) attn_shown_rows_merge(&g);
-  if (g.status == ATTN_OK) attn_blocks_settle_counts(&g);
-  if (g.status == ATTN_OK) attn_stacks_merge(&g);
+  if (g.status == ATTN_OK) attn_workings_merge(&g);
   if (g.status == ATTN_OK) attn_parts_merge(&g);
   if (g.status == ATTN_OK && recurs) attn_recurring_merge(&g);
   if (g.status == ATTN_OK && g.facts) attn_facts_merge(&g);
-  if (g.status == ATTN_OK) attn_percents(&g);
+  if (g.status == ATTN_OK) divide_percents(&g);
   if (g.status == ATTN_OK) attn_stray_finish(&g);
   if (attn_patterns_failed(scan->patterns)) attn_group_no_memory(&g);
   if (g.status == ATTN_OK) set_result(&g);

@@ -95,11 +95,6 @@ int attn_row_is_labelled(int style);
 int attn_item_is_number(const struct attn_row_item *item);
 int attn_item_is_integer(const struct attn_row_item *item, int value);
 
-/* ---- percent.c ---- */
-
-/* Divides by 100 what is stated to be in percent, and adds up to 100. */
-void attn_percents(struct attn_grouping *g);
-
 /* ---- blocks.c ---- */
 
 struct attn_drawn; /* drawn.c */
@@ -196,8 +191,6 @@ int attn_is_margin(const attn_cell *cell, const attn_cell *of, int count, int st
 int attn_is_sum(const attn_cell *cell, const attn_cell *of, int count);
 /* 0, 1, .. or 1, 2, ..? */
 int attn_counts(const attn_cell *cell, int count, int stride);
-/* Where the first columns of all tables that look alike count their rows, they are no data. */
-void attn_blocks_settle_counts(struct attn_grouping *g);
 /* The table without them; of rows without labels, only without their sums. */
 void attn_block_add_margins(struct attn_grouping *g, struct attn_block *b, int is_labelled);
 
@@ -272,11 +265,8 @@ void attn_worked_labels(struct attn_grouping *g, const struct attn_label_place *
 
 /* shown_rows.c: results that are shown row by row -> one matrix. */
 void attn_shown_rows_merge(struct attn_grouping *g);
-/* The number of the row that a text begins with: "row 2"; 0: none. */
-int attn_ordinal_in(struct attn_grouping *g, const char *text);
-
-/* stacks.c: lists that are rows of one matrix. */
-void attn_stacks_merge(struct attn_grouping *g);
+/* Vectors whose working is beside them -> the vectors. */
+void attn_workings_merge(struct attn_grouping *g);
 
 /* recurring.c: vectors that recur with the same words -> matrices. */
 void attn_recurring_merge(struct attn_grouping *g);

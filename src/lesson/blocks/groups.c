@@ -160,12 +160,11 @@ int attn_same_symbol(struct attn_grouping *g, const char *a, const char *b) {
 static int same_group(struct attn_grouping *g, const struct attn_result_group *a,
                       const struct attn_result_group *b) {
   const struct attn_left *left = g->scan->left;
-  if (left && left->recurring && a->count > 1 && a->count == b->count && a->kind == b->kind &&
-      a->kind == ATTN_RESULT_OTHER)
+  if (a->count != b->count || a->kind != b->kind) return 0;
+  if (left && left->recurring && a->count > 1 && a->kind == ATTN_RESULT_OTHER)
     return g->scan->regrouped = 1;
-  if (a->count != b->count || a->is_list != b->is_list) return 0;
-  if (a->kind != b->kind) return !a->is_list && attn_same_symbol(g, a->name, b->name);
-  return !a->is_list || a->kind != ATTN_RESULT_OTHER || attn_same_letters(a->name, b->name);
+  return a->is_list == b->is_list &&
+         (!a->is_list || a->kind != ATTN_RESULT_OTHER || attn_same_letters(a->name, b->name));
 }
 
 /* "q dot k1 is 2" and "q dot k2 is 1", with other words in between. */

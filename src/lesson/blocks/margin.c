@@ -82,29 +82,6 @@ void attn_block_add_margins(struct attn_grouping *g, struct attn_block *b, int i
   attn_block_add_reading(b, rows, cols, cells);
 }
 
-/* ---- a first column that counts, or is data ---- */
-
-enum { COUNTED = 4, LAYOUTS = 20 }; /* tables: their first columns count by chance no more */
-
-static void drop_reading(struct attn_block *b, int reading) {
-  b->readings--;
-  for (int n = reading; n < b->readings; n++) b->reading[n] = b->reading[n + 1];
-}
-
-void attn_blocks_settle_counts(struct attn_grouping *g) {
-  int alike[LAYOUTS] = {0}, counted[LAYOUTS] = {0};
-  for (int n = 0; n < g->blocks; n++) {
-    alike[g->block[n]->layout]++;
-    counted[g->block[n]->layout] += g->block[n]->with_count > 0;
-  }
-  for (int n = 0; n < g->blocks; n++) {
-    struct attn_block *b = g->block[n];
-    if (b->layout && b->with_count && b->with_count < b->readings &&
-        counted[b->layout] == alike[b->layout] && alike[b->layout] >= COUNTED)
-      drop_reading(b, b->with_count);
-  }
-}
-
 /* ---- sums that are called so ---- */
 
 static char *column_name(struct attn_grouping *g, const struct attn_table *t, int col) {

@@ -4,24 +4,6 @@
 
 #include "results.h"
 
-static int is_vector(const struct attn_block *b) {
-  return b->source == ATTN_BLOCK_VECTORS || b->source == ATTN_BLOCK_INLINE;
-}
-
-/* b continues a: q1 = [..] in one line, q2 = [..] in another. */
-static int is_next_row(struct attn_grouping *g, const struct attn_block *a,
-                       const struct attn_block *b) {
-  struct attn_label last, first;
-  if (!is_vector(a) || !is_vector(b) || !a->labels || !b->labels ||
-      a->reading[0].cols != b->reading[0].cols)
-    return 0;
-  if (!attn_group_label(g, a->label[a->labels - 1], &last) ||
-      !attn_group_label(g, b->label[0], &first))
-    return 0;
-  return attn_same_stem(&last, &first) &&
-         (first.index > 0 ? first.index : 0) == (last.index > 0 ? last.index : 0) + 1;
-}
-
 /* The symbol in front of the first sign of equality: "Keys: k_1 =". 0: no memory. */
 static int read_symbol(struct attn_grouping *g, const struct attn_block *b,
                        struct attn_label *label) {
@@ -97,14 +79,14 @@ static void turn_lone_columns(struct attn_grouping *g) {
   }
 }
 
-static void merge_parts(struct attn_grouping *g) {
+void attn_parts_merge(struct attn_grouping *g) {
   int kept = 0;
   for (int n = 0; n < g->blocks && g->status == ATTN_OK; n++) {
     struct attn_block *b = g->block[n], *last = kept ? g->block[kept - 1] : NULL;
     if (!is_single(g, kept, b)) {
       if (b->source == ATTN_BLOCK_SCALARS && b->reading[0].rows == 1)
         attn_block_add_shapes(b, b->reading[0].cols);
-      if (last && (turn_lines(g, last, b) || is_next_row(g, last, b)))
+      if (last && turn_lines(g, last, b))
         append(g, last, b);
       else
         g->block[kept++] = b;
@@ -112,26 +94,4 @@ static void merge_parts(struct attn_grouping *g) {
   }
   g->blocks = kept;
   turn_lone_columns(g);
-}
-
-/* ---- vectors of one line that share a name ---- */
-
-static int is_nameless(const struct attn_block *b, int line) {
-  return (b->source == ATTN_BLOCK_VECTORS || b->source == ATTN_BLOCK_ROWS) && !*b->name &&
-         b->line == line;
-}
-
-static void count_siblings(struct attn_grouping *g) {
-  for (int n = 0, end; n < g->blocks; n = end) {
-    int line = g->block[n]->line, count = 0;
-    for (end = n; end < g->blocks && g->block[end]->line == line; end++)
-      count += is_nameless(g->block[end], line);
-    for (int i = n; count > 1 && i < end; i++)
-      if (is_nameless(g->block[i], line)) g->block[i]->siblings = count;
-  }
-}
-
-void attn_parts_merge(struct attn_grouping *g) {
-  merge_parts(g);
-  count_siblings(g);
 }

@@ -211,62 +211,6 @@ static void stack_vectors(struct recurring *r, int n, int k, int period, int tur
   g->block[g->blocks++] = all;
 }
 
-/* ---- numbers that recur with them: e_1 = 0.4 after each of the vectors of key 1 ---- */
-
-/* Is the stray between the first vector of a turn and that of the next? */
-static int is_in_turn(const struct recurring *r, const struct attn_stray *s, int first, int next) {
-  uint64_t at = attn_cell_place(&s->cell);
-  return s->is_result && at > attn_cell_place(r->vector[first].cell) &&
-         (next >= r->vectors || at < attn_cell_place(r->vector[next].cell));
-}
-
-/* The number of a turn that is called so in the first one. NULL: there is none. */
-static struct attn_stray *stray_of_turn(const struct recurring *r, const char *name, int n,
-                                        int period, int turn) {
-  int first = n + turn * period;
-  for (int i = 0; i < r->g->strays; i++) {
-    struct attn_stray *s = &r->g->stray[i];
-    if (is_in_turn(r, s, first, first + period) && differing_words(name, s->name, turn, NULL) == 0)
-      return s;
-  }
-  return NULL;
-}
-
-static void drop_stray(struct attn_grouping *g, struct attn_stray *s) {
-  size_t after = (size_t)(g->stray + g->strays - (s + 1));
-  memmove(s, s + 1, after * sizeof *s);
-  g->strays--;
-}
-
-static void stack_numbers(struct recurring *r, char *name, int n, int period, int turns) {
-  struct attn_grouping *g = r->g;
-  for (int turn = 0; turn < turns; turn++)
-    if (!stray_of_turn(r, name, n, period, turn)) return;
-  struct attn_stray *s = stray_of_turn(r, name, n, period, 0);
-  struct attn_block *b =
-      attn_block_begin(g, ATTN_BLOCK_SCALARS, s->cell.line, name_of_all(r, name));
-  if (b) b->captions = 0, b->heading = g->block[r->vector[n].block]->heading;
-  for (int turn = 0; b && turn < turns && g->status == ATTN_OK; turn++) {
-    s = stray_of_turn(r, name, n, period, turn);
-    attn_cell *cell = turn ? NULL : attn_block_add_row(g, b, 1, "");
-    if (cell) *cell = s->cell;
-    if (turn) attn_block_widen(g, b, &s->cell, "");
-    b->end = s->cell.line;
-    drop_stray(g, s);
-  }
-  if (b) attn_block_add_reading(b, turns, 1, b->reading[0].cells);
-  if (b) attn_block_end(g, b, b->end);
-}
-
-static void stack_all_numbers(struct recurring *r, int n, int period, int turns) {
-  char *name[PERIOD_MAX];
-  int names = 0;
-  for (int i = 0; i < r->g->strays && names < PERIOD_MAX; i++)
-    if (is_in_turn(r, &r->g->stray[i], n, n + period)) name[names++] = r->g->stray[i].name;
-  for (int i = 0; i < names && r->g->status == ATTN_OK; i++)
-    stack_numbers(r, name[i], n, period, turns);
-}
-
 /* ---- all ---- */
 
 /* Blocks whose vectors recur are replaced; other rows of them are not read. */
@@ -294,7 +238,6 @@ void attn_recurring_merge(struct attn_grouping *g) {
     period = find_period(&r, n, &turns);
     for (int k = 0; k < period && g->status == ATTN_OK; k++) stack_vectors(&r, n, k, period, turns);
     for (int k = 0; k < period * turns; k++) r.vector[n + k].recurs = 1;
-    if (period && g->status == ATTN_OK) stack_all_numbers(&r, n, period, turns);
   }
   g->scan->regrouped += g->blocks - blocks;
   if (g->status != ATTN_OK || !g->scan->regrouped) return;

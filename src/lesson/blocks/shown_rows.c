@@ -14,24 +14,21 @@ static int find_ordinal(struct attn_grouping *g, const char *pattern, const char
   return atoi(text + (m.group[1].end > m.group[1].begin ? m.group[1] : m.group[2]).begin);
 }
 
-int attn_ordinal_in(struct attn_grouping *g, const char *text) {
-  return find_ordinal(g, ORDINAL, text);
-}
-
-static int ordinal_of(struct attn_grouping *g, const struct attn_block *b) {
-  int row = attn_ordinal_in(g, b->name);
-  for (int n = b->captions - 1; n >= 0 && !row; n--) row = attn_ordinal_in(g, b->caption[n]);
-  return row;
-}
-
 /* "the weights of row 1 are" */
 static int is_in_sentence(const struct attn_block *b) {
-  return (b->source == ATTN_BLOCK_INLINE || b->source == ATTN_BLOCK_SCALARS) &&
-         b->reading[0].rows == 1;
+  return b->source == ATTN_BLOCK_INLINE || b->source == ATTN_BLOCK_SCALARS;
 }
 
 static int is_vector(const struct attn_block *b) {
-  return b->source == ATTN_BLOCK_VECTORS && b->reading[0].rows == 1 && b->reading[0].cols > 1;
+  return (b->source == ATTN_BLOCK_VECTORS || is_in_sentence(b)) && b->reading[0].rows == 1 &&
+         b->reading[0].cols > 1;
+}
+
+static int ordinal_of(struct attn_grouping *g, const struct attn_block *b) {
+  if (is_in_sentence(b)) return find_ordinal(g, ROW_OF_SENTENCE, b->name);
+  int row = find_ordinal(g, ORDINAL, b->name);
+  for (int n = b->captions - 1; n >= 0 && !row; n--) row = find_ordinal(g, ORDINAL, b->caption[n]);
+  return row;
 }
 
 struct shown_rows {
@@ -40,14 +37,22 @@ struct shown_rows {
   int *result; /* the last block of each row */
 };
 
+/* May b be in the same matrix as the first one? */
+static int goes_on(const struct attn_block *first, const struct attn_block *b) {
+  return is_vector(b) && b->reading[0].cols == first->reading[0].cols &&
+         is_in_sentence(b) == is_in_sentence(first) &&
+         (!is_in_sentence(b) || (b->line == first->line && b->stated_row));
+}
+
 /* The items from block `begin` on. 0: they are not the rows of a matrix. */
 static int find_rows(struct attn_grouping *g, int begin, struct shown_rows *s) {
-  int cols = g->block[begin]->reading[0].cols, shown = 0, n = begin;
+  const struct attn_block *first = g->block[begin];
+  int shown = 0, n = begin;
   *s = (struct shown_rows){.begin = begin, .result = s->result};
-  for (; n < g->blocks && is_vector(g->block[n]) && g->block[n]->reading[0].cols == cols; n++) {
-    int row = ordinal_of(g, g->block[n]);
+  for (; n < g->blocks && goes_on(first, g->block[n]); n++) {
+    int row = g->block[n]->stated_row;
     if (row != 0 && row != s->rows + 1) break;
-    shown += row == 0 || !attn_ordinal_in(g, g->block[n]->name);
+    shown += row == 0 || is_in_sentence(first) || !find_ordinal(g, ORDINAL, g->block[n]->name);
     s->rows += row != 0;
     s->result[s->rows - 1] = n;
   }
@@ -66,23 +71,11 @@ static void add_working(struct attn_grouping *g, struct attn_block *b, int row) 
                                           .side = &b->reading[0]});
 }
 
-/* "The weights are (0.5, 0.5) in row 1 and ..": each block of a line. 0: they are no rows. */
-static int find_rows_of_sentence(struct attn_grouping *g, int begin, struct shown_rows *s) {
-  const struct attn_block *first = g->block[begin];
-  int n = begin;
-  *s = (struct shown_rows){.begin = begin, .result = s->result};
-  for (; n < g->blocks && is_in_sentence(g->block[n]) && g->block[n]->line == first->line; n++) {
-    if (g->block[n]->reading[0].cols != first->reading[0].cols) break;
-    if (g->block[n]->stated_row != s->rows + 1) break;
-    s->result[s->rows++] = n;
-  }
-  s->end = n;
-  return s->rows > 1;
-}
-
-static int merge_rows(struct attn_grouping *g, const struct shown_rows *s, char *name) {
+static int merge_rows(struct attn_grouping *g, const struct shown_rows *s) {
   const struct attn_block *last = g->block[s->result[s->rows - 1]];
-  struct attn_block *all = attn_block_in_place_of(g, g->block[s->begin], name);
+  struct attn_block *first = g->block[s->begin];
+  struct attn_block *all =
+      attn_block_in_place_of(g, first, is_in_sentence(first) ? first->name : last->name);
   if (!all) return 0;
   for (int r = 0, n = s->begin; n < s->end; n++) {
     const attn_printing *p = &g->block[n]->reading[0];
@@ -102,20 +95,61 @@ static int merge_rows(struct attn_grouping *g, const struct shown_rows *s, char 
   return 1;
 }
 
-static void set_row(struct attn_grouping *g, struct attn_block *b) {
-  if (is_in_sentence(b)) b->stated_row = find_ordinal(g, ROW_OF_SENTENCE, b->name);
-  if (is_vector(b)) b->stated_row = ordinal_of(g, b);
-}
-
 /* A sentence begins with the name of its rows; of items, the words of the last are those of its
  * result: the first has more of the working in front of it. */
 void attn_shown_rows_merge(struct attn_grouping *g) {
   struct shown_rows s = {.result = attn_group_take(g, (size_t)g->blocks + 1, sizeof *s.result)};
-  for (int n = 0; n < g->blocks; n++) set_row(g, g->block[n]);
-  for (int n = 0; s.result && n < g->blocks && g->status == ATTN_OK; n++) {
-    struct attn_block *first = g->block[n];
-    if (first->stated_row != 1) continue;
-    if (is_in_sentence(first) ? find_rows_of_sentence(g, n, &s) : find_rows(g, n, &s))
-      merge_rows(g, &s, is_in_sentence(first) ? first->name : g->block[s.result[s.rows - 1]]->name);
+  for (int n = 0; n < g->blocks; n++)
+    if (is_vector(g->block[n])) g->block[n]->stated_row = ordinal_of(g, g->block[n]);
+  for (int n = 0; s.result && n < g->blocks && g->status == ATTN_OK; n++)
+    if (g->block[n]->stated_row == 1 && find_rows(g, n, &s)) merge_rows(g, &s);
+}
+
+/* ---- the working of each vector beside it: q1 = (1·2 + 0·1, 1·3) = (2, 3) ---- */
+
+static int is_worked(const attn_printing *p) {
+  for (int n = 0; n < p->rows * p->cols; n++)
+    if (p->cells[n].kind == ATTN_CELL_NUMBER) return 0;
+  return 1;
+}
+
+static int is_working_of(const struct attn_block *a, const struct attn_block *b) {
+  const attn_printing *p = &a->reading[0], *q = &b->reading[0];
+  return a->source == ATTN_BLOCK_VECTORS && b->source == ATTN_BLOCK_VECTORS && a->line == b->line &&
+         a->end == b->end && p->rows == q->rows && p->cols == q->cols && is_worked(p) &&
+         !is_worked(q);
+}
+
+static int is_rounded(const attn_cell *worked, const attn_cell *cell) {
+  return cell->kind == ATTN_CELL_BLANK ||
+         (worked->value >= cell->lo - 1e-9 && worked->value <= cell->hi + 1e-9);
+}
+
+/* A row of a working is arithmetic; one that is right is not listed. */
+static void add_workings(struct attn_grouping *g, const struct attn_block *a,
+                         const struct attn_block *b) {
+  const attn_printing *p = &a->reading[0];
+  for (int r = 0; r < p->rows; r++) {
+    const attn_cell *row = p->cells + r * p->cols, *result = b->reading[0].cells + r * p->cols;
+    int differs = 0;
+    for (int c = 0; c < p->cols; c++) differs |= !is_rounded(&row[c], &result[c]);
+    if (differs)
+      attn_worked_add(g, (struct attn_worked){.name = a->name,
+                                              .first = row[0],
+                                              .last = row[p->cols - 1],
+                                              .numbers = p->cols,
+                                              .differs = 1});
   }
+}
+
+void attn_workings_merge(struct attn_grouping *g) {
+  int kept = 0;
+  for (int n = 0; n < g->blocks && g->status == ATTN_OK; n++) {
+    if (n + 1 < g->blocks && is_working_of(g->block[n], g->block[n + 1])) {
+      add_workings(g, g->block[n], g->block[n + 1]);
+      n++;
+    }
+    g->block[kept++] = g->block[n];
+  }
+  g->blocks = kept;
 }

@@ -207,7 +207,8 @@ static int read_columns(struct attn_grouping *g, struct attn_table *t) {
       t->labels = c;
     if (t->kind[c] == COLUMN_NUMBERS && !is_blank_column(t, c)) t->number[t->numbers++] = c;
   }
-  t->skip = !t->titles && ((t->drop_first && t->numbers > 1) || has_index_column(t));
+  t->skip =
+      !t->titles && ((t->drop_first && t->numbers > 1 && t->labels < 0) || has_index_column(t));
   return g->status == ATTN_OK;
 }
 
@@ -307,8 +308,7 @@ static void add_table(struct attn_grouping *g, const struct attn_table *t) {
   if (counts)
     attn_block_add_reading(b, t->rows - 1, b->reading[0].cols,
                            b->reading[0].cells + b->reading[0].cols);
-  if (t->skip && !t->drop_first) b->with_count = b->readings, add_table_reading(g, t, b, NULL);
-  if (t->rows > 1 && t->numbers > 1 && t->labels < 0) b->layout = 2 * t->style + 1 + has_header(t);
+  if (t->skip && !t->drop_first) add_table_reading(g, t, b, NULL);
   if (attn_header_may_be_row(t)) add_table_reading(g, t, b, &t->header);
   if (t->numbers == 1 && t->rows > 1) add_scalar_shapes(b);
   attn_block_add_margins(g, b, t->labels >= 0 || t->header.items > 0);

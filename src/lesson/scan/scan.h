@@ -19,7 +19,6 @@
  *   paragraph.c, sentence.c  sentences: the lines of one, its vectors
  *   results.c, groups.c  the numbers of a sentence, by kind -> blocks
  *   shown_rows.c         results that are shown row by row -> matrices
- *   stacks.c             lists that are rows of one matrix
  *   parts.c              parts of one matrix -> the matrix
  *   recurring.c          vectors that recur with the same words -> matrices
  *   facts/               numbers that are left, by the words and indices they are called by
@@ -60,11 +59,8 @@ struct attn_block {
   int column_labels;
   char **column_label;
   int ordinal;    /* of the blocks of one line without a name: 0, 1, .. */
-  int siblings;   /* how many blocks of one line without a name; 0: it has its own line or name */
   int stated_row; /* of a vector that is shown as row 1, 2, ..; 0: none */
   int is_factor;  /* 1: of a product that is worked out in its line */
-  int layout;     /* of a table without labels: those that look alike have the same; or 0 */
-  int with_count; /* its reading with the first column, which counts its rows; 0: none */
   int readings;
   attn_printing
       reading[ATTN_READINGS]; /* [0] the likely one; the others where the shape is in doubt */
