@@ -37,11 +37,6 @@ char *attn_group_copy(struct attn_grouping *g, const char *text, size_t bytes) {
   return copy;
 }
 
-char *attn_group_join(struct attn_grouping *g, const char *a, const char *b) {
-  char *text = attn_group_take(g, strlen(a) + strlen(b) + 2, 1);
-  return text ? strcat(strcat(strcpy(text, a), " "), b) : NULL;
-}
-
 int attn_group_grow(struct attn_grouping *g, void **array, size_t count, size_t size) {
   return attn_pool_grow(g->scan->pool, array, count, size) == 0 || attn_group_no_memory(g);
 }

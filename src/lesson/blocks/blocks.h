@@ -22,8 +22,6 @@ struct attn_part attn_part_trim(const char *text, struct attn_part part);
 /* Without the trailing characters that are in the set; a full stop of Japanese, too, if the set has
  * a full stop. */
 struct attn_part attn_part_chop(const char *text, struct attn_part part, const char *set);
-/* Without a verb at its end, and signs of equality: "k1, is". */
-struct attn_part attn_part_chop_verb(const char *text, struct attn_part part);
 /* The last characters only. */
 struct attn_part attn_part_last(const char *text, struct attn_part part, int characters);
 /* The end of the mark of a value at `at`, or 0. value may be NULL. */
@@ -74,7 +72,6 @@ struct attn_row_item {
   unsigned char used;  /* in a block, or a label */
   int value;           /* VALUE: its index */
   uint32_t begin, end; /* bytes of the line */
-  uint32_t unit;       /* CELL: where its unit begins, 0: it has none */
   attn_cell cell;      /* CELL */
 };
 
@@ -83,7 +80,6 @@ struct attn_row {
   int style;
   struct attn_label label;
   int formula; /* attn_formula: the values in front of the row are its operands */
-  int has_sum; /* 1: the last item is the sum of the others */
   int items;
   struct attn_row_item *item;
 };
@@ -121,7 +117,6 @@ struct attn_grouping {
   int aboves;
   char *heading;
   struct attn_row header;                 /* of a table; items 0: none */
-  struct attn_row super;                  /* a header above the header */
   int header_is_ruled;                    /* a rule follows it: its numbers may be a row */
   const struct attn_scan_line *text_line; /* the last line of text; NULL: a blank line follows it */
   struct attn_row before;                 /* the last row before the run; items 0: none */
@@ -144,8 +139,6 @@ int attn_group_no_memory(struct attn_grouping *g);
  * 1, or 0: no memory. label: of a text that may be NULL for lack of memory; 0: no memory. */
 void *attn_group_take(struct attn_grouping *g, size_t count, size_t size);
 char *attn_group_copy(struct attn_grouping *g, const char *text, size_t bytes);
-/* "a b" */
-char *attn_group_join(struct attn_grouping *g, const char *a, const char *b);
 int attn_group_grow(struct attn_grouping *g, void **array, size_t count, size_t size);
 int attn_group_label(struct attn_grouping *g, char *text, struct attn_label *label);
 struct attn_source_position attn_group_place(const struct attn_grouping *g,
@@ -185,15 +178,10 @@ void attn_block_add_shapes(struct attn_block *b, int most);
 /* The block is finished: checks its numbers, makes it the last one. Returns 0: an error. */
 int attn_block_end(struct attn_grouping *g, struct attn_block *b, int last_line);
 
-/* margin.c. The sum of others, their mean, norm, largest or least, or the place of the largest? */
-int attn_is_margin(const attn_cell *cell, const attn_cell *of, int count, int stride);
-/* The sum of those in a row, with decimals? */
-int attn_is_sum(const attn_cell *cell, const attn_cell *of, int count);
+/* margin.c. Is it the sum of others? */
+int attn_is_sum(const attn_cell *cell, const attn_cell *of, int count, int stride);
 /* 0, 1, .. or 1, 2, ..? */
 int attn_counts(const attn_cell *cell, int count, int stride);
-/* The table without them; of rows without labels, only without their sums. */
-void attn_block_add_margins(struct attn_grouping *g, struct attn_block *b, int is_labelled);
-
 /* Sorts the blocks from `from` on by the places of their first numbers. */
 void attn_blocks_sort(struct attn_grouping *g, int from);
 

@@ -10,16 +10,11 @@
  */
 enum { PIECE_BYTES = 3, NAME_BYTES = 240, LINE_MATRICES = 64 };
 
-/* Of a place in a line: full-width characters take two columns, or one. */
-struct drawn_column {
-  int shown, counted;
-};
-
 struct attn_drawn {
   struct attn_block *block;
   char *name; /* the text in front of it, of all lines */
   size_t name_bytes;
-  struct drawn_column column;        /* after its left bracket */
+  int column;                        /* after its left bracket */
   int is_closed;                     /* its lower corner was there */
   int cols;                          /* of the first row */
   int ragged;                        /* the length of a row that differs, 0: none */
@@ -69,7 +64,7 @@ static int read_cells(struct attn_grouping *g, const struct attn_scan_line *line
   return count;
 }
 
-static struct attn_drawn *new_drawn(struct attn_grouping *g, int line, struct drawn_column column) {
+static struct attn_drawn *new_drawn(struct attn_grouping *g, int line, int column) {
   if (!attn_group_grow(g, (void **)&g->drawn, (size_t)g->drawns, sizeof *g->drawn)) return NULL;
   struct attn_drawn *d = &g->drawn[g->drawns];
   *d = (struct attn_drawn){.block = attn_block_begin(g, ATTN_BLOCK_GRID, line, ""),
@@ -82,26 +77,21 @@ static int is_full_width(uint32_t c) {
          (c >= 0xAC00 && c < 0xD7A4) || (c >= 0xF900 && c < 0xFB00) || (c >= 0xFF01 && c < 0xFF61);
 }
 
-/* Of the characters as the source has them. */
-static struct drawn_column column_of(const struct attn_grouping *g,
-                                     const struct attn_scan_line *line, size_t at) {
+/* Of the characters as the source has them; full-width ones take two. */
+static int column_of(const struct attn_grouping *g, const struct attn_scan_line *line, size_t at) {
   const struct attn_source *s = &g->scan->source;
-  struct drawn_column column = {0, 0};
+  int column = 0;
   size_t next;
-  for (size_t n = 0; n < at; n++) {
-    if (((unsigned char)line->text[n] & 0xC0) == 0x80) continue;
-    column.shown += 1 + is_full_width(attn_code_point(s->text, line->origin[n], s->size, &next));
-    column.counted++;
-  }
+  for (size_t n = 0; n < at; n++)
+    if (((unsigned char)line->text[n] & 0xC0) != 0x80)
+      column += 1 + is_full_width(attn_code_point(s->text, line->origin[n], s->size, &next));
   return column;
 }
 
 /* The matrix whose bracket is in this column, or next to it. NULL: there is none. */
-static struct attn_drawn *drawn_at(const struct attn_grouping *g, struct drawn_column column) {
+static struct attn_drawn *drawn_at(const struct attn_grouping *g, int column) {
   for (int n = 0; n < g->drawns; n++)
-    if (abs(g->drawn[n].column.shown - column.shown) <= 1) return &g->drawn[n];
-  for (int n = 0; n < g->drawns; n++)
-    if (abs(g->drawn[n].column.counted - column.counted) <= 1) return &g->drawn[n];
+    if (abs(g->drawn[n].column - column) <= 1) return &g->drawn[n];
   return NULL;
 }
 
@@ -133,7 +123,7 @@ static void add_ragged(struct attn_grouping *g, struct attn_drawn *d, const attn
 static void add_row(struct attn_grouping *g, const struct attn_scan_line *line,
                     struct attn_part name, struct attn_part body, int is_last) {
   attn_cell *cells;
-  struct drawn_column column = column_of(g, line, body.begin);
+  int column = column_of(g, line, body.begin);
   int count = read_cells(g, line, body, &cells);
   if (count < 0) {
     if (g->status == ATTN_OK) attn_stray_text(g, line, body, NULL, 0);
@@ -257,26 +247,7 @@ static void end_matrix(struct attn_grouping *g, struct attn_drawn *d, int last_l
       attn_stray_cell(g, d->block->name, &p->cells[n], 1);
 }
 
-static int is_sign(const struct attn_drawn *d, const char *sign) {
-  return d->name && strcmp(d->name, sign) == 0;
-}
-
-static int is_product_sign(const struct attn_drawn *d) {
-  return is_sign(d, "\u00B7") || is_sign(d, "*") || is_sign(d, "\u00D7") || is_sign(d, "@");
-}
-
-/* "Q = X W = [..] · [..] = [..]": the name is that of the product. */
-static void name_product(struct attn_grouping *g) {
-  int last = 1;
-  while (last < g->drawns && (is_product_sign(&g->drawn[last]) || !g->drawn[last].name)) last++;
-  if (last == 1 || last != g->drawns - 1 || !is_sign(&g->drawn[last], "=")) return;
-  g->drawn[last].block->name = g->drawn[0].block->name;
-  g->drawn[0].block->name = "";
-  for (int n = 0; n < last; n++) g->drawn[n].block->is_factor = 1;
-}
-
 void attn_drawn_end(struct attn_grouping *g, int last_line) {
-  name_product(g);
   for (int n = 0; n < g->drawns && g->status == ATTN_OK; n++)
     end_matrix(g, &g->drawn[n], last_line);
   g->drawns = 0;

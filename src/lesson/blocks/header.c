@@ -359,11 +359,9 @@ void attn_header_find(struct attn_grouping *g, struct attn_table *t) {
     find_words(g, t);
   if (t->parts || t->header.items == 0 || g->status != ATTN_OK) return;
   restore_blanks(g, t, &t->header);
-  restore_blanks(g, t, &t->super);
   t->part = attn_group_take(g, (size_t)t->numbers, sizeof *t->part);
   if (!t->part) return;
-  if (t->super.items) t->parts = find_spans(g, t, &t->super);
-  if (!t->parts) t->parts = find_spans(g, t, &t->header);
+  t->parts = find_spans(g, t, &t->header);
   if (t->parts && counts_columns(t)) drop_row(t);
   if (!t->parts) t->parts = find_stems(g, t);
   if (!t->parts) t->parts = find_steps(g, t);

@@ -26,18 +26,11 @@ static size_t skip_one(const char *text, size_t at, size_t end, const char *set)
   return at < end && text[at] && strchr(set, text[at]) ? at + 1 : at;
 }
 
-/* Where "[12]" at `at` ends, or `at`. */
-static size_t skip_subscript(const char *text, size_t at, size_t end) {
-  size_t next = at < end && text[at] == '[' ? attn_skip_digits(text, at + 1, end) : at;
-  return next > at + 1 && next < end && text[next] == ']' ? next + 1 : at;
-}
-
-/* q1, W_Q2, k_12,3, alpha 1, query[0]: the stem is the letters: q, WQ. Returns its bytes in stem,
+/* q1, W_Q2, k_12,3, alpha 1: the stem is the letters: q, WQ. Returns its bytes in stem,
  * or 0. */
 static size_t indexed_name(const char *text, struct attn_part p, char *stem) {
   size_t at = p.begin, next, bytes;
-  while ((next = name_letter(text, at, p.end)) != at || (at < p.end && text[at] == '~'))
-    at = next != at ? next : at + 1;
+  while ((next = name_letter(text, at, p.end)) != at) at = next;
   if (at == p.begin) return 0;
   bytes = at - p.begin;
   memcpy(stem, text + p.begin, bytes);
@@ -45,8 +38,6 @@ static size_t indexed_name(const char *text, struct attn_part p, char *stem) {
   next = skip_letters(text, at, p.end);
   memcpy(stem + bytes, text + at, next - at);
   bytes += next - at;
-  size_t last = skip_subscript(text, next, p.end);
-  if (last > next && last == p.end) return bytes;
   at = skip_one(text, next, p.end, "_ ");
   next = attn_skip_digits(text, at, p.end);
   if (next == at) return 0;
@@ -63,11 +54,10 @@ static int is_function(const char *text, size_t begin, size_t end) {
   return 0;
 }
 
-/* q_cat, Q(cat), query(cat): the stem is the letter, or the word. */
+/* q_cat, Q(cat): the stem is the letter. */
 static size_t worded_name(const char *text, struct attn_part p, char *stem) {
   size_t at = name_letter(text, p.begin, p.end), word = skip_letters(text, p.begin, p.end);
   if (is_function(text, p.begin, word)) return 0;
-  if (word < p.end && text[word] == '(') at = word;
   size_t bytes = at - p.begin;
   if (bytes == 0 || p.end - at < 2 || !attn_is_letter(text[at + 1])) return 0;
   int is_argument = text[at] == '(' && text[p.end - 1] == ')';
@@ -78,23 +68,13 @@ static size_t worded_name(const char *text, struct attn_part p, char *stem) {
   return bytes;
 }
 
-/* Is it a letter, or letters with a number: "x", "q_1", "attn_weights[0]"? */
+/* Is it a letter, or letters with a number: "x", "q_1"? */
 static int is_short_name(const char *text, struct attn_part p) {
   size_t at = skip_letters(text, p.begin, p.end);
   if (at == p.begin) return 0;
-  size_t name = skip_letters(text, skip_one(text, at, p.end, "_"), p.end);
-  if (name < p.end && skip_subscript(text, name, p.end) == p.end) return 1;
   if (at == p.end) return at - p.begin == 1;
   at = skip_one(text, at, p.end, "_^");
   return at < p.end && attn_skip_digits(text, at, p.end) == p.end;
-}
-
-/* aV, a V: the product of a vector and a matrix. */
-static int is_product(const char *text, struct attn_part p) {
-  size_t bytes = p.end - p.begin, last = p.end - 1;
-  if (bytes < 2) return 0;
-  return (bytes == 2 || (bytes == 3 && text[last - 1] == ' ')) && text[last] == 'V' &&
-         text[p.begin] >= 'a' && text[p.begin] <= 'z';
 }
 
 /* The label without trailing signs, of a formula its left side; its last word if that is a short
@@ -102,11 +82,11 @@ static int is_product(const char *text, struct attn_part p) {
 static struct attn_part name_of(const char *text) {
   size_t left = strcspn(text, "=");
   struct attn_part p = attn_part_trim(text, (struct attn_part){0, left ? left : strlen(text)});
-  p = attn_part_chop(text, attn_part_chop_verb(text, p), " \t\r\f\v*:=");
+  p = attn_part_chop(text, p, " \t\r\f\v*:=");
   struct attn_part word = p;
   for (size_t at = p.begin; at < p.end; at++)
     if (attn_is_blank(text[at])) word.begin = at + 1;
-  int is_name = is_short_name(text, word) || is_product(text, word);
+  int is_name = is_short_name(text, word);
   return word.begin > p.begin && is_name ? word : p;
 }
 
@@ -127,7 +107,6 @@ static size_t stem_of(const char *text, char stem[STEM_BYTES_MAX]) {
   if (p.end - p.begin > STEM_BYTES_MAX || p.begin == p.end) return 0;
   stem[0] = text[p.begin];
   if (p.end - p.begin == 1 && attn_is_letter(text[p.begin])) return 1;
-  if (is_product(text, p)) return stem[1] = 'V', 2;
   size_t bytes = indexed_name(text, p, stem);
   return bytes ? bytes : worded_name(text, p, stem);
 }
@@ -137,43 +116,8 @@ int attn_label_is_indexed(const char *label) {
   return stem_of(label, stem) > 0;
 }
 
-static char only_letter(const char *label) {
-  struct attn_part p = name_of(label);
-  return p.end - p.begin == 1 && attn_is_letter(label[p.begin]) ? label[p.begin] : 0;
-}
-
-int attn_label_follows(const char *a, const char *b) {
-  char first = only_letter(a), second = only_letter(b);
-  return first && second == first + 1;
-}
-
-int attn_labels_are_letters(char *const *label, int labels) {
-  if (labels < 2 || !label[0] || (only_letter(label[0]) | 32) != 'a') return 0;
-  for (int n = 1; n < labels; n++)
-    if (!label[n] || !attn_label_follows(label[n - 1], label[n])) return 0;
-  return 1;
-}
-
-/* Without an article: "The keys". */
-static const char *skip_article(const char *label) {
-  static const char *const articles[] = {"The ",   "the ",   "Its ", "its ",
-                                         "Their ", "their ", "Our "};
-  for (size_t n = 0; n < sizeof articles / sizeof *articles; n++)
-    if (strncmp(label, articles[n], strlen(articles[n])) == 0) return label + strlen(articles[n]);
-  return label;
-}
-
-/* Without the number of an item: "2. keys", "(2) keys". */
-static const char *skip_number(const char *label) {
-  const char *at = label + (*label == '(');
-  size_t digits = strspn(at, "0123456789");
-  int is_number = digits && digits < 3 && strchr(".)", at[digits]) && at[digits + 1] == ' ';
-  return at[digits] && is_number ? at + digits + 2 : label;
-}
-
 int attn_label_step(const char *label) {
   char name[STEP_BYTES_MAX];
-  label = skip_article(skip_number(label));
   size_t bytes = strcspn(label, "=(:");
   if (bytes >= sizeof name) return -1;
   memcpy(name, label, bytes);

@@ -28,18 +28,6 @@ struct attn_part attn_part_chop(const char *text, struct attn_part part, const c
   return part;
 }
 
-struct attn_part attn_part_chop_verb(const char *text, struct attn_part part) {
-  static const char *const VERBS[] = {" is",     " are",     " was",   " has",
-                                      " equals", " becomes", "\u306F", "\u304C"};
-  part = attn_part_chop(text, part, " \t\r\f\v=:");
-  for (size_t n = 0; n < sizeof VERBS / sizeof *VERBS; n++) {
-    size_t bytes = strlen(VERBS[n]);
-    if (part.end - part.begin > bytes && memcmp(text + part.end - bytes, VERBS[n], bytes) == 0)
-      return attn_part_chop(text, (struct attn_part){part.begin, part.end - bytes}, " \t,");
-  }
-  return part;
-}
-
 struct attn_part attn_part_last(const char *text, struct attn_part part, int characters) {
   size_t at = part.end;
   while (at > part.begin && characters > 0)

@@ -3,13 +3,8 @@
 #include "blocks.h"
 #include "cell.h"
 
-/* In front of a row: "> > 1 2", "- a: 1 2" but not "- 1 2", "3. 1 2". */
-static const char QUOTE[] = "\\s*(?:>(?!>)\\s*)+";
+/* In front of a row: "- a: 1 2" but not "- 1 2". */
 static const char BULLET[] = "\\s*[-*+]\\s+(?=\\S)(?!\\d*\\.?\\d+\\s+[-\\d.])";
-static const char ORDINAL[] =
-    "\\s*\\d{1,2}[.)]\\s+(?=[-(\\[]?\\s?[\\d.\\x{25A3}][^\\n]*[\\d\\x{25A3}])";
-/* "3. 0.5": a table of an index and a number, no list */
-static const char INDEX_AND_NUMBER[] = "\\s*\\d+\\.\\s+[-\\d.]+\\s*$";
 /* Two words: a sentence with commas, no row of them. */
 static const char WORDS[] = "[A-Za-z\\x{3040}-\\x{9FFF}]\\s+[A-Za-z]";
 /* But a record has no blanks after its commas. */
@@ -22,53 +17,30 @@ static const char ASSIGNMENT[] =
 static const char ENUMERATION[] =
     "\\d\\s*,\\s*(?:\\x{2026}|\\.\\.+)|\\d\\s+(?:and|or|und)\\s+-?[\\d.]|\\d\\s*\\x{3068}\\s*-?\\d"
     "|[\"\\x{201D}\\x{300D}][^\",]{0,20}[^\",\\d.-]-?\\d+(?:\\.\\d+)?\\s*[,.]";
-/* At the end of a label: the factor of a vector in a sum that is worked out */
-static const char FACTOR[] = "[-+(\\s]*[\\d.\\x{221A}/]*\\)?\\s*[\\x{B7}\\x{D7}*]\\s*$";
-/* 10^(-3): the power of a number in scientific notation */
-static const char POWER[] = "10\\^\\([-+]?\\d+\\)$";
 static const char NUMBER_TOKEN[] =
     "[-+]?(?:" ATTN_NUMBER "%?|\\x{221E}|nan|\\d+/\\d+|\\x{221A}\\d+)$";
-/* "1/2", "(1+2)/3", "2*0.5": worked out */
-static const char SUM_TOKEN[] = "[-+\\x{221A}\\d./()\\x{D7}*]+$";
-/* A number and a unit of it: "1.5 mV", "2 m^2", "20 C" with its sign of degrees */
-static const char MEASURE[] = "(-?" ATTN_NUMBER
-                              ")\\s?(?!(?:st|nd|rd|th)$)((?:\\x{B0}|\\x{B5}|\\x{3BC})?[A-Za-z]{1,3}"
-                              "(?:\\^-?\\d)?(?:/[a-z]{1,2})?)$";
-/* "q1 · k2 = 14": the result of a product, in a cell */
-static const char PRODUCT[] =
-    "[A-Za-z]\\w*\\s*[\\x{B7}\\x{22C5}\\x{2022}\\x{D7}*]\\s*[A-Za-z]\\w*\\s*=\\s*";
 /* "about 0.5", "0.5 (50%)", "0.5 *", "0.5 [1]": a number in a cell with a remark */
 static const char REMARKED[] =
     "(*UCP)(?:[^\\w\\s.,+\\x{2212}\\x{F7}\\x{221A}()\\[\\]/-]{1,2}\\s?|\\x{7D04}|ca\\.? "
     ")?(-?" ATTN_NUMBER
     ")(?:\\s?(?:\\([\\w\\s%]{1,12}\\)|\\[\\^?\\w{1,3}\\]|[^\\w\\s.,()\\[\\]/"
     "+*^=\\x{B7}\\x{D7}-]{1,2}))?$";
-/* "(sum 0.73)" at the end of a row */
-static const char SUM_AT_END[] =
-    "\\s*[(,;\\x{2192}]\\s*(?:(?i:sum|total)(?:\\s+is)?|\\x{5408}\\x{8A08}|\\x{548C})"
-    "\\x{306F}?\\s*[:=]?\\s*(" ATTN_NUMBER ")\\)?\\s*$";
 #define ARROW "\u2192"
 static const char FULL_STOP[] = "\u3002"; /* of Japanese */
 
 static const char INFINITY_SIGN[] = "\u221E";
-enum { MEASURE_BYTES = 40, FACTOR_CHARACTERS = 40, TAIL_CHARACTERS = 24, LABEL_WORDS = 3 };
+enum { LABEL_WORDS = 3 };
 
 static int ends_with(const char *text, struct attn_part p, const char *word) {
   size_t bytes = strlen(word);
   return p.end - p.begin >= bytes && memcmp(text + p.end - bytes, word, bytes) == 0;
 }
 
-/* Without marks of quotations and lists, and of the end of a row of LaTeX. */
+/* Without the mark of a list. */
 static struct attn_part row_body(struct attn_grouping *g, const char *text) {
   struct attn_match m;
   struct attn_part p = {0, strlen(text)};
-  size_t end = attn_part_chop(text, p, " ").end, mark = sizeof ATTN_MARK_ROW - 1;
-  if (ends_with(text, (struct attn_part){0, end}, ATTN_MARK_ROW)) p.end = end - mark;
-  if (attn_part_begins_in(g, QUOTE, text, p, &m)) p.begin = m.group[0].end;
   if (attn_part_begins_in(g, BULLET, text, p, &m)) p.begin = m.group[0].end;
-  if (!attn_part_begins_in(g, INDEX_AND_NUMBER, text, p, NULL) &&
-      attn_part_begins_in(g, ORDINAL, text, p, &m))
-    p.begin = m.group[0].end;
   return p;
 }
 
@@ -110,36 +82,6 @@ static int add_value(struct attn_grouping *g, struct attn_row *row, struct attn_
 
 /* ---- cells between pipes, tabs or commas ---- */
 
-/* Is the part only values, with arrows and commas between? The last one counts. */
-static int values_only(const char *text, struct attn_part part, int *value) {
-  int values = 0;
-  for (size_t at = part.begin; at < part.end;) {
-    size_t end = attn_value_mark(text, at, part.end, value);
-    if (end)
-      values++, at = end;
-    else if (attn_is_blank(text[at]) || text[at] == ',' || text[at] == '=')
-      at++;
-    else if (part.end - at >= sizeof ARROW - 1 && memcmp(text + at, ARROW, sizeof ARROW - 1) == 0)
-      at += sizeof ARROW - 1;
-    else
-      return 0;
-  }
-  return values > 0;
-}
-
-/* "1.5 mV": a number and its unit. */
-static int add_measure(struct attn_grouping *g, struct attn_row *row, struct attn_part part) {
-  struct attn_match m;
-  attn_cell cell;
-  if (part.end - part.begin > MEASURE_BYTES ||
-      !attn_part_begins_in(g, MEASURE, row->line->text, part, &m) || m.group[2].begin == 0)
-    return 0;
-  struct attn_part number = m.group[1];
-  if (!attn_group_cell(g, row->line, number, &cell) || !add_cell(g, row, part, &cell)) return 0;
-  row->item[row->items - 1].unit = (uint32_t)m.group[2].begin;
-  return 1;
-}
-
 static int add_remarked(struct attn_grouping *g, struct attn_row *row, struct attn_part part) {
   struct attn_match m;
   attn_cell cell;
@@ -148,32 +90,24 @@ static int add_remarked(struct attn_grouping *g, struct attn_row *row, struct at
   return attn_group_cell(g, row->line, number, &cell) && add_cell(g, row, number, &cell);
 }
 
-static int add_product(struct attn_grouping *g, struct attn_row *row, struct attn_part part) {
-  struct attn_match m;
-  attn_cell cell;
-  if (!attn_part_begins_in(g, PRODUCT, row->line->text, part, &m)) return 0;
-  struct attn_part number = {m.group[0].end, part.end};
-  return attn_group_cell(g, row->line, number, &cell) && add_cell(g, row, number, &cell);
-}
-
 static void add_field(struct attn_grouping *g, struct attn_row *row, struct attn_part part) {
   const char *text = row->line->text;
   attn_cell cell = attn_cell_blank();
   int value;
   part = attn_part_trim(text, part);
-  int quoted = row->style == ATTN_ROW_PIPES && part.begin < part.end && text[part.begin] == '"';
   while (part.begin < part.end && text[part.begin] == '"') part.begin++;
   while (part.begin < part.end && text[part.end - 1] == '"') part.end--;
-  if (values_only(text, part, &value) && add_value(g, row, part, value)) return;
+  if (attn_value_mark(text, part.begin, part.end, &value) == part.end && part.end > part.begin &&
+      add_value(g, row, part, value))
+    return;
   if (part.begin == part.end) {
     struct attn_source_position place = attn_group_place(g, row->line, part.begin);
     cell.line = place.line;
     cell.column = place.column;
     add_cell(g, row, part, &cell);
-  } else if (!quoted && attn_group_cell(g, row->line, part, &cell)) {
+  } else if (attn_group_cell(g, row->line, part, &cell)) {
     add_cell(g, row, part, &cell);
-  } else if (quoted || (!add_measure(g, row, part) && !add_product(g, row, part) &&
-                        !add_remarked(g, row, part))) { /* "1" is a token */
+  } else if (!add_remarked(g, row, part)) {
     new_item(g, row, ATTN_ITEM_TEXT, part);
   }
 }
@@ -223,7 +157,7 @@ static int has_commas_only(struct attn_grouping *g, const char *text, struct att
          !is_two_assignments(g, text, p) && !attn_part_find(g, ENUMERATION, text, p, NULL) &&
          !attn_part_has(text, p, ATTN_MARK_VALUE) && !attn_part_has(text, p, "[") &&
          !attn_part_has(text, p, ":") && !attn_part_begins_in(g, LABELLED, text, p, NULL) &&
-         (attn_part_has(text, p, ",,") || !attn_part_find(g, WORDS, text, p, NULL) ||
+         (!attn_part_find(g, WORDS, text, p, NULL) ||
           attn_part_begins_in(g, RECORD, text, p, NULL));
 }
 
@@ -244,12 +178,11 @@ static int read_fields(struct attn_grouping *g, struct attn_row *row, struct att
   static const char delimiters[] = "|\t,";
   const char *text = row->line->text;
   char delimiter = delimiters[row->style];
-  int doubled = row->style == ATTN_ROW_PIPES && attn_part_has(text, p, "||");
   if (row->style == ATTN_ROW_PIPES) p = without_border(text, p);
   for (size_t at = p.begin; at <= p.end && g->status == ATTN_OK;) {
     const char *found = memchr(text + at, delimiter, p.end - at);
     size_t end = found ? (size_t)(found - text) : p.end;
-    if (!doubled || end > at) add_field(g, row, (struct attn_part){at, end});
+    add_field(g, row, (struct attn_part){at, end});
     at = end + 1;
   }
   return row->items > (row->style == ATTN_ROW_PIPES ? 0 : 1);
@@ -275,12 +208,6 @@ static int is_number_token(struct attn_grouping *g, const char *text, struct att
          (is_plain_number(text, p) || attn_part_begins_in(g, NUMBER_TOKEN, text, p, NULL));
 }
 
-static int has_digit(const char *text, struct attn_part p) {
-  for (; p.begin < p.end; p.begin++)
-    if (attn_is_digit(text[p.begin])) return 1;
-  return 0;
-}
-
 /* "1.00, -, -": a masked cell of a row with commas. */
 static int follows_comma(const char *text, struct attn_part p) {
   while (p.begin > 0 && attn_is_blank(text[p.begin - 1])) p.begin--;
@@ -293,9 +220,7 @@ static int add_token(struct attn_grouping *g, struct attn_row *row, struct attn_
   if (follows_comma(text, p) && attn_group_cell(g, row->line, p, &cell) &&
       cell.kind == ATTN_CELL_BLANK)
     return add_cell(g, row, p, &cell);
-  if (!is_number_token(g, text, p) &&
-      !(has_digit(text, p) && attn_part_begins_in(g, SUM_TOKEN, text, p, NULL)))
-    return 0;
+  if (!is_number_token(g, text, p)) return 0;
   if (!attn_group_cell(g, row->line, p, &cell) || cell.kind == ATTN_CELL_BLANK) return 0;
   return add_cell(g, row, p, &cell);
 }
@@ -342,22 +267,6 @@ static int read_items(struct attn_grouping *g, struct attn_row *row, struct attn
   return row->items > 0;
 }
 
-/* "cat 0.11, dog 0.89": a word in front of each number. */
-static int read_pairs(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
-  static const char PAIR[] =
-      "(*UCP)[\\s,;]*+(?!and\\s)(?:[^\\W\\d_]++[\\s'-]?){1,2}[\\s:=]\\s*+(-?" ATTN_NUMBER
-      "%?)(?![\\w.^/])";
-  struct attn_match m;
-  attn_cell cell;
-  row->items = 0, row->item = NULL;
-  while (attn_part_begins_in(g, PAIR, row->line->text, p, &m)) {
-    if (!attn_group_cell(g, row->line, m.group[1], &cell) || !add_cell(g, row, m.group[1], &cell))
-      return 0;
-    p.begin = m.group[0].end;
-  }
-  return p.begin == p.end && row->items > 1;
-}
-
 static int set_label(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
   p = attn_part_trim(row->line->text, p);
   return attn_group_label(g, attn_group_copy(g, row->line->text + p.begin, p.end - p.begin),
@@ -380,22 +289,9 @@ static int is_sum(struct attn_grouping *g, const char *text, struct attn_part la
   return attn_is_term(g, text, label, rest);
 }
 
-/* "z1 = 0.5 x [1, 0] + ..": the label is in front of the sum that is worked out. */
-static struct attn_part skip_factor(struct attn_grouping *g, const char *text,
-                                    struct attn_part label) {
-  struct attn_part window = attn_part_last(text, label, FACTOR_CHARACTERS);
-  struct attn_match m;
-  if (attn_part_find(g, FACTOR, text, window, &m)) label.end = m.group[0].begin;
-  return label;
-}
-
 /* Numbers of a sentence are no part of a label. */
 static int has_decimal(struct attn_grouping *g, const char *text, struct attn_part label) {
   return attn_part_find(g, "\\d\\.\\d+\\s", text, label, NULL);
-}
-
-static int has_and(const char *text, struct attn_part p) {
-  return attn_part_has(text, p, " and ") || attn_part_has(text, p, "と");
 }
 
 /* "scores: 1 2", "q1 = [1, 0] -> [0, 1]": the label ends at the last separator, or at the first
@@ -407,9 +303,7 @@ static int read_after(struct attn_grouping *g, struct attn_row *row, struct attn
   if (at == SIZE_MAX) return 0;
   struct attn_part label = {p.begin, at}, tail = {at + strlen(sign), p.end};
   tail = attn_part_chop(text, attn_part_trim(text, tail), ".,;");
-  if (has_and(text, tail) && has_decimal(g, text, label)) return 0;
-  if (!read_items(g, row, tail, ",;|") && !(style == ATTN_ROW_COLON && read_pairs(g, row, tail)))
-    return 0;
+  if (!read_items(g, row, tail, ",;|")) return 0;
   row->style = style;
   if (style != ATTN_ROW_COLON && attn_next_value(text, label, &value, NULL)) {
     label.end = value;
@@ -417,7 +311,6 @@ static int read_after(struct attn_grouping *g, struct attn_row *row, struct attn
     if (!read_items(g, row, (struct attn_part){value, p.end}, ",;|:=")) {
       read_items(g, row, tail, ",;|");
       row->formula = is_sum(g, text, label) ? ATTN_FORMULA_SUM : ATTN_FORMULA_OTHER;
-      label = skip_factor(g, text, label);
     }
   }
   return set_label(g, row, label);
@@ -465,7 +358,7 @@ static int read_columns(struct attn_grouping *g, struct attn_row *row, struct at
   return read_items(g, row, (struct attn_part){at, p.end}, ",;") && set_label(g, row, label);
 }
 
-/* Can the part end in a number or value? It does in a digit, "2.", "5%", "10^(-3)", " -", nan,
+/* Can the part end in a number or value? It does in a digit, "2.", "5%", " -", nan,
  * infinity or a value, and perhaps a full stop or comma. */
 static int ends_in_item(struct attn_grouping *g, const char *text, struct attn_part p) {
   struct attn_part full = p;
@@ -474,8 +367,6 @@ static int ends_in_item(struct attn_grouping *g, const char *text, struct attn_p
   char last = text[p.end - 1], before = p.end - p.begin > 1 ? text[p.end - 2] : 0;
   if (last == '%') return attn_is_digit(before) || before == '.';
   if (last == '-') return full.end == p.end && attn_is_blank(before);
-  if (last == ')')
-    return attn_part_find(g, POWER, text, attn_part_last(text, p, TAIL_CHARACTERS), NULL);
   return attn_is_digit(last) || ends_with(text, p, "nan") || ends_with(text, p, INFINITY_SIGN) ||
          ends_with(text, p, ATTN_MARK_VALUE);
 }
@@ -498,30 +389,11 @@ static int read_labelled(struct attn_grouping *g, struct attn_row *row, struct a
   return read_columns(g, row, p);
 }
 
-static int read_row(struct attn_grouping *g, struct attn_row *row, struct attn_part body) {
-  row->style = delimiter_of(g, row->line->text, body);
-  return row->style >= 0 ? read_fields(g, row, body) : read_labelled(g, row, body);
-}
-
-/* A row whose last item is the sum that follows it. */
-static int read_with_sum(struct attn_grouping *g, struct attn_row *row, struct attn_part body) {
-  struct attn_part tail = attn_part_last(row->line->text, body, TAIL_CHARACTERS);
-  struct attn_match m;
-  attn_cell sum;
-  if (!attn_part_find(g, SUM_AT_END, row->line->text, tail, &m)) return 0;
-  struct attn_part number = m.group[1];
-  body.end = m.group[0].begin;
-  if (!read_row(g, row, body) || row->items < 2) return 0;
-  row->has_sum = attn_group_cell(g, row->line, number, &sum) && add_cell(g, row, number, &sum);
-  return row->has_sum;
-}
-
 int attn_row_read(struct attn_grouping *g, const struct attn_scan_line *line,
                   struct attn_row *row) {
   struct attn_part body = row_body(g, line->text);
   *row = (struct attn_row){.line = line, .label = {.text = "", .index = -1}};
   if (attn_drawn_opens(line->text, body)) return 0;
-  if (read_with_sum(g, row, body)) return 1;
-  *row = (struct attn_row){.line = line, .label = {.text = "", .index = -1}};
-  return read_row(g, row, body);
+  row->style = delimiter_of(g, line->text, body);
+  return row->style >= 0 ? read_fields(g, row, body) : read_labelled(g, row, body);
 }

@@ -10,15 +10,9 @@ static const char SHORT_LABEL[] =
     "1,16}\\))$";
 /* "d_k", "sqrt(d": sizes and divisors are not results */
 static const char SIZE_LABEL[] = "d_?\\{?(?:k|v|model|head)|\\x{221A}|sqrt";
-/* Of a configuration: "version: 2", "tolerance: 0.001" */
-static const char SETTING_LABEL[] =
-    "(?i)[-:\\s*]*(?:version|tol(?:erance)?|eps(?:ilon)?|seed|lr|learning "
-    "rate|epochs?|steps|temperature|dropout|"
-    "precision|[ar]tol|issue|page|date)$";
 static const char COUNT_LABEL[] =
     "(?i)\\bd_?\\{?(?:k|v|model|head)|dimension|number of|(?:トークン|単語|ヘッド|次元)の?数";
-static const char TWO_WORDS[] = "[A-Za-z]\\s+[A-Za-z]";
-enum { VALUE_LABEL_MAX = 40, NUMBER_LABEL_MAX = 60, SIZE_CHARACTERS = 14, WORDS_MAX = 2 };
+enum { VALUE_LABEL_MAX = 40, SIZE_CHARACTERS = 14, WORDS_MAX = 2 };
 
 static int count_texts(const struct attn_row *row) {
   int count = 0;
@@ -52,15 +46,6 @@ static int is_count(struct attn_grouping *g, const char *label) {
   return attn_occurs(g->scan->patterns, COUNT_LABEL, label);
 }
 
-/* "n_heads: 2" of a configuration */
-static int is_setting(struct attn_grouping *g, const struct attn_row *row) {
-  const char *label = row->label.text;
-  static const char IDENTIFIER[] = "[-\\s*]*[a-z]{1,12}(?:_[a-z0-9]{1,12}){1,4}$";
-  return attn_item_is_number(&row->item[0]) && row->item[0].cell.decimals == 0 &&
-         attn_label_step(label) < 0 &&
-         attn_match_at(g->scan->patterns, IDENTIFIER, label, strlen(label), 0, NULL);
-}
-
 /* "sqrt(d)" and "1.732" in two cells of a sheet, "d_k", "2", "tokens" and "3" in four */
 static int is_size_row(struct attn_grouping *g, const struct attn_row *row) {
   int sizes = 0;
@@ -78,15 +63,6 @@ static int is_size_row(struct attn_grouping *g, const struct attn_row *row) {
   return sizes > 0;
 }
 
-/* "a = q·k = 1·2 + 3·4": the label in front of what is worked out. */
-static struct attn_part named_part(struct attn_grouping *g, const char *label) {
-  static const char ARITHMETIC[] = "\\s*=[-+\\s\\d.()\\x{B7}\\x{D7}*/\\x{221A}]++$";
-  struct attn_match m;
-  struct attn_part p = whole(label);
-  if (attn_part_find(g, ARITHMETIC, label, p, &m)) p.end = m.group[0].begin;
-  return p;
-}
-
 /* "We get 0.5", "d_k = 2" */
 static int is_prose(struct attn_grouping *g, const struct attn_row *row) {
   const char *label = row->label.text;
@@ -94,18 +70,12 @@ static int is_prose(struct attn_grouping *g, const struct attn_row *row) {
   if (texts > WORDS_MAX && texts > count_numbers(row)) return 1;
   if (is_size_row(g, row)) return 1;
   if (row->items != 1) return 0;
-  if (row->style != ATTN_ROW_VALUES &&
-      attn_match_at(g->scan->patterns, SETTING_LABEL, label, strlen(label), 0, NULL))
-    return 1;
-  if (is_setting(g, row)) return 1;
   if (row->style == ATTN_ROW_SPACES)
     return *label && !attn_match_at(g->scan->patterns, SHORT_LABEL, label, strlen(label), 0, NULL);
   if (row->style == ATTN_ROW_VALUES) return is_longer(label, VALUE_LABEL_MAX);
   if (row->style == ATTN_ROW_COLON && row->item[0].cell.decimals == 0 && is_count(g, label))
     return 1;
-  return row->style == ATTN_ROW_EQUALS && attn_item_is_number(&row->item[0]) &&
-         (attn_part_last(label, named_part(g, label), NUMBER_LABEL_MAX).begin > 0 ||
-          is_size(g, label));
+  return row->style == ATTN_ROW_EQUALS && attn_item_is_number(&row->item[0]) && is_size(g, label);
 }
 
 /* ---- the header of a table ---- */
@@ -134,7 +104,6 @@ static int is_second_header(const struct attn_grouping *g, const struct attn_row
 static int read_header(struct attn_grouping *g, const struct attn_row *row) {
   if (!attn_row_is_delimited(row->style) || (count_numbers(row) > 0 && !is_second_header(g, row)))
     return 0;
-  struct attn_row above = g->rows == 0 ? g->header : (struct attn_row){.items = 0};
   const int is_list = row->style == ATTN_ROW_COMMAS;
   for (int n = 0; n < row->items; n++) {
     attn_stray_list(g, row, n);
@@ -142,10 +111,7 @@ static int read_header(struct attn_grouping *g, const struct attn_row *row) {
   }
   if (is_list) attn_stray_text(g, row->line, (struct attn_part){0, row->line->bytes}, NULL, 0);
   attn_run_flush(g);
-  if (above.items == row->items && above.style == row->style) g->super = above;
-  if (row->style != ATTN_ROW_COMMAS || strstr(row->line->text, ",,") ||
-      (row->items > 2 && !attn_occurs(g->scan->patterns, TWO_WORDS, row->line->text)))
-    g->header = *row;
+  if (!is_list || row->items > 2) g->header = *row;
   if (row->style != ATTN_ROW_PIPES) attn_group_above(g, join_texts(g, row));
   return 1;
 }
@@ -157,21 +123,7 @@ static int item_length(const struct attn_grouping *g, const struct attn_row_item
   return item->kind == ATTN_ITEM_VALUE ? g->lines->value[item->value].grid[0].cols : 0;
 }
 
-/* "q2 = [..]" then "q1 = [..]": the next matrix begins. */
-static int begins_again(const struct attn_row *last, const struct attn_row *row) {
-  return row->items == 1 && row->item[0].kind == ATTN_ITEM_VALUE &&
-         attn_same_stem(&row->label, &last->label) && row->label.index >= 0 &&
-         last->label.index >= 0 && row->label.index <= last->label.index;
-}
-
 static int is_bare(const struct attn_row *row) { return *row->label.text == 0; }
-
-/* "Q = 1 0" above "    0 1": more of the same matrix. */
-static int goes_on(const struct attn_row *last, const struct attn_row *row) {
-  return row->style == ATTN_ROW_SPACES && is_bare(row) && row->items > 1 &&
-         (last->style == ATTN_ROW_EQUALS || last->style == ATTN_ROW_COLON) &&
-         attn_is_blank(row->line->text[0]) && row->line->line == last->line->line + 1;
-}
 
 /* "K = [..]" after rows without a name, the first of which has one. */
 static int begins_next(const struct attn_grouping *g, const struct attn_row *row) {
@@ -186,29 +138,9 @@ static int same_name(const struct attn_row *a, const struct attn_row *b) {
   return attn_same_stem(&a->label, &b->label) || attn_same_letters(a->label.text, b->label.text);
 }
 
-/* "5. scores: e", "6. weights: softmax(e)": each has its words in front of its symbols. */
-static int are_two_steps(const struct attn_row *a, const struct attn_row *b) {
-  if (a->style != ATTN_ROW_EQUALS || b->style != ATTN_ROW_EQUALS) return 0;
-  if (!strchr(a->label.text, ':') || !strchr(b->label.text, ':')) return 0;
-  int first = attn_label_step(a->label.text), second = attn_label_step(b->label.text);
-  return first >= 0 && second >= 0 && first != second;
-}
-
 /* "sum: 9.13" below "exp(1.5) = 4.48" */
 static int is_sum(const struct attn_row *row) {
   return row->items == 1 && attn_label_step(row->label.text) == ATTN_STEP_ROW_SUM;
-}
-
-/* How far the bullet of an item is indented. -1: the line is no item. */
-static int bullet_indent(const struct attn_row *row) {
-  size_t blanks = strspn(row->line->text, " \t");
-  const char *bullet = row->line->text + blanks;
-  return *bullet && strchr("-*+", *bullet) && bullet[1] == ' ' ? (int)blanks : -1;
-}
-
-/* An item of the list around the one of the row before. */
-static int ends_list(const struct attn_row *last, const struct attn_row *row) {
-  return bullet_indent(row) >= 0 && bullet_indent(row) < bullet_indent(last);
 }
 
 /* In the reading in which vectors with different names are no matrix. */
@@ -218,52 +150,17 @@ static int are_apart(const struct attn_grouping *g, const struct attn_row *last,
          item_length(g, &row->item[0]) && !is_bare(last) && !is_bare(row) && !same_name(last, row);
 }
 
-/* The letter of "q1: 0.5", "the first component of k2: 1"; 0: there is none. */
-static char letter_of(struct attn_grouping *g, const struct attn_row *row) {
-  static const char INDEXED[] = "(?i)\\b([qkv])_?\\d\\b(?!\\W{0,3}[\\x{B7}*.]|\\s*[qk])";
-  struct attn_match m;
-  const char *label = row->label.text;
-  if (row->items != 1 || item_length(g, &row->item[0])) return 0;
-  return attn_find(g->scan->patterns, INDEXED, label, strlen(label), 0, &m)
-             ? label[m.group[1].begin]
-             : 0;
-}
-
-/* Numbers of queries, then of keys. */
-static int is_next_letter(struct attn_grouping *g, const struct attn_row *last,
-                          const struct attn_row *row) {
-  char first = letter_of(g, last), second = letter_of(g, row);
-  return first && second && first != second;
-}
-
-/* "Q = [1, 0], [0, 1]", "keys: [1, 0]  [0, 1]": all rows of a matrix. */
-static int is_matrix_row(struct attn_grouping *g, const struct attn_row *row) {
-  int is_symbol = (row->style == ATTN_ROW_EQUALS && row->label.stem && row->label.index < 0) ||
-                  (row->style == ATTN_ROW_COLON && row->label.index < 0);
-  if (row->items < 2 || !is_symbol) return 0;
-  for (int n = 0; n < row->items; n++)
-    if (!item_length(g, &row->item[n]) ||
-        item_length(g, &row->item[n]) != item_length(g, &row->item[0]))
-      return 0;
-  return !strstr(row->line->text, "\u2192");
-}
-
 static int looks_alike(struct attn_grouping *g, const struct attn_row *last,
                        const struct attn_row *row) {
-  if (last->items != row->items || begins_next(g, row) || are_two_steps(last, row)) return 0;
-  if (is_matrix_row(g, last) || is_matrix_row(g, row)) return 0;
-  if (goes_on(last, row)) return 1;
+  if (last->items != row->items || begins_next(g, row)) return 0;
   if (is_sum(row) && !is_sum(last)) return 0;
-  if (is_next_letter(g, last, row)) return 0;
-  if (ends_list(last, row)) return 0;
-  if (last->formula != row->formula) return 0;
   if (row->formula == ATTN_FORMULA_OTHER && !same_name(last, row)) return 0;
   if (last->style != row->style &&
       !(attn_row_is_labelled(last->style) && attn_row_is_labelled(row->style)))
     return 0;
   for (int n = 0; n < row->items; n++)
     if (item_length(g, &last->item[n]) != item_length(g, &row->item[n])) return 0;
-  return !begins_again(last, row);
+  return 1;
 }
 
 /* "  0 1" above "0 0.5 0.2" or "cat 0.5 0.2": column numbers of a printed table, whose rows are

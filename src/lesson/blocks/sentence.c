@@ -43,7 +43,7 @@ int attn_is_term(struct attn_grouping *g, const char *text, struct attn_part fro
 static int last_word(struct attn_grouping *g, const char *text, struct attn_part p,
                      struct attn_label *label) {
   struct attn_match m;
-  p = attn_part_chop_verb(text, p);
+  p = attn_part_chop(text, p, " \t\r\f\v=:");
   struct attn_part word = {p.begin, p.begin};
   while (attn_part_find(g, WORD, text, p, &m)) {
     word = m.group[0];

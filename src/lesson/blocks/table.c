@@ -6,8 +6,6 @@
 #include "cell.h"
 #include "error.h"
 
-enum { UNIT_COLUMNS = 64 }; /* that are compared */
-
 static int is_assigned(int style) { return style == ATTN_ROW_COLON || style == ATTN_ROW_EQUALS; }
 
 struct attn_row_item *attn_table_item(const struct attn_table *t, int row, int col) {
@@ -27,19 +25,9 @@ int attn_table_count(const struct attn_table *t, int col, int kind) {
   return count;
 }
 
-/* A, B, C from this row on. */
-static int begins_letters(const struct attn_table *t, int begin) {
-  const char *first = t->row[begin].label.text;
-  return (first[strspn(first, " -*")] | 32) == 'a' && begin + 1 < t->rows &&
-         attn_label_follows(first, t->row[begin + 1].label.text);
-}
-
 int attn_table_group_end(const struct attn_table *t, int begin) {
-  int end = begin + 1, letters = begins_letters(t, begin);
-  if (t->steps) return end;
-  while (end < t->rows &&
-         (letters ? attn_label_follows(t->row[end - 1].label.text, t->row[end].label.text)
-                  : attn_same_stem(&t->row[begin].label, &t->row[end].label)))
+  int end = begin + 1;
+  while (!t->steps && end < t->rows && attn_same_stem(&t->row[begin].label, &t->row[end].label))
     end++;
   return end;
 }
@@ -155,32 +143,6 @@ static int is_blank_column(const struct attn_table *t, int col) {
   return 1;
 }
 
-static int same_text(const struct attn_table *t, int row, int col, const struct attn_row_item *b) {
-  const struct attn_row_item *a = attn_table_item(t, row, col);
-  size_t bytes = b->end - b->unit;
-  return a->unit && a->end - a->unit == bytes &&
-         memcmp(t->row[row].line->text + a->unit, t->row[0].line->text + b->unit, bytes) == 0;
-}
-
-/* In a single row, another column has the unit, too. */
-static int has_unit_twice(const struct attn_table *t, int col) {
-  for (int c = 0; c < t->cols && c < UNIT_COLUMNS; c++)
-    if (c != col && same_text(t, 0, c, attn_table_item(t, 0, col))) return 1;
-  return 0;
-}
-
-/* Numbers of different units in a column, or of one in a single row, are text: "1st", "2nd". */
-static void check_units(struct attn_table *t, int col) {
-  int units = 0;
-  for (int r = 0; r < t->rows; r++) units |= attn_table_item(t, r, col)->unit != 0;
-  if (!units) return;
-  int same = t->rows > 1 || has_unit_twice(t, col);
-  for (int r = 0; r < t->rows; r++)
-    if (!same_text(t, r, col, attn_table_item(t, 0, col))) same = 0;
-  for (int r = 0; r < t->rows && !same; r++)
-    if (attn_table_item(t, r, col)->unit) attn_table_item(t, r, col)->kind = ATTN_ITEM_TEXT;
-}
-
 int attn_table_counts(const struct attn_table *t, int first) {
   for (int r = 0; r < t->rows; r++)
     if (!attn_item_is_integer(attn_table_item(t, r, t->number[0]), first + r)) return 0;
@@ -200,7 +162,6 @@ static int read_columns(struct attn_grouping *g, struct attn_table *t) {
   if (!t->kind || !t->number) return 0;
   t->labels = -1;
   for (int c = 0; c < t->cols; c++) {
-    check_units(t, c);
     t->kind[c] = (unsigned char)kind_of_column(g, t, c);
     if (t->kind[c] == COLUMN_TITLES) t->titles = 1;
     if (t->kind[c] == COLUMN_TEXT && t->labels < 0 && attn_row_is_delimited(t->style))
@@ -311,7 +272,6 @@ static void add_table(struct attn_grouping *g, const struct attn_table *t) {
   if (t->skip && !t->drop_first) add_table_reading(g, t, b, NULL);
   if (attn_header_may_be_row(t)) add_table_reading(g, t, b, &t->header);
   if (t->numbers == 1 && t->rows > 1) add_scalar_shapes(b);
-  attn_block_add_margins(g, b, t->labels >= 0 || t->header.items > 0);
   attn_header_set(g, t, b, t->skip);
   attn_block_end(g, b, t->last_line);
 }
@@ -498,7 +458,6 @@ static struct attn_table take_run(struct attn_grouping *g) {
   struct attn_table t = {.row = g->row,
                          .rows = g->rows,
                          .header = g->header,
-                         .super = g->super,
                          .header_is_ruled = g->header_is_ruled,
                          .drop_first = g->drop_first};
   if (g->rows) {
@@ -510,7 +469,7 @@ static struct attn_table take_run(struct attn_grouping *g) {
   }
   g->rows = 0;
   g->row = NULL;
-  g->header.items = g->super.items = g->before.items = 0;
+  g->header.items = g->before.items = 0;
   g->header_is_ruled = g->drop_first = 0;
   return t;
 }
@@ -533,12 +492,10 @@ void attn_run_flush(struct attn_grouping *g) {
     return;
   }
   int is_read = read_columns(g, &t) && read_labels(g, &t);
-  if (is_read) attn_table_take_sums(g, &t);
   if (is_read && attn_row_is_delimited(t.style)) t.steps = are_steps(g, &t);
   int are_both = is_read && t.numbers > 1 && attn_header_has_steps(g, &t); /* numbers and vectors */
   if (are_both) add_numbers(g, &t);
   if (is_read && !attn_table_vectors(g, &t) && !are_both) add_numbers(g, &t);
-  attn_table_add_sums(g, &t);
   if (are_both) attn_blocks_sort(g, blocks);
   if (g->status == ATTN_OK) check_labels(g, &t);
   if (g->status == ATTN_OK) add_strays(g, &t);

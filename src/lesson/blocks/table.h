@@ -11,18 +11,15 @@ struct attn_table {
   struct attn_row *row;
   int rows, cols, style, line, last_line;
   struct attn_row header; /* items 0: none */
-  struct attn_row super;  /* the header above it, of several columns each; items 0: none */
   int header_is_ruled, drop_first;
   unsigned char *kind; /* column_kind */
   int *number;         /* the columns of numbers */
   int numbers;
-  int labels;     /* the column of labels, -1: the text in front */
-  int titles;     /* 1: the first column has titles, with blanks below each */
-  int steps;      /* 1: each row is another step: "scores = [..]", "weights = [..]" */
-  int skip;       /* 1: the first column of numbers counts the rows */
-  int sums;       /* 1: a row of sums is below the last row */
-  int sum_column; /* of sums; 0: there is none */
-  int parts;      /* matrices side by side, each with its name above; 0: it is one matrix */
+  int labels; /* the column of labels, -1: the text in front */
+  int titles; /* 1: the first column has titles, with blanks below each */
+  int steps;  /* 1: each row is another step: "scores = [..]", "weights = [..]" */
+  int skip;   /* 1: the first column of numbers counts the rows */
+  int parts;  /* matrices side by side, each with its name above; 0: it is one matrix */
   struct attn_table_part {
     int begin, end; /* columns of numbers */
     char *name;
@@ -39,11 +36,6 @@ int attn_table_count(const struct attn_table *t, int col, int kind); /* column_k
 int attn_step_of_text(struct attn_grouping *g, const char *text);
 /* The rows from begin on whose labels have one stem end here. */
 int attn_table_group_end(const struct attn_table *t, int begin);
-
-/* margin.c. Sums below or beside exponentials are no part of their table, */
-void attn_table_take_sums(struct attn_grouping *g, struct attn_table *t);
-/* but blocks of their own. */
-void attn_table_add_sums(struct attn_grouping *g, const struct attn_table *t);
 
 /* vectors.c: columns of vectors -> blocks. 0: the table has none. */
 int attn_table_vectors(struct attn_grouping *g, const struct attn_table *t);

@@ -38,24 +38,17 @@ static void add_vectors(struct attn_grouping *g, const struct attn_table *t, int
   attn_block_end(g, b, t->row[end - 1].line->line);
 }
 
-/* One character. */
-static int is_letter(const char *stem) {
-  struct attn_part p = {0, strlen(stem)};
-  return attn_part_last(stem, p, 1).begin == 0;
-}
-
 /* Do labels part the rows: q1, q2, k1, k2? Not so if the labels have all different long names, as
  * tokens do. */
 static int has_groups(const struct attn_table *t, int columns) {
-  int groups = 0, longest = 0, letters = 1;
+  int groups = 0, longest = 0;
   if (t->steps) return 1;
   for (int r = 0, end; r < t->rows; r = end, groups++) {
     if (!t->row[r].label.stem) return 0;
     end = attn_table_group_end(t, r);
     if (end - r > longest) longest = end - r;
-    if (!is_letter(t->row[r].label.stem)) letters = 0;
   }
-  return groups > 1 && (longest > 1 || (columns == 1 && (groups <= GROUPS_MAX || letters)));
+  return groups > 1 && (longest > 1 || (columns == 1 && groups <= GROUPS_MAX));
 }
 
 static int same_lengths(struct attn_grouping *g, const struct attn_table *t, int col) {
@@ -80,30 +73,6 @@ static char *only_label(const struct attn_table *t) {
   return only;
 }
 
-/* Rows between brackets, with "A =" and "B =" in front of one of as many each: matrices. Their
- * count, 0: they are not. */
-static int stacked_matrices(const struct attn_table *t) {
-  int names = 0;
-  for (int r = 0; r < t->rows; r++) names += *t->row[r].label.text != 0;
-  if (names < 2 || t->rows % names || t->rows == names) return 0;
-  for (int r = 0, found = 0; r < t->rows; r++) {
-    int is_named = *t->row[r].label.text != 0;
-    if (is_named && (t->row[r].style != ATTN_ROW_EQUALS || r * names / t->rows != found++))
-      return 0;
-  }
-  return names;
-}
-
-static void add_stacked(struct attn_grouping *g, const struct attn_table *t, int col,
-                        int matrices) {
-  int each = t->rows / matrices;
-  for (int begin = 0; begin < t->rows && g->status == ATTN_OK; begin += each) {
-    int named = begin;
-    while (!*t->row[named].label.text) named++;
-    add_vectors(g, t, col, begin, begin + each, t->row[named].label.text, 0);
-  }
-}
-
 static void add_value_column(struct attn_grouping *g, const struct attn_table *t, int col,
                              int columns, int ordinal) {
   char *header = header_text(g, t, col), *only = only_label(t);
@@ -114,19 +83,12 @@ static void add_value_column(struct attn_grouping *g, const struct attn_table *t
     for (int r = 0; r < t->rows && g->status == ATTN_OK; r++)
       if (value_at(g, t, r, col))
         add_vectors(g, t, col, r, r + 1, *t->row[r].label.text ? t->row[r].label.text : header, 0);
-  } else if (columns == 1 && stacked_matrices(t)) {
-    add_stacked(g, t, col, stacked_matrices(t));
   } else if ((columns == 1 || !*header) && has_groups(t, columns)) {
     for (int r = 0, end; r < t->rows && g->status == ATTN_OK; r = end)
       add_vectors(g, t, col, r, end = attn_table_group_end(t, r), t->row[r].label.text, 0);
   } else {
     int goes_on = t->rows > 1 && !*t->row[1].label.text; /* only the first one has a name */
-    int letters = t->rows > 1 && attn_label_follows(label, t->row[1].label.text);
-    int is_named =
-        vectors == 1 || (columns == 1 && ((t->row[0].label.stem && !letters) || goes_on || only));
-    if (vectors == 1 && columns == 1 && *header && *label)
-      header = attn_group_join(g, header, label);
-    if (!header) return;
+    int is_named = vectors == 1 || (columns == 1 && (t->row[0].label.stem || goes_on || only));
     add_vectors(g, t, col, 0, t->rows,
                 *header    ? header
                 : is_named ? label

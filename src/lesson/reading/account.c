@@ -229,11 +229,11 @@ static int is_margin(const struct account *a, const struct attn_block *b, int ro
   const attn_printing *p = &b->reading[0];
   const attn_cell *cell = &p->cells[row * p->cols + col];
   if (col == p->cols - 1 && col > 1 && names_sum(a->scan, b->header))
-    return attn_is_sum(cell, cell - col, col);
+    return attn_is_sum(cell, cell - col, col, 1);
   return (col == 0 && attn_counts(p->cells, p->rows, p->cols)) ||
          (row == 0 && attn_counts(p->cells, p->cols, 1)) ||
-         (col == p->cols - 1 && attn_is_margin(cell, cell - col, col, 1)) ||
-         (row == p->rows - 1 && attn_is_margin(cell, p->cells + col, row, p->cols));
+         (col == p->cols - 1 && attn_is_sum(cell, cell - col, col, 1)) ||
+         (row == p->rows - 1 && attn_is_sum(cell, p->cells + col, row, p->cols));
 }
 
 /* The first number that no step shows; *left: how many. NULL: the block is placed. */

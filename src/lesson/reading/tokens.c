@@ -80,10 +80,9 @@ void attn_name_tokens(struct attn_builder *b, const struct attn_placement *p) {
   char **label = columns ? block->column_label : block->label;
   if ((!query && !key) || !p->node || count != p->node->grid->rows) return;
   label = completed_labels(b, block, label, count);
-  int letters = label && attn_labels_are_letters(label, count);
   if (!label) return;
   for (int n = 0; n < count; n++)
-    if (attn_label_is_indexed(label[n]) && !letters) return;
+    if (attn_label_is_indexed(label[n])) return;
   attn_example *ex = b->ex;
   if (key && !ex->key_tokens) ex->key_tokens = count, ex->key_token = label;
   if ((query || p->role == ATTN_ROLE_X) && !ex->query_tokens)
