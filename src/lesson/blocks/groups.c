@@ -203,128 +203,17 @@ static void add_groups(struct attn_grouping *g, int line, struct attn_results *r
   g->results = now;
 }
 
-/* ---- "the first one is 1.5 and 2, the second one is 0.5 and 3": rows of matrices ---- */
-
-enum { ORDINALS = 6, TURNS_BYTES = 4000 };
-static const char *const ordinals[ORDINALS] = {
-    "(?i)\\bfirst\\b(?!, )|[一1](?:つ|番)目", "(?i)\\bsecond\\b|[二2](?:つ|番)目",
-    "(?i)\\bthird\\b|[三3](?:つ|番)目",       "(?i)\\bfourth\\b|[四4](?:つ|番)目",
-    "(?i)\\bfifth\\b|[五5](?:つ|番)目",       "(?i)\\bsixth\\b|[六6](?:つ|番)目"};
-
-/* What is called the first, the second, ..: where each begins, and the last one ends at most. */
-struct turns {
-  int count;
-  size_t at[ORDINALS + 1];
-};
-
-/* 0: there are none from `from` on. Another first one ends them. */
-static int find_turns(struct attn_grouping *g, const struct attn_scan_line *line, size_t from,
-                      struct turns *t) {
-  struct attn_match m, again;
-  struct attn_part rest = {from, line->bytes};
-  for (t->count = 0; t->count < ORDINALS; t->count++) {
-    if (!attn_part_find(g, ordinals[t->count], line->text, rest, &m)) break;
-    t->at[t->count] = m.group[0].begin;
-    rest.begin = m.group[0].end;
-    if (t->count == 0 && attn_part_find(g, ordinals[0], line->text, rest, &again))
-      rest.end = again.group[0].begin;
-  }
-  t->at[t->count] = rest.end;
-  return t->count > 0;
+static void add_strays(struct attn_grouping *g, const struct attn_results *r) {
+  for (int n = 0; n < r->count && g->status == ATTN_OK; n++)
+    if (r->item[n].kind != ATTN_RESULT_DROPPED)
+      attn_stray_cell(g, r->item[n].name, &r->item[n].cell, 1);
 }
 
-static int first_from(const struct attn_results *r, size_t at) {
-  int n = 0;
-  while (n < r->count && r->item[n].at < at) n++;
-  return n;
-}
-
-static int has_result(const struct attn_results *r, size_t at) {
-  int n = first_from(r, at);
-  return n < r->count && r->item[n].at == at;
-}
-
-/* Adds the numbers with decimals that are no results by themselves. */
-static void add_decimals(struct attn_grouping *g, const struct attn_scan_line *line,
-                         const struct turns *t, struct attn_results *r) {
-  static const char DECIMAL[] = "(?<![\\w.])-?\\d*\\.\\d+(?![\\w%])";
-  struct attn_part rest = {t->at[0], t->at[t->count]};
-  struct attn_match m;
-  attn_cell cell;
-  for (; attn_part_find(g, DECIMAL, line->text, rest, &m); rest.begin = m.group[0].end) {
-    struct attn_part p = m.group[0];
-    if (has_result(r, p.begin) || !attn_group_cell(g, line, p, &cell)) continue;
-    char *name = attn_group_text(g, line->text, attn_name_before(line->text, p.begin));
-    if (!name || !attn_group_grow(g, (void **)&r->item, (size_t)r->count, sizeof *r->item)) return;
-    r->item[r->count++] = (struct attn_result){
-        .cell = cell, .at = p.begin, .end = p.end, .name = name, .is_supposed = 1};
-    sort_results(r);
-  }
-}
-
-/* How many numbers each turn has, of the same kinds; 0: they differ. */
-static int numbers_each(const struct attn_results *r, const struct turns *t) {
-  int first = first_from(r, t->at[0]), each = first_from(r, t->at[1]) - first;
-  for (int n = 1; n < t->count; n++) {
-    int at = first_from(r, t->at[n]), count = first_from(r, t->at[n + 1]) - at;
-    if (n + 1 < t->count ? count != each : count < each) return 0;
-    for (int k = 0; k < each; k++)
-      if (r->item[at + k].kind != ATTN_RESULT_OTHER &&
-          r->item[at + k].kind != r->item[first + k].kind)
-        return 0;
-  }
-  return each;
-}
-
-/* Numbers k .. end - 1 of each turn: a row of each, or all in one row. */
-static void add_turns(struct attn_grouping *g, int line, const struct turns *t,
-                      struct attn_results *r, int k, int end) {
-  char *name = r->item[first_from(r, t->at[0]) + k].name;
-  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_SCALARS, line, name);
-  for (int n = 0; b && n < t->count; n++) {
-    struct attn_result *item = r->item + first_from(r, t->at[n]);
-    attn_cell *row = n == 0 || end - k > 1 ? attn_block_add_row(g, b, end - k, name) : NULL;
-    for (int i = k; row && i < end; i++) row[i - k] = item[i].cell;
-    if (!row) attn_block_widen(g, b, &item[k].cell, name);
-    for (int i = k; i < end; i++) item[i].kind = ATTN_RESULT_DROPPED;
-  }
-  if (b) attn_block_end(g, b, line);
-}
-
-/* The numbers of all turns that are of one kind in the first are a block. */
-static void add_all_turns(struct attn_grouping *g, int line, const struct turns *t,
-                          struct attn_results *r, int each) {
-  const struct attn_result *first = r->item + first_from(r, t->at[0]);
-  for (int k = 0, end; k < each; k = end) {
-    int kind = first[k].kind;
-    for (end = k + 1; end < each && first[end].kind == kind && !first[end].is_apart;) end++;
-    add_turns(g, line, t, r, k, end);
-  }
-}
-
-/* Those that turned out to be in no block are no results. */
-static void drop_supposed(struct attn_results *r) {
-  int kept = 0;
-  for (int n = 0; n < r->count; n++)
-    if (!r->item[n].is_supposed || r->item[n].kind == ATTN_RESULT_DROPPED)
-      r->item[kept++] = r->item[n];
-  r->count = kept;
-}
-
-static void group_turns(struct attn_grouping *g, const struct attn_scan_line *line,
-                        struct attn_results *r) {
-  struct turns t;
-  if (line->bytes > TURNS_BYTES) return;
-  for (size_t from = 0; find_turns(g, line, from, &t); from = t.at[t.count]) {
-    if (t.count < 2) continue;
-    add_decimals(g, line, &t, r);
-    int each = numbers_each(r, &t);
-    if (!each) continue;
-    attn_group_above(g, attn_group_text(g, line->text, (struct attn_part){from, t.at[0]}));
-    add_all_turns(g, line->line, &t, r, each);
-    g->scan->regrouped++;
-  }
-  drop_supposed(r);
+/* "the first one is 1.5 and 2, the second one is 0.5 and 3": rows that are not read. */
+static int has_turns(struct attn_grouping *g, const struct attn_scan_line *line) {
+  static const char TURNS[] =
+      "(?is)(?<!for the )\\bfirst\\b(?!, ).*\\bsecond\\b|[一1](?:つ|番)目.*[二2](?:つ|番)目";
+  return attn_find(g->scan->patterns, TURNS, line->text, line->bytes, 0, NULL);
 }
 
 void attn_results_group(struct attn_grouping *g, const struct attn_scan_line *line,
@@ -332,6 +221,8 @@ void attn_results_group(struct attn_grouping *g, const struct attn_scan_line *li
   sort_results(r);
   part_lists(g, line->text, r);
   drop_vectors(g, line, r);
-  if (g->scan->left && g->scan->left->recurring) group_turns(g, line, r);
-  if (r->count) add_groups(g, line->line, r);
+  if (r->count && has_turns(g, line))
+    add_strays(g, r);
+  else if (r->count)
+    add_groups(g, line->line, r);
 }

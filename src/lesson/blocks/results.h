@@ -20,9 +20,8 @@ struct attn_result {
   size_t at, end;
   char *name;
   int kind;
-  int is_list;     /* without signs of equality */
-  int is_apart;    /* a list in another sentence than the one before */
-  int is_supposed; /* a number that is a result if it is in a turn of a list */
+  int is_list;  /* without signs of equality */
+  int is_apart; /* a list in another sentence than the one before */
 };
 
 struct attn_results {
