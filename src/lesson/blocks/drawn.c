@@ -108,18 +108,6 @@ static void extend_name(struct attn_grouping *g, struct attn_drawn *d, const cha
   d->block->name = d->name;
 }
 
-/* A matrix of several columns is an error later; numbers one below another are not a matrix. */
-static void add_ragged(struct attn_grouping *g, struct attn_drawn *d, const attn_cell *cells,
-                       int count) {
-  if (!d->ragged) {
-    d->ragged = count;
-    d->place = (struct attn_source_position){cells[0].line, cells[0].column};
-  }
-  if (d->cols > 1) return;
-  for (int n = 0; n < count && g->status == ATTN_OK; n++)
-    attn_stray_cell(g, d->block->name, &cells[n], 1);
-}
-
 static void add_row(struct attn_grouping *g, const struct attn_scan_line *line,
                     struct attn_part name, struct attn_part body, int is_last) {
   attn_cell *cells;
@@ -136,10 +124,12 @@ static void add_row(struct attn_grouping *g, const struct attn_scan_line *line,
   extend_name(g, d, line->text, name);
   if (count == 0) return;
   if (!d->cols) d->cols = count;
-  if (count == d->cols)
+  if (count == d->cols) {
     attn_block_copy_row(g, d->block, cells, count, "");
-  else
-    add_ragged(g, d, cells, count);
+  } else if (!d->ragged) {
+    d->ragged = count;
+    d->place = (struct attn_source_position){cells[0].line, cells[0].column};
+  }
 }
 
 /* ---- brackets of pipes: "Q = | 1  0 |   K = | 1  2 |" ---- */
@@ -235,20 +225,14 @@ int attn_drawn_line(struct attn_grouping *g, const struct attn_scan_line *line) 
   return found > 0;
 }
 
-static void end_matrix(struct attn_grouping *g, struct attn_drawn *d, int last_line) {
-  const attn_printing *p = &d->block->reading[0];
-  d->block->labels = 0;
-  if (!d->ragged)
-    attn_block_end(g, d->block, last_line);
-  else if (d->cols > 1)
-    attn_group_ragged(g, d->place, d->cols, d->ragged);
-  else
-    for (int n = 0; n < p->rows * p->cols && g->status == ATTN_OK; n++)
-      attn_stray_cell(g, d->block->name, &p->cells[n], 1);
-}
-
 void attn_drawn_end(struct attn_grouping *g, int last_line) {
-  for (int n = 0; n < g->drawns && g->status == ATTN_OK; n++)
-    end_matrix(g, &g->drawn[n], last_line);
+  for (int n = 0; n < g->drawns && g->status == ATTN_OK; n++) {
+    struct attn_drawn *d = &g->drawn[n];
+    d->block->labels = 0;
+    if (d->ragged)
+      attn_group_ragged(g, d->place, d->cols, d->ragged);
+    else
+      attn_block_end(g, d->block, last_line);
+  }
   g->drawns = 0;
 }

@@ -38,38 +38,6 @@ static int share_words(struct attn_grouping *g, const char *a, const char *b) {
   return 2 * shared >= (words < others ? words : others);
 }
 
-/* The last step that is named in a part of a sentence: "and its value is"; -1: none. */
-static int step_in_words(struct attn_grouping *g, const char *text, struct attn_part p) {
-  static const char NAME[] =
-      "(?i)\\b(?:query|queries|keys?|values?|weights?|softmax|outputs?)\\b|クエリ|キー|バリュー|"
-      "重み|出力";
-  struct attn_match m;
-  int step = -1;
-  for (; attn_part_find(g, NAME, text, p, &m); p.begin = m.group[0].end) {
-    const char *word = attn_group_text(g, text, m.group[0]);
-    step = word ? attn_label_step(word) : -1;
-  }
-  return step;
-}
-
-/* Lists of different names in different sentences; "by sqrt(2) = 1.41, which gives 1, 2". */
-static void part_lists(struct attn_grouping *g, const char *text, struct attn_results *r) {
-  static const char END[] = "[.!?]\\s|\\x{3002}", WORD[] = "\\pL{4}";
-  int last = -1;
-  for (int n = 0; n < r->count; n++) {
-    struct attn_result *b = &r->item[n], *a = b - (n > 0);
-    if (!b->is_list && a->is_list)
-      b->is_apart = attn_find(g->scan->patterns, END, text, b->at, a->end, NULL);
-    if (!b->is_list || (n > 0 && a->is_list && a->name == b->name)) continue;
-    int several = n + 1 < r->count && b[1].name == b->name;
-    int step = several ? step_in_words(g, text, (struct attn_part){n ? a->end : 0, b->at}) : -1;
-    b->is_apart = n > 0 && step >= 0 && last >= 0 && step != last;
-    if (step >= 0) last = step;
-    if (n == 0 || b->is_apart || (a->is_list && share_words(g, a->name, b->name))) continue;
-    b->is_apart = attn_find(g->scan->patterns, a->is_list ? END : WORD, text, b->at, a->end, NULL);
-  }
-}
-
 static int in_order(const void *a, const void *b) {
   const struct attn_result *x = a, *y = b;
   if (x->at != y->at) return x->at < y->at ? -1 : 1;
@@ -137,7 +105,7 @@ static int find_groups(const struct attn_results *r, struct attn_result_line *ou
   out->groups = 0;
   for (int n = 0; n < r->count; n++) {
     const struct attn_result *item = &r->item[n];
-    if (n == 0 || item->kind != item[-1].kind || item->is_apart) {
+    if (n == 0 || item->kind != item[-1].kind) {
       if (out->groups == ATTN_RESULT_GROUPS) return 0;
       out->group[out->groups++] = (struct attn_result_group){
           .kind = item->kind, .is_list = item->is_list, .name = item->name};
@@ -219,7 +187,6 @@ static int has_turns(struct attn_grouping *g, const struct attn_scan_line *line)
 void attn_results_group(struct attn_grouping *g, const struct attn_scan_line *line,
                         struct attn_results *r) {
   sort_results(r);
-  part_lists(g, line->text, r);
   drop_vectors(g, line, r);
   if (r->count && has_turns(g, line))
     add_strays(g, r);

@@ -20,8 +20,7 @@ struct attn_result {
   size_t at, end;
   char *name;
   int kind;
-  int is_list;  /* without signs of equality */
-  int is_apart; /* a list in another sentence than the one before */
+  int is_list; /* without signs of equality */
 };
 
 struct attn_results {

@@ -46,29 +46,11 @@ static int is_count(struct attn_grouping *g, const char *label) {
   return attn_occurs(g->scan->patterns, COUNT_LABEL, label);
 }
 
-/* "sqrt(d)" and "1.732" in two cells of a sheet, "d_k", "2", "tokens" and "3" in four */
-static int is_size_row(struct attn_grouping *g, const struct attn_row *row) {
-  int sizes = 0;
-  if (row->style != ATTN_ROW_TABS && row->style != ATTN_ROW_COMMAS) return 0;
-  for (int n = 0; n < row->items; n += 2) {
-    const struct attn_row_item *item = &row->item[n];
-    struct attn_part label = {item->begin, item->end};
-    if (n + 1 == row->items || item->kind != ATTN_ITEM_TEXT || !attn_item_is_number(item + 1))
-      return 0;
-    if (attn_part_find(g, SIZE_LABEL, row->line->text, label, NULL))
-      sizes++;
-    else if (item[1].cell.decimals != 0)
-      return 0;
-  }
-  return sizes > 0;
-}
-
 /* "We get 0.5", "d_k = 2" */
 static int is_prose(struct attn_grouping *g, const struct attn_row *row) {
   const char *label = row->label.text;
   int texts = attn_row_is_delimited(row->style) ? count_texts(row) : 0;
   if (texts > WORDS_MAX && texts > count_numbers(row)) return 1;
-  if (is_size_row(g, row)) return 1;
   if (row->items != 1) return 0;
   if (row->style == ATTN_ROW_SPACES)
     return *label && !attn_match_at(g->scan->patterns, SHORT_LABEL, label, strlen(label), 0, NULL);

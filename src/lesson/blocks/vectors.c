@@ -117,10 +117,11 @@ static int is_list(struct attn_grouping *g, const struct attn_row *row) {
   return attn_match_at(g->scan->patterns, LIST, line->text, line->bytes, 0, NULL);
 }
 
-/* Is all of each row one matrix: of rows that are steps, or of the only one? */
+/* Is the only row a matrix? */
 static int are_lists(struct attn_grouping *g, const struct attn_table *t, int columns) {
-  if (columns != t->cols || t->steps) return columns == t->cols;
-  if (columns < 2 || t->rows != 1 || t->header.items || !is_list(g, &t->row[0])) return 0;
+  if (columns != t->cols || columns < 2 || t->rows != 1 || t->header.items ||
+      !is_list(g, &t->row[0]))
+    return 0;
   for (int c = 1; c < columns; c++)
     if (value_at(g, t, 0, c)->cols != value_at(g, t, 0, 0)->cols) return 0;
   return 1;
