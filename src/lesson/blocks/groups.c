@@ -100,15 +100,42 @@ static void extend_group(struct attn_grouping *g, int line, const struct attn_re
   b->end = line;
 }
 
-/* Consecutive results of one kind are a group. 0: too many groups. */
-static int find_groups(const struct attn_results *r, struct attn_result_line *out) {
+/* The last step that is named in a part of a sentence: "and its value is"; -1: none. */
+static int step_in_words(struct attn_grouping *g, const char *text, struct attn_part p) {
+  static const char NAME[] =
+      "(?i)\\b(?:query|queries|keys?|values?|weights?|softmax|outputs?)\\b|クエリ|キー|バリュー|"
+      "重み|出力";
+  struct attn_match m;
+  int step = -1;
+  for (; attn_part_find(g, NAME, text, p, &m); p.begin = m.group[0].end) {
+    const char *word = attn_group_text(g, text, m.group[0]);
+    step = word ? attn_label_step(word) : -1;
+  }
+  return step;
+}
+
+/* Is a list the last one of a sentence? */
+static int ends_sentence(struct attn_grouping *g, const char *text, const struct attn_result *a,
+                         const struct attn_result *b) {
+  static const char END[] = "[.!?]\\s|\\x{3002}";
+  return a->is_list && !share_words(g, a->name, b->name) &&
+         attn_find(g->scan->patterns, END, text, b->at, a->end, NULL);
+}
+
+/* Consecutive results of one kind and step are a group. 0: too many. */
+static int find_groups(struct attn_grouping *g, const char *text, const struct attn_results *r,
+                       struct attn_result_line *out) {
+  int last = -1;
   out->groups = 0;
   for (int n = 0; n < r->count; n++) {
-    const struct attn_result *item = &r->item[n];
-    if (n == 0 || item->kind != item[-1].kind) {
+    const struct attn_result *b = &r->item[n], *a = b - (n > 0);
+    int step = b->is_list ? step_in_words(g, text, (struct attn_part){n ? a->end : 0, b->at}) : -1;
+    int is_other = step >= 0 && last >= 0 && step != last;
+    if (step >= 0) last = step;
+    if (n == 0 || a->kind != b->kind || is_other || ends_sentence(g, text, a, b)) {
       if (out->groups == ATTN_RESULT_GROUPS) return 0;
-      out->group[out->groups++] = (struct attn_result_group){
-          .kind = item->kind, .is_list = item->is_list, .name = item->name};
+      out->group[out->groups++] =
+          (struct attn_result_group){.kind = b->kind, .is_list = b->is_list, .name = b->name};
     }
     out->group[out->groups - 1].count++;
   }
@@ -150,11 +177,12 @@ static int is_alike(struct attn_grouping *g, const struct attn_result_line *a,
   return 1;
 }
 
-static void add_groups(struct attn_grouping *g, int line, struct attn_results *r) {
-  struct attn_result_line now = {.line = line};
-  if (!find_groups(r, &now)) {
+static void add_groups(struct attn_grouping *g, const struct attn_scan_line *line,
+                       struct attn_results *r) {
+  struct attn_result_line now = {.line = line->line};
+  if (!find_groups(g, line->text, r, &now)) {
     for (int n = 0; n < r->count; n++) r->item[n].kind = ATTN_RESULT_OTHER;
-    find_groups(r, &now);
+    find_groups(g, line->text, r, &now);
   }
   int alike = is_alike(g, &g->results, &now), at = 0;
   for (int n = 0; n < now.groups && g->status == ATTN_OK; n++) {
@@ -163,9 +191,9 @@ static void add_groups(struct attn_grouping *g, int line, struct attn_results *r
     if (first->kind == ATTN_RESULT_DROPPED) continue;
     now.group[n].block = alike ? g->results.group[n].block : NULL;
     if (now.group[n].block)
-      extend_group(g, line, first, &now.group[n]);
+      extend_group(g, line->line, first, &now.group[n]);
     else
-      add_group(g, line, first, &now.group[n]);
+      add_group(g, line->line, first, &now.group[n]);
   }
   now.blocks = g->blocks;
   g->results = now;
@@ -191,5 +219,5 @@ void attn_results_group(struct attn_grouping *g, const struct attn_scan_line *li
   if (r->count && has_turns(g, line))
     add_strays(g, r);
   else if (r->count)
-    add_groups(g, line->line, r);
+    add_groups(g, line, r);
 }
