@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "blocks.h"
-#include "cell.h"
 
-enum { WORDS = 6, INDEX_DIGITS = 2, VECTORS_MAX = 600, PERIOD_MAX = 12 };
+enum { WORDS = 6, INDEX_DIGITS = 2, BLOCKS_MAX = 600, PERIOD_MAX = 12 };
 
 /* ---- the words of a name ---- */
 
@@ -76,56 +75,18 @@ int attn_name_recurs(const char *a, const char *b, int step) {
   return strcmp(a, b) != 0 && differing_words(a, b, step, NULL) == 0;
 }
 
-/* ---- vectors in the order of the document ---- */
-
-struct recurring_vector {
-  int block, row, cols;
-  const char *name; /* NULL: not a vector, but a matrix */
-  const attn_cell *cell;
-  int recurs;
-};
-
-struct recurring {
-  struct attn_grouping *g;
-  int vectors;
-  struct recurring_vector *vector;
-};
-
-/* Rows of different things, each with its name? */
-static int is_list_of_vectors(const struct attn_block *b) {
-  if (b->source != ATTN_BLOCK_VECTORS || b->labels != b->reading[0].rows) return 0;
-  for (int n = 0; n < b->labels; n++)
-    if (!*b->label[n] || (n > 0 && differing_words(b->label[n - 1], b->label[n], 1, NULL) == 0))
-      return 0;
-  return 1;
-}
-
-static void add_vector(struct recurring *r, int block, int row, const char *name) {
-  const attn_printing *p = &r->g->block[block]->reading[0];
-  if (r->vectors == VECTORS_MAX) return;
-  r->vector[r->vectors++] =
-      (struct recurring_vector){.block = block,
-                                .row = row,
-                                .cols = p->cols == 1 ? p->rows : p->cols,
-                                .name = name && *name ? name : NULL,
-                                .cell = p->cells + (size_t)row * (size_t)p->cols};
-}
-
-static void find_vectors(struct recurring *r) {
-  for (int n = 0; n < r->g->blocks; n++) {
-    const struct attn_block *b = r->g->block[n];
-    const attn_printing *p = &b->reading[0];
-    int is_column = b->source == ATTN_BLOCK_GRID && p->cols == 1 && p->rows > 1;
-    if (p->rows > 1 && !is_column && is_list_of_vectors(b))
-      for (int row = 0; row < p->rows; row++) add_vector(r, n, row, b->label[row]);
-    else if (p->rows == 1 || is_column)
-      add_vector(r, n, 0, *b->name || !b->labels ? b->name : b->label[0]);
-    else
-      add_vector(r, n, 0, NULL);
-  }
-}
-
 /* ---- what recurs ---- */
+
+/* Of a block that is one vector. NULL: it is a matrix, or has no name. */
+static const char *name_of(const struct attn_block *b) {
+  const attn_printing *p = &b->reading[0];
+  int is_column = b->source == ATTN_BLOCK_GRID && p->cols == 1;
+  if (p->rows != 1 && !is_column) return NULL;
+  const char *name = *b->name || !b->labels ? b->name : b->label[0];
+  return *name ? name : NULL;
+}
+
+static int length_of(const struct attn_block *b) { return b->reading[0].rows * b->reading[0].cols; }
 
 /* A word of a name that is a token's; text NULL: not seen yet. */
 struct recurring_token {
@@ -133,13 +94,13 @@ struct recurring_token {
   struct attn_part word;
 };
 
-/* Vector b is vector a, `step` turns later. token: of the turn of b; NULL: names do not differ. */
-static int is_again(const struct recurring *r, int a, int b, int step,
+/* Block b is vector a, `step` turns later. token: of the turn of b; NULL: names do not differ. */
+static int is_again(const struct attn_block *a, const struct attn_block *b, int step,
                     struct recurring_token *token) {
-  const struct recurring_vector *x = &r->vector[a], *y = &r->vector[b];
-  struct recurring_token own = {.text = y->name};
-  if (!x->name || !y->name || x->cols != y->cols) return 0;
-  int differ = differing_words(y->name, x->name, -step, &own.word);
+  const char *name = name_of(a);
+  struct recurring_token own = {.text = name_of(b)};
+  if (!name || !own.text || length_of(a) != length_of(b)) return 0;
+  int differ = differing_words(own.text, name, -step, &own.word);
   if (!differ || !token || differ > 1) return !differ;
   if (attn_is_digit(own.text[own.word.begin])) return 0; /* indices that do not count */
   if (!token->text) *token = own;
@@ -148,23 +109,24 @@ static int is_again(const struct recurring *r, int a, int b, int step,
 
 /* How many times the `period` vectors from n on occur in a row. tokens: 1 if their names may differ
  * in one word, the same for all of a turn. */
-static int count_turns(const struct recurring *r, int n, int period, int tokens) {
-  int turns = 1;
-  for (; n + (turns + 1) * period <= r->vectors; turns++) {
+static int count_turns(const struct attn_grouping *g, int n, int period, int tokens) {
+  int turns = 1, end = g->blocks < BLOCKS_MAX ? g->blocks : BLOCKS_MAX;
+  for (; n + (turns + 1) * period <= end; turns++) {
     struct recurring_token token = {.text = NULL};
-    for (int k = 0; k < period; k++)
-      if (!is_again(r, n + k, n + turns * period + k, turns, tokens ? &token : NULL)) return turns;
+    for (int k = n; k < n + period; k++)
+      if (!is_again(g->block[k], g->block[k + turns * period], turns, tokens ? &token : NULL))
+        return turns;
   }
   return turns;
 }
 
 /* The period that most vectors from n on have; 0: none. */
-static int find_period(const struct recurring *r, int n, int *turns) {
+static int find_period(const struct attn_grouping *g, int n, int *turns) {
   int best = 0;
   *turns = 1;
   for (int tokens = 0; tokens < 2 && !best; tokens++)
     for (int period = 2; period <= PERIOD_MAX; period++) {
-      int count = count_turns(r, n, period, tokens);
+      int count = count_turns(g, n, period, tokens);
       if (count > 1 && count * period > best * *turns) best = period, *turns = count;
     }
   return best;
@@ -173,74 +135,55 @@ static int find_period(const struct recurring *r, int n, int *turns) {
 /* ---- matrices of what recurs ---- */
 
 /* The word in which the names of a turn differ from those of another: a token. "": a number. */
-static const char *token_of(struct recurring *r, int n, int period, int turn) {
+static const char *token_of(struct attn_grouping *g, int n, int period, int turn) {
   struct attn_part word = {0, 0};
-  for (int k = 0; k < period; k++) {
-    const char *name = r->vector[n + turn * period + k].name;
-    const char *other = r->vector[n + (turn ? 0 : period) + k].name;
+  for (int k = n; k < n + period; k++) {
+    const char *name = name_of(g->block[k + turn * period]);
+    const char *other = name_of(g->block[k + (turn ? 0 : period)]);
     if (differing_words(name, other, turn ? -turn : 1, &word) != 1) continue;
-    const char *text = attn_group_text(r->g, name, word);
+    const char *text = attn_group_text(g, name, word);
     return text ? text : "";
   }
   return "";
 }
 
 /* "U_a h1" is h of all keys. */
-static char *name_of_all(struct recurring *r, const char *name) {
+static char *name_of_all(struct attn_grouping *g, const char *name) {
   struct attn_part p = attn_part_chop(name, (struct attn_part){0, strlen(name)}, " =:");
   size_t end = p.end;
   while (p.end > 0 && attn_is_digit(name[p.end - 1])) p.end--;
   if (p.end < end && p.end > 0 && index_of(name, (struct attn_part){p.end, end}) >= 0)
-    return attn_group_text(r->g, name, attn_part_chop(name, p, "_"));
-  return attn_group_text(r->g, name, (struct attn_part){0, strlen(name)});
+    return attn_group_text(g, name, attn_part_chop(name, p, "_"));
+  return attn_group_text(g, name, (struct attn_part){0, strlen(name)});
 }
 
-static void stack_vectors(struct recurring *r, int n, int k, int period, int turns) {
-  struct attn_grouping *g = r->g;
-  const struct recurring_vector *first = &r->vector[n + k];
-  struct attn_block *all =
-      attn_block_in_place_of(g, g->block[first->block], name_of_all(r, first->name));
-  if (!all || !attn_group_grow(g, (void **)&g->block, (size_t)g->blocks, sizeof *g->block)) return;
+/* Vector k of each turn. NULL: no memory. */
+static struct attn_block *stack_vectors(struct attn_grouping *g, int n, int k, int period,
+                                        int turns) {
+  const struct attn_block *first = g->block[n + k];
+  struct attn_block *all = attn_block_in_place_of(g, first, name_of_all(g, name_of(first)));
+  if (!all) return NULL;
   all->source = ATTN_BLOCK_VECTORS;
-  all->line = first->cell->line;
-  for (int turn = 0; turn < turns && g->status == ATTN_OK; turn++) {
-    const struct recurring_vector *v = &r->vector[n + turn * period + k];
-    attn_block_copy_row(g, all, v->cell, v->cols, token_of(r, n, period, turn));
-    all->end = v->cell->line;
+  all->line = first->reading[0].cells->line;
+  for (int turn = 0; turn < turns; turn++) {
+    const struct attn_block *b = g->block[n + turn * period + k];
+    if (!attn_block_copy_row(g, all, b->reading[0].cells, length_of(b),
+                             token_of(g, n, period, turn)))
+      return NULL;
+    all->end = b->reading[0].cells->line;
   }
-  g->block[g->blocks++] = all;
-}
-
-/* ---- all ---- */
-
-/* Blocks whose vectors recur are replaced; other rows of them are not read. */
-static void drop_blocks(struct recurring *r, int blocks) {
-  struct attn_grouping *g = r->g;
-  int kept = 0;
-  for (int n = 0, v = 0; n < g->blocks && g->status == ATTN_OK; n++) {
-    int recurs = 0, first = v;
-    for (; n < blocks && v < r->vectors && r->vector[v].block == n; v++)
-      recurs |= r->vector[v].recurs;
-    for (int i = first; recurs && i < v; i++)
-      for (int c = 0; !r->vector[i].recurs && c < r->vector[i].cols; c++)
-        attn_stray_cell(g, (char *)r->vector[i].name, &r->vector[i].cell[c], 1);
-    if (!recurs) g->block[kept++] = g->block[n];
-  }
-  g->blocks = kept;
+  return all;
 }
 
 void attn_recurring_merge(struct attn_grouping *g) {
-  struct recurring r = {.g = g};
-  int blocks = g->blocks, period, turns;
-  r.vector = attn_group_take(g, VECTORS_MAX, sizeof *r.vector);
-  if (g->status == ATTN_OK) find_vectors(&r);
-  for (int n = 0; n < r.vectors && g->status == ATTN_OK; n += period ? period * turns : 1) {
-    period = find_period(&r, n, &turns);
-    for (int k = 0; k < period && g->status == ATTN_OK; k++) stack_vectors(&r, n, k, period, turns);
-    for (int k = 0; k < period * turns; k++) r.vector[n + k].recurs = 1;
+  int kept = 0, period, turns;
+  for (int n = 0; n < g->blocks && g->status == ATTN_OK; n += period ? period * turns : 1) {
+    struct attn_block *all[PERIOD_MAX] = {g->block[n]};
+    period = find_period(g, n, &turns);
+    for (int k = 0; k < period; k++) all[k] = stack_vectors(g, n, k, period, turns);
+    for (int k = 0; k == 0 || k < period; k++) g->block[kept++] = all[k];
+    g->scan->regrouped += period;
   }
-  g->scan->regrouped += g->blocks - blocks;
-  if (g->status != ATTN_OK || !g->scan->regrouped) return;
-  drop_blocks(&r, blocks);
-  attn_blocks_sort(g, 0);
+  g->blocks = kept;
+  if (g->status == ATTN_OK) attn_blocks_sort(g, 0);
 }
