@@ -63,8 +63,6 @@ enum attn_row_style {
   ATTN_ROW_VALUES, /* a label and vectors */
 };
 
-enum attn_formula { ATTN_FORMULA_NONE, ATTN_FORMULA_SUM, ATTN_FORMULA_OTHER };
-
 enum attn_item_kind { ATTN_ITEM_TEXT, ATTN_ITEM_CELL, ATTN_ITEM_VALUE };
 
 struct attn_row_item {
@@ -79,7 +77,7 @@ struct attn_row {
   const struct attn_scan_line *line;
   int style;
   struct attn_label label;
-  int formula; /* attn_formula: the values in front of the row are its operands */
+  int is_formula; /* 1: the values in front of the row are its operands, not terms of a sum */
   int items;
   struct attn_row_item *item;
 };

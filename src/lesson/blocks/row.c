@@ -310,7 +310,7 @@ static int read_after(struct attn_grouping *g, struct attn_row *row, struct attn
     row->style = ATTN_ROW_VALUES;
     if (!read_items(g, row, (struct attn_part){value, p.end}, ",;|:=")) {
       read_items(g, row, tail, ",;|");
-      row->formula = is_sum(g, text, label) ? ATTN_FORMULA_SUM : ATTN_FORMULA_OTHER;
+      row->is_formula = !is_sum(g, text, label);
     }
   }
   return set_label(g, row, label);

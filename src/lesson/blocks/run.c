@@ -27,23 +27,15 @@ static int count_numbers(const struct attn_row *row) {
   return count;
 }
 
-static struct attn_part whole(const char *text) { return (struct attn_part){0, strlen(text)}; }
-
-/* Longer than so many characters? */
-static int is_longer(const char *text, int characters) {
-  return attn_part_last(text, whole(text), characters).begin > 0;
-}
-
 /* ---- a row or prose? ---- */
 
-static int is_size(struct attn_grouping *g, const char *label) {
-  struct attn_part end = attn_part_last(label, whole(label), SIZE_CHARACTERS);
-  return attn_occurs(g->scan->patterns, SIZE_LABEL, label + end.begin);
-}
-
-/* "number of tokens: 4", "dimension (d_k): 2" */
-static int is_count(struct attn_grouping *g, const char *label) {
-  return attn_occurs(g->scan->patterns, COUNT_LABEL, label);
+/* "number of tokens: 4", "dimension (d_k): 2"; "d_k = 2" */
+static int is_size(struct attn_grouping *g, const struct attn_row *row, struct attn_part label) {
+  const char *text = row->label.text;
+  if (row->style == ATTN_ROW_COLON)
+    return row->item[0].cell.decimals == 0 && attn_part_find(g, COUNT_LABEL, text, label, NULL);
+  return row->style == ATTN_ROW_EQUALS && attn_item_is_number(&row->item[0]) &&
+         attn_part_ends_in(g, SIZE_LABEL, text, label, SIZE_CHARACTERS);
 }
 
 /* "We get 0.5", "d_k = 2" */
@@ -52,12 +44,11 @@ static int is_prose(struct attn_grouping *g, const struct attn_row *row) {
   int texts = attn_row_is_delimited(row->style) ? count_texts(row) : 0;
   if (texts > WORDS_MAX && texts > count_numbers(row)) return 1;
   if (row->items != 1) return 0;
+  struct attn_part all = {0, strlen(label)};
   if (row->style == ATTN_ROW_SPACES)
-    return *label && !attn_match_at(g->scan->patterns, SHORT_LABEL, label, strlen(label), 0, NULL);
-  if (row->style == ATTN_ROW_VALUES) return is_longer(label, VALUE_LABEL_MAX);
-  if (row->style == ATTN_ROW_COLON && row->item[0].cell.decimals == 0 && is_count(g, label))
-    return 1;
-  return row->style == ATTN_ROW_EQUALS && attn_item_is_number(&row->item[0]) && is_size(g, label);
+    return *label && !attn_part_begins_in(g, SHORT_LABEL, label, all, NULL);
+  if (row->style == ATTN_ROW_VALUES) return attn_part_last(label, all, VALUE_LABEL_MAX).begin > 0;
+  return is_size(g, row, all);
 }
 
 /* ---- the header of a table ---- */
@@ -136,7 +127,7 @@ static int looks_alike(struct attn_grouping *g, const struct attn_row *last,
                        const struct attn_row *row) {
   if (last->items != row->items || begins_next(g, row)) return 0;
   if (is_sum(row) && !is_sum(last)) return 0;
-  if (row->formula == ATTN_FORMULA_OTHER && !same_name(last, row)) return 0;
+  if (row->is_formula && !same_name(last, row)) return 0;
   if (last->style != row->style &&
       !(attn_row_is_labelled(last->style) && attn_row_is_labelled(row->style)))
     return 0;
@@ -199,18 +190,17 @@ static int is_consecutive(const struct attn_row *last, const struct attn_row *ro
          is_bare(row) && row->line->line == last->line->line + 1;
 }
 
-/* One row of another length between rows of the same: "1 2", "3", "4 5". Returns the odd row. */
-static const struct attn_row *odd_row(const struct attn_grouping *g, const struct attn_row *row) {
-  if (g->rows != 1 || !g->before.items || g->before.items != row->items) return NULL;
-  const struct attn_row *odd = &g->row[0];
-  return is_consecutive(&g->before, odd) && is_consecutive(odd, row) ? odd : NULL;
+/* Reports a row whose length differs from that of the rows above. */
+static void report_ragged(struct attn_grouping *g, const struct attn_row *row, int cols) {
+  attn_group_ragged(g, attn_group_place(g, row->line, row->item[0].begin), cols, row->items);
 }
 
+/* One row of another length between rows of the same: "1 2", "3", "4 5". */
 static void check_odd_row(struct attn_grouping *g, const struct attn_row *row) {
-  const struct attn_row *odd = odd_row(g, row);
-  if (odd)
-    attn_group_ragged(g, attn_group_place(g, odd->line, odd->item[0].begin), row->items,
-                      odd->items);
+  const struct attn_row *odd = &g->row[0];
+  if (g->rows == 1 && g->before.items == row->items && is_consecutive(&g->before, odd) &&
+      is_consecutive(odd, row))
+    report_ragged(g, odd, row->items);
 }
 
 /* "X" above "1 2" above "3". */
@@ -221,9 +211,7 @@ static int is_short_row(const struct attn_grouping *g, const struct attn_row *ro
 }
 
 static void check_ragged(struct attn_grouping *g, const struct attn_row *row) {
-  if (!is_ragged(g, row) && !is_short_row(g, row)) return;
-  struct attn_source_position p = attn_group_place(g, row->line, row->item[0].begin);
-  attn_group_ragged(g, p, g->row[g->rows - 1].items, row->items);
+  if (is_ragged(g, row) || is_short_row(g, row)) report_ragged(g, row, g->row[g->rows - 1].items);
 }
 
 int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
