@@ -113,7 +113,6 @@ struct attn_grouping {
   attn_status status;         /* the first error; nothing is done after it */
   char *above[ATTN_CAPTIONS]; /* the lines of text above, the nearest last */
   int aboves;
-  char *heading;
   struct attn_row header;                 /* of a table; items 0: none */
   int header_is_ruled;                    /* a rule follows it: its numbers may be a row */
   const struct attn_scan_line *text_line; /* the last line of text; NULL: a blank line follows it */

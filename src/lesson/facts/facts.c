@@ -32,7 +32,6 @@ static int add_key(struct attn_fact_reader *r, struct attn_fact *f, int kind,
 static struct attn_fact_place *place_of(struct attn_grouping *g) {
   struct attn_fact_place *p = attn_group_take(g, 1, sizeof *p);
   if (!p) return NULL;
-  p->heading = g->heading;
   p->section = g->facts->section;
   p->outer = g->facts->outer;
   p->line = g->facts->line;

@@ -23,7 +23,6 @@ struct attn_key {
 
 /* What is above a line. */
 struct attn_fact_place {
-  char *heading;
   int section; /* the nearest line of text: its word */
   int outer;   /* the nearest of those that are indented less */
   int line;    /* its index in the document */

@@ -391,7 +391,6 @@ static struct attn_block *begin_block(const struct pivot *p, const struct slice 
   struct attn_block *b =
       attn_block_begin(g, ATTN_BLOCK_TURNS, e->cell->line, name_of(p, e, s->entry[0]));
   if (!b) return NULL;
-  b->heading = place->heading;
   b->captions = place->captions;
   memcpy(b->caption, place->caption, sizeof b->caption);
   return b;

@@ -52,8 +52,7 @@ struct attn_block {
   char
       *caption[ATTN_CAPTIONS]; /* the lines of text before it, the nearest last; captions of them */
   int captions;
-  char *heading; /* of the section, never NULL */
-  char *header;  /* the cells of a table's header, never NULL */
+  char *header; /* the cells of a table's header, never NULL */
   int labels;
   char **label; /* of its rows */
   int column_labels;
