@@ -8,12 +8,10 @@
  *     Q = ⎡ 1 0 ⎤   K = ⎡ 1 2 ⎤
  *         ⎣ 0 1 ⎦       ⎣ 3 4 ⎦
  */
-enum { PIECE_BYTES = 3, NAME_BYTES = 240, LINE_MATRICES = 64 };
+enum { PIECE_BYTES = 3, LINE_MATRICES = 64 };
 
 struct attn_drawn {
   struct attn_block *block;
-  char *name; /* the text in front of it, of all lines */
-  size_t name_bytes;
   int column;                        /* after its left bracket */
   int is_closed;                     /* its lower corner was there */
   int cols;                          /* of the first row */
@@ -95,19 +93,6 @@ static struct attn_drawn *drawn_at(const struct attn_grouping *g, int column) {
   return NULL;
 }
 
-static void extend_name(struct attn_grouping *g, struct attn_drawn *d, const char *text,
-                        struct attn_part p) {
-  p = attn_part_trim(text, p);
-  size_t bytes = p.end - p.begin;
-  if (bytes == 0 || d->name_bytes + bytes + 2 > NAME_BYTES) return;
-  if (!d->name) d->name = attn_group_take(g, NAME_BYTES, 1);
-  if (!d->name) return;
-  if (d->name_bytes) d->name[d->name_bytes++] = ' ';
-  memcpy(d->name + d->name_bytes, text + p.begin, bytes);
-  d->name_bytes += bytes;
-  d->block->name = d->name;
-}
-
 static void add_row(struct attn_grouping *g, const struct attn_scan_line *line,
                     struct attn_part name, struct attn_part body, int is_last) {
   attn_cell *cells;
@@ -121,7 +106,8 @@ static void add_row(struct attn_grouping *g, const struct attn_scan_line *line,
   if (!d) d = new_drawn(g, line->line, column);
   if (!d) return;
   d->is_closed |= is_last;
-  extend_name(g, d, line->text, name);
+  if (!*d->block->name) d->block->name = attn_group_text(g, line->text, name);
+  if (!d->block->name) return;
   if (count == 0) return;
   if (!d->cols) d->cols = count;
   if (count == d->cols) {
@@ -162,8 +148,8 @@ static int ends_in_equals(const char *text, struct attn_part p) {
 static int begins_named(const struct attn_grouping *g, const struct attn_scan_line *line,
                         struct attn_part name, struct attn_part body) {
   const struct attn_drawn *above = drawn_at(g, column_of(g, line, body.begin));
-  return ends_in_equals(line->text, name) && above && above->name &&
-         ends_in_equals(above->name, (struct attn_part){0, above->name_bytes});
+  return ends_in_equals(line->text, name) && above &&
+         ends_in_equals(above->block->name, (struct attn_part){0, strlen(above->block->name)});
 }
 
 /* Columns of numbers between two pipes are a row of a matrix. One number is, next to such a row. */

@@ -114,14 +114,6 @@ static int step_in_words(struct attn_grouping *g, const char *text, struct attn_
   return step;
 }
 
-/* Is a list the last one of a sentence? */
-static int ends_sentence(struct attn_grouping *g, const char *text, const struct attn_result *a,
-                         const struct attn_result *b) {
-  static const char END[] = "[.!?]\\s|\\x{3002}";
-  return a->is_list && !share_words(g, a->name, b->name) &&
-         attn_find(g->scan->patterns, END, text, b->at, a->end, NULL);
-}
-
 /* Consecutive results of one kind and step are a group. 0: too many. */
 static int find_groups(struct attn_grouping *g, const char *text, const struct attn_results *r,
                        struct attn_result_line *out) {
@@ -132,7 +124,7 @@ static int find_groups(struct attn_grouping *g, const char *text, const struct a
     int step = b->is_list ? step_in_words(g, text, (struct attn_part){n ? a->end : 0, b->at}) : -1;
     int is_other = step >= 0 && last >= 0 && step != last;
     if (step >= 0) last = step;
-    if (n == 0 || a->kind != b->kind || is_other || ends_sentence(g, text, a, b)) {
+    if (n == 0 || a->kind != b->kind || is_other) {
       if (out->groups == ATTN_RESULT_GROUPS) return 0;
       out->group[out->groups++] =
           (struct attn_result_group){.kind = b->kind, .is_list = b->is_list, .name = b->name};
@@ -158,8 +150,7 @@ static int same_group(struct attn_grouping *g, const struct attn_result_group *a
   if (a->count != b->count || a->kind != b->kind) return 0;
   if (left && left->recurring && a->count > 1 && a->kind == ATTN_RESULT_OTHER)
     return g->scan->regrouped = 1;
-  return a->is_list == b->is_list &&
-         (!a->is_list || a->kind != ATTN_RESULT_OTHER || attn_same_letters(a->name, b->name));
+  return (!a->is_list || a->kind != ATTN_RESULT_OTHER || attn_same_letters(a->name, b->name));
 }
 
 /* "q dot k1 is 2" and "q dot k2 is 1", with other words in between. */

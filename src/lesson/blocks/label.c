@@ -26,7 +26,7 @@ static size_t skip_one(const char *text, size_t at, size_t end, const char *set)
   return at < end && text[at] && strchr(set, text[at]) ? at + 1 : at;
 }
 
-/* q1, W_Q2, k_12,3, alpha 1: the stem is the letters: q, WQ. Returns its bytes in stem,
+/* q1, W_Q2, k_12, alpha 1: the stem is the letters: q, WQ. Returns its bytes in stem,
  * or 0. */
 static size_t indexed_name(const char *text, struct attn_part p, char *stem) {
   size_t at = p.begin, next, bytes;
@@ -40,9 +40,7 @@ static size_t indexed_name(const char *text, struct attn_part p, char *stem) {
   bytes += next - at;
   at = skip_one(text, next, p.end, "_ ");
   next = attn_skip_digits(text, at, p.end);
-  if (next == at) return 0;
-  at = attn_skip_digits(text, skip_one(text, next, p.end, ",_"), p.end);
-  return at == p.end ? bytes : 0;
+  return next == p.end && next > at ? bytes : 0;
 }
 
 /* exp(s1), softmax(s) */

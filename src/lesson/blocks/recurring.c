@@ -19,21 +19,15 @@ static int is_letter(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (unsigned char)c > 127;
 }
 
-/* Does a bracket or stop of Japanese end at `end`: U+3000 .. U+303F? */
-static int ends_in_sign(const char *name, size_t end) {
-  return end > 2 && memcmp(name + end - 3, "\xE3\x80", 2) == 0;
-}
-
 static void read_words(const char *name, struct recurring_words *out) {
   size_t end = strlen(name);
   for (out->count = 0; end > 0 && out->count < WORDS;) {
     int number = attn_is_digit(name[end - 1]);
     size_t begin = end;
-    while (begin > 0 && !ends_in_sign(name, begin) &&
-           (number ? attn_is_digit(name[begin - 1]) : is_letter(name[begin - 1])))
+    while (begin > 0 && (number ? attn_is_digit(name[begin - 1]) : is_letter(name[begin - 1])))
       begin--;
     if (begin < end) out->word[out->count++] = (struct attn_part){begin, end};
-    end = begin < end ? begin : end - (ends_in_sign(name, end) ? 3 : 1);
+    end = begin < end ? begin : end - 1;
   }
 }
 
@@ -43,13 +37,11 @@ static long index_of(const char *name, struct attn_part word) {
   return is_part || word.end - word.begin > INDEX_DIGITS ? -1 : strtol(name + word.begin, NULL, 10);
 }
 
-/* Equal but for a capital, or two indices that are `step` apart, or two values. */
+/* Equal, or two indices that are `step` apart, or two values. */
 static int same_word(const char *a, struct attn_part x, const char *b, struct attn_part y,
                      int step) {
   size_t bytes = x.end - x.begin;
-  if (bytes == y.end - y.begin && (a[x.begin] | 32) == (b[y.begin] | 32) &&
-      memcmp(a + x.begin + 1, b + y.begin + 1, bytes - 1) == 0)
-    return 1;
+  if (bytes == y.end - y.begin && memcmp(a + x.begin, b + y.begin, bytes) == 0) return 1;
   if (!attn_is_digit(a[x.begin]) || !attn_is_digit(b[y.begin])) return 0;
   long i = index_of(a, x), j = index_of(b, y);
   return i < 0 || j < 0 ? i < 0 && j < 0 : j - i == step;
@@ -147,21 +139,11 @@ static const char *token_of(struct attn_grouping *g, int n, int period, int turn
   return "";
 }
 
-/* "U_a h1" is h of all keys. */
-static char *name_of_all(struct attn_grouping *g, const char *name) {
-  struct attn_part p = attn_part_chop(name, (struct attn_part){0, strlen(name)}, " =:");
-  size_t end = p.end;
-  while (p.end > 0 && attn_is_digit(name[p.end - 1])) p.end--;
-  if (p.end < end && p.end > 0 && index_of(name, (struct attn_part){p.end, end}) >= 0)
-    return attn_group_text(g, name, attn_part_chop(name, p, "_"));
-  return attn_group_text(g, name, (struct attn_part){0, strlen(name)});
-}
-
 /* Vector k of each turn. NULL: no memory. */
 static struct attn_block *stack_vectors(struct attn_grouping *g, int n, int k, int period,
                                         int turns) {
   const struct attn_block *first = g->block[n + k];
-  struct attn_block *all = attn_block_in_place_of(g, first, name_of_all(g, name_of(first)));
+  struct attn_block *all = attn_block_in_place_of(g, first, (char *)name_of(first));
   if (!all) return NULL;
   all->source = ATTN_BLOCK_VECTORS;
   all->line = first->reading[0].cells->line;

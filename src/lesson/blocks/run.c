@@ -84,7 +84,7 @@ static int read_header(struct attn_grouping *g, const struct attn_row *row) {
   }
   if (is_list) attn_stray_text(g, row->line, (struct attn_part){0, row->line->bytes}, NULL, 0);
   attn_run_flush(g);
-  if (!is_list || row->items > 2) g->header = *row;
+  g->header = *row;
   if (row->style != ATTN_ROW_PIPES) attn_group_above(g, join_texts(g, row));
   return 1;
 }
@@ -100,15 +100,14 @@ static int is_bare(const struct attn_row *row) { return *row->label.text == 0; }
 
 /* "K = [..]" after rows without a name, the first of which has one. */
 static int begins_next(const struct attn_grouping *g, const struct attn_row *row) {
-  int is_name = row->style != ATTN_ROW_VALUES || row->label.stem || strchr(row->label.text, '=') ||
-                attn_label_step(row->label.text) >= 0;
+  int is_name = row->style != ATTN_ROW_VALUES || row->label.stem;
   return g->rows > 1 && !attn_row_is_delimited(row->style) && !is_bare(row) && is_name &&
          is_bare(&g->row[g->rows - 1]) && !is_bare(&g->row[0]);
 }
 
 /* z1 and z2, "row 1" and "row 2" */
 static int same_name(const struct attn_row *a, const struct attn_row *b) {
-  return attn_same_stem(&a->label, &b->label) || attn_same_letters(a->label.text, b->label.text);
+  return attn_same_letters(a->label.text, b->label.text);
 }
 
 /* "sum: 9.13" below "exp(1.5) = 4.48" */

@@ -3,9 +3,6 @@
 
 #include "table.h"
 
-/* More groups of one vector each, with long names, are one matrix. */
-enum { GROUPS_MAX = 3 };
-
 static const attn_printing *value_at(struct attn_grouping *g, const struct attn_table *t, int row,
                                      int col) {
   struct attn_row_item *item = attn_table_item(t, row, col);
@@ -40,7 +37,7 @@ static void add_vectors(struct attn_grouping *g, const struct attn_table *t, int
 
 /* Do labels part the rows: q1, q2, k1, k2? Not so if the labels have all different long names, as
  * tokens do. */
-static int has_groups(const struct attn_table *t, int columns) {
+static int has_groups(const struct attn_table *t) {
   int groups = 0, longest = 0;
   if (t->steps) return 1;
   for (int r = 0, end; r < t->rows; r = end, groups++) {
@@ -48,7 +45,7 @@ static int has_groups(const struct attn_table *t, int columns) {
     end = attn_table_group_end(t, r);
     if (end - r > longest) longest = end - r;
   }
-  return groups > 1 && (longest > 1 || (columns == 1 && groups <= GROUPS_MAX));
+  return groups > 1 && longest > 1;
 }
 
 static int same_lengths(struct attn_grouping *g, const struct attn_table *t, int col) {
@@ -77,18 +74,16 @@ static void add_value_column(struct attn_grouping *g, const struct attn_table *t
                              int columns, int ordinal) {
   char *header = header_text(g, t, col), *only = only_label(t);
   char *label = only ? only : t->row[0].label.text;
-  int vectors = attn_table_count(t, col, ATTN_ITEM_VALUE);
   if (!header) return;
   if (!same_lengths(g, t, col)) {
     for (int r = 0; r < t->rows && g->status == ATTN_OK; r++)
       if (value_at(g, t, r, col))
         add_vectors(g, t, col, r, r + 1, *t->row[r].label.text ? t->row[r].label.text : header, 0);
-  } else if ((columns == 1 || !*header) && has_groups(t, columns)) {
+  } else if ((columns == 1 || !*header) && has_groups(t)) {
     for (int r = 0, end; r < t->rows && g->status == ATTN_OK; r = end)
       add_vectors(g, t, col, r, end = attn_table_group_end(t, r), t->row[r].label.text, 0);
   } else {
-    int goes_on = t->rows > 1 && !*t->row[1].label.text; /* only the first one has a name */
-    int is_named = vectors == 1 || (columns == 1 && (t->row[0].label.stem || goes_on || only));
+    int is_named = columns == 1 && (t->row[0].label.stem || only);
     add_vectors(g, t, col, 0, t->rows,
                 *header    ? header
                 : is_named ? label
@@ -106,22 +101,18 @@ static void add_step(struct attn_grouping *g, const struct attn_table *t, int ro
   if (b) attn_block_end(g, b, r->line->line);
 }
 
-/* "tanh: (1, 0), (0, 1)", "keys  (1, 0)  (0, 1)": a name and vectors. Without a sign between, it is
- * that of a step. */
+/* "tanh: (1, 0), (0, 1)", "keys  (1, 0)  (0, 1)": a name and vectors. */
 static int is_list(struct attn_grouping *g, const struct attn_row *row) {
   static const char LIST[] =
       "(*UCP)(?=[^\\x{25A3}]*\\pL)(?:[^\\x{25A3}]*[=:]|[^\\x{25A3}=:(\\[]*)\\s*"
       "(?:" ATTN_VALUE "\\s*[,;.]?\\s*)++$";
   const struct attn_scan_line *line = row->line;
-  if (row->style == ATTN_ROW_VALUES && attn_step_of_text(g, row->label.text) < 0) return 0;
   return attn_match_at(g->scan->patterns, LIST, line->text, line->bytes, 0, NULL);
 }
 
 /* Is the only row a matrix? */
 static int are_lists(struct attn_grouping *g, const struct attn_table *t, int columns) {
-  if (columns != t->cols || columns < 2 || t->rows != 1 || t->header.items ||
-      !is_list(g, &t->row[0]))
-    return 0;
+  if (columns != t->cols || columns < 2 || t->rows != 1 || !is_list(g, &t->row[0])) return 0;
   for (int c = 1; c < columns; c++)
     if (value_at(g, t, 0, c)->cols != value_at(g, t, 0, 0)->cols) return 0;
   return 1;
