@@ -48,7 +48,7 @@ static inline int page_zeros(struct page *p, int rows, int cols) {
   if (attn_pool_grow(s->pool, (void **)&s->block, (size_t)s->blocks, sizeof *s->block)) return -1;
   struct attn_block *b = &s->block[s->blocks];
   memset(b, 0, sizeof *b);
-  b->name = b->heading = b->header = attn_pool_text(s->pool, "", 0);
+  b->name = b->header = attn_pool_text(s->pool, "", 0);
   b->readings = 1;
   b->reading[0] = (attn_printing){.rows = rows, .cols = cols};
   b->reading[0].cells =
