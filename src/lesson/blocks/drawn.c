@@ -13,7 +13,6 @@ enum { PIECE_BYTES = 3, LINE_MATRICES = 64 };
 struct attn_drawn {
   struct attn_block *block;
   int column;                        /* after its left bracket */
-  int is_closed;                     /* its lower corner was there */
   int cols;                          /* of the first row */
   int ragged;                        /* the length of a row that differs, 0: none */
   struct attn_source_position place; /* of that row */
@@ -94,7 +93,7 @@ static struct attn_drawn *drawn_at(const struct attn_grouping *g, int column) {
 }
 
 static void add_row(struct attn_grouping *g, const struct attn_scan_line *line,
-                    struct attn_part name, struct attn_part body, int is_last) {
+                    struct attn_part name, struct attn_part body) {
   attn_cell *cells;
   int column = column_of(g, line, body.begin);
   int count = read_cells(g, line, body, &cells);
@@ -105,7 +104,6 @@ static void add_row(struct attn_grouping *g, const struct attn_scan_line *line,
   struct attn_drawn *d = drawn_at(g, column);
   if (!d) d = new_drawn(g, line->line, column);
   if (!d) return;
-  d->is_closed |= is_last;
   if (!*d->block->name) d->block->name = attn_group_text(g, line->text, name);
   if (!d->block->name) return;
   if (count == 0) return;
@@ -165,23 +163,15 @@ static int pipes_line(struct attn_grouping *g, const struct attn_scan_line *line
   if (!count || !several) return 0;
   if (begins_named(g, line, name[0], body[0])) attn_drawn_end(g, line->line - 1);
   attn_run_flush(g);
-  for (int n = 0; n < count; n++) add_row(g, line, name[n], body[n], 0);
+  for (int n = 0; n < count; n++) add_row(g, line, name[n], body[n]);
   return 1;
 }
 
-/* The upper or the lower corner of a left bracket. */
-static int is_corner(const char *text, size_t at, int is_lower) {
-  unsigned char c = (unsigned char)text[at + 2];
-  return c == (is_lower ? 0x9D : 0x9B) || c == (is_lower ? 0xA3 : 0xA1);
-}
-
-/* Does the bracket begin other matrices than those above? */
+/* Does the upper corner of a bracket begin other matrices, below those above? */
 static int begins_others(const struct attn_grouping *g, const struct attn_scan_line *line,
                          size_t at) {
-  if (!g->drawns || !is_corner(line->text, at, 0)) return 0;
-  for (int n = 0; n < g->drawns; n++)
-    if (!g->drawn[n].is_closed && !drawn_at(g, column_of(g, line, at + PIECE_BYTES))) return 0;
-  return 1;
+  unsigned char corner = (unsigned char)line->text[at + 2];
+  return (corner == 0x9B || corner == 0xA1) && drawn_at(g, column_of(g, line, at + PIECE_BYTES));
 }
 
 int attn_drawn_line(struct attn_grouping *g, const struct attn_scan_line *line) {
@@ -204,7 +194,7 @@ int attn_drawn_line(struct attn_grouping *g, const struct attn_scan_line *line) 
     body.end = next_piece(line->text, rest, ']');
     if (body.end == rest.end) break;
     if (!found) attn_run_flush(g);
-    add_row(g, line, name, body, is_corner(line->text, name.end, 1));
+    add_row(g, line, name, body);
     found++;
     rest.begin = body.end + PIECE_BYTES;
   }
