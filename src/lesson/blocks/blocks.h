@@ -194,7 +194,6 @@ void attn_run_flush(struct attn_grouping *g);
 int attn_run_add(struct attn_grouping *g, const struct attn_row *row);
 
 /* drawn.c: a matrix whose brackets are drawn over several lines. */
-int attn_drawn_opens(const char *text, struct attn_part part);
 int attn_drawn_line(struct attn_grouping *g, const struct attn_scan_line *line);
 void attn_drawn_end(struct attn_grouping *g, int last_line);
 

@@ -38,10 +38,6 @@ static size_t next_piece(const char *text, struct attn_part p, int kind) {
   return p.end;
 }
 
-int attn_drawn_opens(const char *text, struct attn_part part) {
-  return next_piece(text, part, '[') < part.end;
-}
-
 static size_t cell_end(const char *text, size_t at, size_t end) {
   while (at < end && !attn_is_blank(text[at]) && text[at] != ',') at++;
   return at;

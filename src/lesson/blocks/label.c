@@ -26,7 +26,7 @@ static size_t skip_one(const char *text, size_t at, size_t end, const char *set)
   return at < end && text[at] && strchr(set, text[at]) ? at + 1 : at;
 }
 
-/* q1, W_Q2, k_12, alpha 1: the stem is the letters: q, WQ. Returns its bytes in stem,
+/* q1, k_12, alpha 1: the stem is the letters. Returns its bytes in stem,
  * or 0. */
 static size_t indexed_name(const char *text, struct attn_part p, char *stem) {
   size_t at = p.begin, next, bytes;
@@ -34,11 +34,7 @@ static size_t indexed_name(const char *text, struct attn_part p, char *stem) {
   if (at == p.begin) return 0;
   bytes = at - p.begin;
   memcpy(stem, text + p.begin, bytes);
-  at = skip_one(text, at, p.end, "_^");
-  next = skip_letters(text, at, p.end);
-  memcpy(stem + bytes, text + at, next - at);
-  bytes += next - at;
-  at = skip_one(text, next, p.end, "_ ");
+  at = skip_one(text, at, p.end, "_^ ");
   next = attn_skip_digits(text, at, p.end);
   return next == p.end && next > at ? bytes : 0;
 }

@@ -393,7 +393,6 @@ int attn_row_read(struct attn_grouping *g, const struct attn_scan_line *line,
                   struct attn_row *row) {
   struct attn_part body = row_body(g, line->text);
   *row = (struct attn_row){.line = line, .label = {.text = "", .index = -1}};
-  if (attn_drawn_opens(line->text, body)) return 0;
   row->style = delimiter_of(g, line->text, body);
   return row->style >= 0 ? read_fields(g, row, body) : read_labelled(g, row, body);
 }

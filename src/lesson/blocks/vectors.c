@@ -92,30 +92,26 @@ static void add_value_column(struct attn_grouping *g, const struct attn_table *t
   }
 }
 
-/* "keys: [1, 0]; [0, 1]": all vectors of a row. */
-static void add_step(struct attn_grouping *g, const struct attn_table *t, int row) {
-  const struct attn_row *r = &t->row[row];
-  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_VECTORS, r->line->line, r->label.text);
-  for (int c = 0; b && c < t->cols; c++)
-    if (value_at(g, t, row, c) && !add_value(g, t, b, row, c)) return;
-  if (b) attn_block_end(g, b, r->line->line);
-}
-
-/* "tanh: (1, 0), (0, 1)", "keys  (1, 0)  (0, 1)": a name and vectors. */
-static int is_list(struct attn_grouping *g, const struct attn_row *row) {
+/* "tanh: (1, 0), (0, 1)", "keys  (1, 0)  (0, 1)": is the only row a name and the vectors of a
+ * matrix?
+ */
+static int is_matrix(struct attn_grouping *g, const struct attn_table *t) {
   static const char LIST[] =
       "(*UCP)(?=[^\\x{25A3}]*\\pL)(?:[^\\x{25A3}]*[=:]|[^\\x{25A3}=:(\\[]*)\\s*"
       "(?:" ATTN_VALUE "\\s*[,;.]?\\s*)++$";
-  const struct attn_scan_line *line = row->line;
+  const struct attn_scan_line *line = t->row[0].line;
+  if (t->rows != 1 || t->cols < 2) return 0;
+  for (int c = 0; c < t->cols; c++)
+    if (!value_at(g, t, 0, c) || value_at(g, t, 0, c)->cols != value_at(g, t, 0, 0)->cols) return 0;
   return attn_match_at(g->scan->patterns, LIST, line->text, line->bytes, 0, NULL);
 }
 
-/* Is the only row a matrix? */
-static int are_lists(struct attn_grouping *g, const struct attn_table *t, int columns) {
-  if (columns != t->cols || columns < 2 || t->rows != 1 || !is_list(g, &t->row[0])) return 0;
-  for (int c = 1; c < columns; c++)
-    if (value_at(g, t, 0, c)->cols != value_at(g, t, 0, 0)->cols) return 0;
-  return 1;
+static void add_matrix(struct attn_grouping *g, const struct attn_table *t) {
+  const struct attn_row *r = &t->row[0];
+  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_VECTORS, r->line->line, r->label.text);
+  for (int c = 0; b && c < t->cols; c++)
+    if (!add_value(g, t, b, 0, c)) return;
+  if (b) attn_block_end(g, b, r->line->line);
 }
 
 /* A first column that only counts the vectors: they have these numbers. */
@@ -127,9 +123,7 @@ static void use_counts(const struct attn_table *t) {
 int attn_table_vectors(struct attn_grouping *g, const struct attn_table *t) {
   int columns = 0, ordinal = 0;
   for (int c = 0; c < t->cols; c++) columns += t->kind[c] == COLUMN_VALUES;
-  int are_matrices = are_lists(g, t, columns);
-  for (int r = 0; are_matrices && r < t->rows && g->status == ATTN_OK; r++) add_step(g, t, r);
-  if (are_matrices) return 1;
+  if (is_matrix(g, t)) return add_matrix(g, t), 1;
   if (columns) use_counts(t);
   for (int c = 0; c < t->cols && g->status == ATTN_OK; c++)
     if (t->kind[c] == COLUMN_VALUES) add_value_column(g, t, c, columns, ordinal++);
