@@ -16,28 +16,6 @@ int attn_same_letters(const char *a, const char *b) {
   }
 }
 
-/* How many words of b there are, and how many of them are in a. */
-static int count_words(struct attn_grouping *g, const char *a, const char *b, int *shared) {
-  static const char WORD[] = "(*UCP)\\w+";
-  struct attn_match m;
-  int words = 0;
-  size_t bytes = strlen(b), size = strlen(a);
-  *shared = 0;
-  for (size_t at = 0; attn_find(g->scan->patterns, WORD, b, bytes, at, &m); at = m.group[0].end) {
-    size_t length = m.group[0].end - m.group[0].begin, n = 0;
-    while (n + length <= size && memcmp(a + n, b + m.group[0].begin, length) != 0) n++;
-    *shared += n + length <= size;
-    words++;
-  }
-  return words;
-}
-
-/* "Bread's scores become", "The scores of eggs become": half of the words of one. */
-static int share_words(struct attn_grouping *g, const char *a, const char *b) {
-  int shared, back, words = count_words(g, a, b, &shared), others = count_words(g, b, a, &back);
-  return 2 * shared >= (words < others ? words : others);
-}
-
 static int in_order(const void *a, const void *b) {
   const struct attn_result *x = a, *y = b;
   if (x->at != y->at) return x->at < y->at ? -1 : 1;
@@ -150,14 +128,14 @@ static int same_group(struct attn_grouping *g, const struct attn_result_group *a
   if (a->count != b->count || a->kind != b->kind) return 0;
   if (left && left->recurring && a->count > 1 && a->kind == ATTN_RESULT_OTHER)
     return g->scan->regrouped = 1;
-  return (!a->is_list || a->kind != ATTN_RESULT_OTHER || attn_same_letters(a->name, b->name));
+  return !a->is_list || a->kind != ATTN_RESULT_OTHER || attn_same_letters(a->name, b->name);
 }
 
-/* "q dot k1 is 2" and "q dot k2 is 1", with other words in between. */
+/* "s11 = 2" and "s12 = 1", with lines in between. */
 static int is_again(struct attn_grouping *g, const struct attn_result_line *a,
                     const struct attn_result_line *b) {
   return a->groups == 1 && a->group[0].count == 1 && a->line >= b->line - LINES_BACK &&
-         a->blocks == g->blocks && share_words(g, a->group[0].name, b->group[0].name);
+         a->blocks == g->blocks && attn_same_letters(a->group[0].name, b->group[0].name);
 }
 
 static int is_alike(struct attn_grouping *g, const struct attn_result_line *a,
@@ -168,12 +146,29 @@ static int is_alike(struct attn_grouping *g, const struct attn_result_line *a,
   return 1;
 }
 
+static void add_strays(struct attn_grouping *g, const struct attn_results *r) {
+  for (int n = 0; n < r->count && g->status == ATTN_OK; n++)
+    if (r->item[n].kind != ATTN_RESULT_DROPPED)
+      attn_stray_cell(g, r->item[n].name, &r->item[n].cell, 1);
+}
+
+/* "the first one is 1.5 and 2, the second one is 0.5 and 3": rows that are not read. */
+static int has_turns(struct attn_grouping *g, const struct attn_scan_line *line) {
+  static const char FIRST[] = "(?i)(?<!for the )\\bfirst\\b(?!, )|[一1](?:つ|番)目";
+  static const char SECOND[] = "(?i)\\bsecond\\b|[二2](?:つ|番)目";
+  struct attn_part rest = {0, line->bytes};
+  struct attn_match m;
+  if (!attn_part_find(g, FIRST, line->text, rest, &m)) return 0;
+  rest.begin = m.group[0].end;
+  return attn_part_find(g, SECOND, line->text, rest, NULL);
+}
+
 static void add_groups(struct attn_grouping *g, const struct attn_scan_line *line,
                        struct attn_results *r) {
   struct attn_result_line now = {.line = line->line};
-  if (!find_groups(g, line->text, r, &now)) {
-    for (int n = 0; n < r->count; n++) r->item[n].kind = ATTN_RESULT_OTHER;
-    find_groups(g, line->text, r, &now);
+  if (has_turns(g, line) || !find_groups(g, line->text, r, &now)) {
+    add_strays(g, r);
+    return;
   }
   int alike = is_alike(g, &g->results, &now), at = 0;
   for (int n = 0; n < now.groups && g->status == ATTN_OK; n++) {
@@ -190,25 +185,9 @@ static void add_groups(struct attn_grouping *g, const struct attn_scan_line *lin
   g->results = now;
 }
 
-static void add_strays(struct attn_grouping *g, const struct attn_results *r) {
-  for (int n = 0; n < r->count && g->status == ATTN_OK; n++)
-    if (r->item[n].kind != ATTN_RESULT_DROPPED)
-      attn_stray_cell(g, r->item[n].name, &r->item[n].cell, 1);
-}
-
-/* "the first one is 1.5 and 2, the second one is 0.5 and 3": rows that are not read. */
-static int has_turns(struct attn_grouping *g, const struct attn_scan_line *line) {
-  static const char TURNS[] =
-      "(?is)(?<!for the )\\bfirst\\b(?!, ).*\\bsecond\\b|[一1](?:つ|番)目.*[二2](?:つ|番)目";
-  return attn_find(g->scan->patterns, TURNS, line->text, line->bytes, 0, NULL);
-}
-
 void attn_results_group(struct attn_grouping *g, const struct attn_scan_line *line,
                         struct attn_results *r) {
   sort_results(r);
   drop_vectors(g, line, r);
-  if (r->count && has_turns(g, line))
-    add_strays(g, r);
-  else if (r->count)
-    add_groups(g, line, r);
+  if (r->count) add_groups(g, line, r);
 }
