@@ -62,7 +62,7 @@ static struct attn_left lines_left(const attn_lesson *lesson, int *line, int mos
   return left;
 }
 
-enum { GATHERED_BYTES = 1 << 17 }; /* of a document at most: it is read up to six times */
+enum { GATHERED_BYTES = 1 << 17 }; /* of a document at most: it is read up to five times */
 
 static int has_uneven_heads(const attn_lesson *lesson) {
   int32_t n = 0;
@@ -128,7 +128,7 @@ static const struct attn_left RECURRING = {.recurring = 1}, APART = {.apart = 1}
 
 /* Where numbers are not read or not right, vectors that recur may be matrices, and vectors that
  * were taken for a matrix be none; numbers that are still not read are gathered by what they are
- * called, lines with several in both ways. */
+ * called. */
 static attn_status read_left(const struct attn_document *d, struct candidate *best) {
   enum { LINES = 256 };
   int line[LINES];
@@ -138,9 +138,7 @@ static attn_status read_left(const struct attn_document *d, struct candidate *be
   for (int n = 0; n < 2 && !status && (!is_read(best->lesson) || best->errors); n++)
     status = try_way(d, 1, ways[n], best);
   struct attn_left left = lines_left(best->lesson, line, LINES);
-  for (; left.whole_lines < 2 && !status && !is_read(best->lesson); left.whole_lines++)
-    status = try_way(d, 1, &left, best);
-  return status;
+  return status || is_read(best->lesson) ? status : try_way(d, 1, &left, best);
 }
 
 /* Snippets are followed as programs, unless to read their arrays as blocks of the document explains

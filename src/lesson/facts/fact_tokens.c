@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* Letters of any script; not the signs of U+2000 .. U+2BFF, U+3000 .. U+303F, and pictures. */
-size_t attn_fact_letter(const char *text, size_t at, size_t end) {
+static size_t letter_end(const char *text, size_t at, size_t end) {
   size_t next;
   if (attn_is_letter(text[at])) return at + 1;
   if (!(text[at] & 0x80)) return at;
@@ -19,21 +19,12 @@ static int is_particle(const char *text, size_t at) {
   return s[0] == 0xE3 && (s[1] == 0x81 || (s[1] == 0x82 && s[2] < 0xA0));
 }
 
-/* Letters, and single signs between them: scaled_score, self-attention. */
+/* Letters of one kind: of a word, or particles. */
 static size_t word_end(const char *text, size_t at, size_t end) {
   int particle = is_particle(text, at);
-  if (attn_fact_letter(text, at, end) == at) return at;
-  for (;;) {
-    size_t next = attn_fact_letter(text, at, end);
-    if (next > at && is_particle(text, at) != particle) return at;
-    if (next == at && at + 1 < end && strchr("_'-", text[at])) {
-      next = attn_fact_letter(text, at + 1, end);
-      if (next == at + 1) return at;
-    }
-    if (next == at) return at;
-    at = next;
-    if (at == end) return at;
-  }
+  for (size_t next; at < end && is_particle(text, at) == particle; at = next)
+    if ((next = letter_end(text, at, end)) == at) break;
+  return at;
 }
 
 static struct attn_fact_token *add_token(struct attn_fact_reader *r, int kind, size_t begin,
@@ -44,13 +35,12 @@ static struct attn_fact_token *add_token(struct attn_fact_reader *r, int kind, s
   return t;
 }
 
-/* 12 of s12, s_12, s_{12}: two digits are a row and a column. */
-static size_t add_indices(struct attn_fact_reader *r, size_t at, size_t end) {
+/* 12 of s12, s_12, s_{12} */
+static size_t add_index(struct attn_fact_reader *r, size_t at, size_t end) {
   const char *text = r->line->text;
   size_t begin = at + strspn(text + at, "_^{"), last = begin;
   while (last < end && attn_is_digit(text[last])) last++;
   if (last == begin || last > end) return at;
-  if (last - begin == 2) add_token(r, TOKEN_INDEX, begin, begin + 1), begin++;
   add_token(r, TOKEN_INDEX, begin, last);
   return last + (last < end && text[last] == '}');
 }
@@ -70,15 +60,12 @@ static size_t add_sign(struct attn_fact_reader *r, size_t at, size_t end) {
   return t->part.end;
 }
 
-/* Does a number begin here, with its sign? Not the minus of "2-1". */
+/* The end of the number at `at`, with its sign. */
 static size_t number_end(struct attn_fact_reader *r, size_t at, size_t end) {
   static const char NUMBER[] = "[-+]?(?:" ATTN_NUMBER "%?|\\x{221E}|inf\\b)(?![\\pL\\d_]|\\.\\d)";
   const char *text = r->line->text;
   struct attn_match m;
-  int is_signed = text[at] == '-' || text[at] == '+';
-  char before = at > 0 ? text[at - 1] : ' ';
-  if (is_signed && (attn_is_digit(before) || before == ')' || attn_is_letter(before))) return at;
-  if (!is_signed && !attn_is_digit(text[at]) && text[at] != '.') return at;
+  if (!attn_is_digit(text[at]) && !strchr("+-.", text[at])) return at;
   return attn_match_at(r->g->scan->patterns, NUMBER, text, end, at, &m) ? m.group[0].end : at;
 }
 
@@ -96,13 +83,14 @@ static size_t add_next(struct attn_fact_reader *r, size_t at, size_t end) {
   next = word_end(text, at, end);
   if (next == at) return add_sign(r, at, end);
   add_token(r, TOKEN_WORD, at, next);
-  return add_indices(r, next, end);
+  return add_index(r, next, end);
 }
 
-void attn_fact_tokens(struct attn_fact_reader *r, struct attn_part part) {
+void attn_fact_tokens(struct attn_fact_reader *r) {
+  size_t end = r->line->bytes;
   r->tokens = 0;
-  for (size_t at = part.begin; at < part.end && r->tokens < ATTN_FACT_TOKENS_MAX;)
-    at = attn_is_blank(r->line->text[at]) ? at + 1 : add_next(r, at, part.end);
+  for (size_t at = 0; at < end && r->tokens < ATTN_FACT_TOKENS_MAX;)
+    at = attn_is_blank(r->line->text[at]) ? at + 1 : add_next(r, at, end);
 }
 
 int attn_fact_is_sign(const struct attn_fact_reader *r, int at, const char *set) {

@@ -16,19 +16,16 @@ struct attn_fact_token {
   attn_cell cell; /* NUMBER */
 };
 
-/* A line, or a field of one. */
 struct attn_fact_reader {
   struct attn_grouping *g;
   const struct attn_scan_line *line;
-  struct attn_fact_place *place;
+  const struct attn_block *block; /* NULL: no fact of the line yet */
   int tokens;
   struct attn_fact_token token[ATTN_FACT_TOKENS_MAX];
 };
 
-/* The end of the letter at `at`, of any script; `at`: it is none. */
-size_t attn_fact_letter(const char *text, size_t at, size_t end);
-/* The tokens of a part of the line; ATTN_FACT_TOKENS_MAX: perhaps not all. */
-void attn_fact_tokens(struct attn_fact_reader *r, struct attn_part part);
+/* The tokens of the line; ATTN_FACT_TOKENS_MAX: perhaps not all. */
+void attn_fact_tokens(struct attn_fact_reader *r);
 
 int attn_fact_is_kind(const struct attn_fact_reader *r, int at, int kind);
 /* Is the token at `at` one of these signs? */

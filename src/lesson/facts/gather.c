@@ -6,43 +6,11 @@
 #include "cell.h"
 #include "facts.h"
 
-enum { COUNT_MOST = 99 };
-
-/* ---- tables ---- */
-
 static int are_alike(const struct attn_fact *a, const struct attn_fact *b) {
-  if (a->template != b->template || a->keys != b->keys || a->cells != b->cells ||
-      !a->header != !b->header)
-    return 0;
+  if (a->keys != b->keys || a->cells != b->cells) return 0;
   for (int k = 0; k < a->keys; k++)
     if (a->key[k].kind != b->key[k].kind) return 0;
-  return !a->header || a->template ||
-         memcmp(a->header, b->header, (size_t)a->cells * sizeof *a->header) == 0;
-}
-
-/* Called by words only? */
-static int is_sentence(const struct attn_fact *f) {
-  for (int k = 0; k < f->keys; k++)
-    if (f->key[k].kind != ATTN_KEY_WORD) return 0;
-  return !f->header;
-}
-
-/* Whole numbers in sentences are not results: a count, a date. */
-static int is_result(const struct attn_fact *f) {
-  int decimals = 0, large = 0;
-  for (int n = 0; n < f->cells; n++) {
-    decimals |= f->cell[n].decimals > 0;
-    large |= f->cell[n].value > COUNT_MOST;
-  }
-  return decimals || (f->cells > 1 && !large);
-}
-
-static int drop_counts(struct attn_fact **fact, int facts) {
-  int kept = 0;
-  if (!is_sentence(fact[0])) return facts;
-  for (int n = 0; n < facts; n++)
-    if (is_result(fact[n])) fact[kept++] = fact[n];
-  return kept;
+  return 1;
 }
 
 /* ---- in place of other blocks ---- */
@@ -66,22 +34,18 @@ static int overlaps(const struct places *p, const struct attn_block *b) {
   return 0;
 }
 
-/* The numbers of the blocks from `from` on, and those that count them. */
+/* The numbers of the blocks from `from` on. */
 static int find_places(struct attn_grouping *g, int from, struct places *p) {
   size_t count = 0;
-  for (int n = 0; n < g->facts->facts; n++) count += (size_t)g->facts->fact[n].counts;
   for (int n = from; n < g->blocks; n++)
     count += (size_t)g->block[n]->reading[0].rows * (size_t)g->block[n]->reading[0].cols;
   p->at = attn_group_take(g, count, sizeof *p->at);
-  for (int n = from; p->at && n < g->blocks; n++)
+  if (!p->at) return 0;
+  for (int n = from; n < g->blocks; n++)
     for (int c = 0; c < g->block[n]->reading[0].rows * g->block[n]->reading[0].cols; c++)
-      if (is_printed(&g->block[n]->reading[0].cells[c]))
-        p->at[p->count++] = attn_cell_place(&g->block[n]->reading[0].cells[c]);
-  for (int n = 0; p->at && n < g->facts->facts; n++)
-    for (int c = 0; c < g->facts->fact[n].counts; c++)
-      p->at[p->count++] = attn_cell_place(&g->facts->fact[n].cell[c]);
-  if (p->at) qsort(p->at, p->count, sizeof *p->at, attn_compare_places);
-  return p->at != NULL;
+      p->at[p->count++] = attn_cell_place(&g->block[n]->reading[0].cells[c]);
+  qsort(p->at, p->count, sizeof *p->at, attn_compare_places);
+  return 1;
 }
 
 static void drop_strays(struct attn_grouping *g, const struct places *p) {
@@ -119,21 +83,7 @@ static void replace_blocks(struct attn_grouping *g, int from) {
   }
 }
 
-enum { RECURS = 3 };
-
-/* A line is one fact where its template recurs, else the facts that are in it. */
-static void choose_templates(struct attn_facts *f) {
-  int kept = 0, line = -1;
-  for (int n = 0; n < f->facts; n++) {
-    int recurs = 0;
-    for (int i = 0; i < f->facts && recurs < RECURS && f->fact[n].template; i++)
-      recurs += are_alike(&f->fact[i], &f->fact[n]);
-    if (f->fact[n].template && recurs < RECURS) continue;
-    if (f->fact[n].template) line = f->fact[n].place->line;
-    if (f->fact[n].template || f->fact[n].place->line != line) f->fact[kept++] = f->fact[n];
-  }
-  f->facts = kept;
-}
+/* ---- tables ---- */
 
 static int is_left(const struct attn_grouping *g, const struct attn_fact *f) {
   const struct attn_left *left = g->scan->left;
@@ -144,21 +94,19 @@ static int is_left(const struct attn_grouping *g, const struct attn_fact *f) {
 
 void attn_facts_merge(struct attn_grouping *g) {
   struct attn_facts *f = g->facts;
-  int from = g->blocks, count;
-  if (!f->is_full) choose_templates(f);
+  int from = g->blocks;
   unsigned char *done = attn_group_take(g, (size_t)f->facts, 1);
   struct attn_fact **alike = attn_group_take(g, (size_t)f->facts, sizeof(struct attn_fact *));
   if (f->is_full || !done || !alike) return;
   for (int first = 0; first < f->facts && g->status == ATTN_OK; first++) {
-    int left = 0;
-    count = 0;
+    int left = 0, count = 0;
     for (int n = first; n < f->facts && !done[first]; n++)
       if (!done[n] && are_alike(&f->fact[first], &f->fact[n])) {
         alike[count++] = &f->fact[n];
         left |= is_left(g, &f->fact[n]);
       }
     for (int n = 0; n < count; n++) done[alike[n] - f->fact] = 1;
-    if (left && (count = drop_counts(alike, count)) > 0) attn_facts_pivot(g, alike, count);
+    if (left) attn_facts_pivot(g, alike, count);
   }
   g->scan->regrouped = g->blocks - from;
   if (g->status == ATTN_OK) replace_blocks(g, from);

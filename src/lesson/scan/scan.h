@@ -103,7 +103,6 @@ struct attn_left {
   int apart;     /* 1: vectors with different names are no matrix; nothing is gathered */
   int lines;     /* 0: all */
   int *line;
-  int whole_lines; /* 1: all numbers of a line have the same keys */
 };
 
 /* The canonical text, and where each byte comes from. */
