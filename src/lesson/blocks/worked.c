@@ -6,14 +6,7 @@
 #include "blocks.h"
 #include "cell.h"
 
-enum {
-  COLS_MAX = 16,
-  DEPTH_MAX = 12,
-  LITERALS_MAX = 64,
-  NUMBER_BYTES = 40,
-  SIDES_MAX = 12,
-  LABEL_CHARACTERS = 12
-};
+enum { COLS_MAX = 16, DEPTH_MAX = 12, LITERALS_MAX = 64, NUMBER_BYTES = 40, SIDES_MAX = 12 };
 static const double UNITS = 1.5; /* of the last digit that a side may be off: rounded on the way */
 
 /* A number or a vector. */
@@ -33,7 +26,6 @@ struct worked_reader {
   const char *text;
   size_t at, end;
   int depth, operators, sums, percents, literals;
-  int is_labelled; /* a word is in front of it */
   struct worked_literal literal[LITERALS_MAX];
 };
 
@@ -52,8 +44,7 @@ static int take(struct worked_reader *r, const char *word) {
 
 static int apply(char operation, struct side *a, const struct side *b) {
   int cols = a->cols > b->cols ? a->cols : b->cols, sum = operation == '+' || operation == '-';
-  if (a->cols != b->cols && (sum || (a->cols > 1 && b->cols > 1))) return 0;
-  if (operation != '*' && b->cols > 1 && !sum) return 0;
+  if (sum ? a->cols != b->cols : b->cols > 1 && (a->cols > 1 || operation != '*')) return 0;
   for (int n = cols - 1; n >= 0; n--) {
     const attn_cell *x = &a->at[a->cols > 1 ? n : 0], *y = &b->at[b->cols > 1 ? n : 0];
     int open = x->kind == ATTN_CELL_BLANK || y->kind == ATTN_CELL_BLANK;
@@ -64,19 +55,6 @@ static int apply(char operation, struct side *a, const struct side *b) {
   }
   a->cols = cols;
   return 1;
-}
-
-/* (1, 2)·(3, 4) */
-static int dot(struct side *a, const struct side *b) {
-  struct side sum = {1, {attn_cell_exact(0)}};
-  for (int n = 0; n < a->cols; n++)
-    sum.at[0] = attn_cell_binary('+', sum.at[0], attn_cell_binary('*', a->at[n], b->at[n]));
-  *a = sum;
-  return isfinite(a->at[0].lo) && isfinite(a->at[0].hi);
-}
-
-static int multiply(struct side *a, const struct side *b) {
-  return a->cols > 1 && a->cols == b->cols ? dot(a, b) : apply('*', a, b);
 }
 
 static int is_zero(const struct side *s) {
@@ -140,20 +118,6 @@ static int read_vector(struct worked_reader *r, struct side *out) {
   return 1;
 }
 
-/* "[0.5 + 0.2, …]": a vector whose numbers are worked out */
-static int read_list(struct worked_reader *r, struct side *out) {
-  struct side item;
-  if (!take(r, "[")) return 0;
-  for (out->cols = 0; out->cols < COLS_MAX; out->cols++) {
-    if (!read_sum(r, &item) || item.cols != 1) return 0;
-    out->at[out->cols] = item.at[0];
-    skip_blanks(r);
-    if (take(r, "]")) return ++out->cols;
-    if (!take(r, ",")) return 0;
-  }
-  return 0;
-}
-
 static int read_bracket(struct worked_reader *r, struct side *out) {
   if (!take(r, "(") || !read_sum(r, out)) return 0;
   skip_blanks(r);
@@ -190,7 +154,6 @@ static int read_primary(struct worked_reader *r, struct side *out) {
   if (take(r, "e^") || take(r, "np.exp") || take(r, "math.exp") || take(r, "exp"))
     return read_exponential(r, out);
   if (r->at < r->end && r->text[r->at] == '(') return read_bracket(r, out);
-  if (r->at < r->end && r->text[r->at] == '[') return read_list(r, out);
   return read_vector(r, out);
 }
 
@@ -237,7 +200,7 @@ static int read_product(struct worked_reader *r, struct side *out) {
     if (operation == '(' && out->cols > 1) return 1; /* two vectors */
     r->operators++;
     if (!read_factor(r, &next)) return 0;
-    if (operation == '/' ? !apply('/', out, &next) : !multiply(out, &next)) return 0;
+    if (!apply(operation == '/' ? '/' : '*', out, &next)) return 0;
   }
   for (int n = first; is_zero(out) && n < r->literals; n++)
     r->literal[n].idle = r->literal[n].cell.value != 0;
@@ -299,12 +262,6 @@ static int may_be_equal(const attn_cell *a, const attn_cell *b, double factor, i
   return factor * a->lo - slack <= hi && factor * a->hi + slack >= lo;
 }
 
-/* "[0.5 + 0.2, …]": as long as the other. */
-static void pad(struct side *s, int cols) {
-  while (s->cols > 1 && s->at[s->cols - 1].kind == ATTN_CELL_BLANK && s->cols < cols)
-    s->at[s->cols++] = attn_cell_blank();
-}
-
 /* Within rounding; 0.67 · 100 is 67 %, too. */
 static int same_side(const struct worked_reader *r, const struct side *a, const struct side *b) {
   if (a->cols != b->cols) return 0;
@@ -322,22 +279,9 @@ static int same_side(const struct worked_reader *r, const struct side *a, const 
 
 struct chain {
   int sides, differs;
-  int literals; /* of the first side */
   struct side side[SIDES_MAX];
   attn_cell first[SIDES_MAX]; /* the first number of each */
 };
-
-/* "divided by √2 = (1, 0)": the number is part of the vector's name, and no side. */
-static int is_named_vector(const struct chain *c, const struct side *side) {
-  return c->sides == 1 && c->literals == 1 && side->cols > 1;
-}
-
-/* "score 1 = 2·1 + 3·1 = 5" */
-static int is_index(const struct worked_reader *r, const struct chain *c, const struct side *side) {
-  const attn_cell *first = &c->side[0].at[0];
-  return r->is_labelled && c->sides == 1 && c->literals == 1 && first->kind == ATTN_CELL_NUMBER &&
-         first->decimals == 0 && !same_side(r, &c->side[0], side);
-}
 
 /* The sides from r->at on; r->at is then after the last one. */
 static void read_chain(struct worked_reader *r, struct chain *c) {
@@ -346,14 +290,11 @@ static void read_chain(struct worked_reader *r, struct chain *c) {
     size_t before = r->at;
     int literals = r->literals, operators = r->operators;
     r->depth = 0;
-    if (!read_sum(r, side) || goes_on(r) || r->literals == literals || is_named_vector(c, side) ||
-        is_index(r, c, side)) {
+    if (!read_sum(r, side) || goes_on(r) || r->literals == literals) {
       if (c->sides) r->at = before, r->literals = literals, r->operators = operators;
       return;
     }
     c->first[c->sides] = r->literal[literals].cell;
-    if (c->sides == 0) c->literals = r->literals;
-    if (c->sides > 0) pad(side, side[-1].cols), pad(side - 1, side->cols);
     if (c->sides > 0) c->differs |= !same_side(r, side - 1, side);
     c->sides++;
     if (!take_equals(r)) return;
@@ -387,8 +328,7 @@ static int may_begin(const char *text, size_t at) {
 static int may_be_first(const struct worked_reader *r, size_t at) {
   char c = r->text[at];
   return attn_is_digit(c) || c == '(' || c == '-' || ((c == 'e' || c == 's') && at + 4 < r->end) ||
-         c == '[' || strncmp(r->text + at, "\u221A", 3) == 0 ||
-         attn_value_mark(r->text, at, r->end, NULL);
+         strncmp(r->text + at, "\u221A", 3) == 0 || attn_value_mark(r->text, at, r->end, NULL);
 }
 
 void attn_worked_add(struct attn_grouping *g, struct attn_worked worked) {
@@ -417,16 +357,6 @@ static int add_side(struct attn_grouping *g, struct attn_worked *w, const struct
   return 1;
 }
 
-/* The factors of 0.3 (1, 0) + 0.7 (0, 1), if the first side is such a sum. */
-static int add_factors(struct worked_reader *r, const struct chain *c, struct attn_worked *w) {
-  int length = 1 + c->side[0].cols, literals = c->literals;
-  if (length < 3 || literals % length || literals < 2 * length) return 1;
-  w->factor = attn_group_take(r->g, (size_t)(literals / length), sizeof *w->factor);
-  if (!w->factor) return 0;
-  for (int n = 0; n < literals; n += length) w->factor[w->factors++] = r->literal[n].cell;
-  return 1;
-}
-
 static void add_worked(struct worked_reader *r, size_t begin, const struct chain *c) {
   struct attn_worked worked = {.first = r->literal[0].cell,
                                .last = r->literal[r->literals - 1].cell,
@@ -435,130 +365,25 @@ static void add_worked(struct worked_reader *r, size_t begin, const struct chain
   worked.name = attn_group_text(r->g, r->text, attn_name_before(r->text, begin));
   for (int n = 0; n < c->sides; n++)
     if (!add_side(r->g, &worked, &c->side[n], &c->first[n])) return;
-  if (!add_factors(r, c, &worked)) return;
   attn_worked_add(r->g, worked);
   for (int n = 0; n < r->literals && !c->differs; n++)
     if (r->literal[n].idle) attn_stray_idle(r->g, worked.name, &r->literal[n].cell);
 }
 
-/* The last side of a chain that ends its line, and may continue in the next one. */
-struct open_chain {
-  int worked; /* its index; -1: there is none */
-  struct side last;
-};
-
-/* "= [0.5, 1]" continues it. */
-static void extend(struct worked_reader *r, struct open_chain *open, const struct chain *c) {
-  struct attn_worked *w = &r->g->scan->worked[open->worked];
-  w->differs |= c->differs || !same_side(r, &open->last, &c->side[0]);
-  w->numbers += r->literals;
-  w->last = r->literal[r->literals - 1].cell;
-  for (int n = 0; n < c->sides; n++)
-    if (!add_side(r->g, w, &c->side[n], &c->first[n])) return;
-}
-
-static int ends_line(const struct worked_reader *r) {
-  return strspn(r->text + r->at, " \t\r.,;") + r->at >= r->end;
-}
-
-static void read_line(struct attn_grouping *g, const struct attn_scan_line *line,
-                      struct open_chain *open) {
-  static const char LABEL[] =
-      "(?i)[a-z](?<!\\bis|\\bof|\\bby|\\bto|\\bare|gives|makes|equals|sum|total|root) $";
+static void read_line(struct attn_grouping *g, const struct attn_scan_line *line) {
   struct worked_reader r = {.g = g, .line = line, .text = line->text, .end = line->bytes};
   struct chain c;
-  size_t begin = strspn(line->text, " \t\r\f\v"), at = begin;
-  if (begin == r.end) return;
-  int continues = open->worked >= 0 && line->text[begin] == '=';
-  struct open_chain before = *open;
-  open->worked = -1;
   if (!strpbrk(line->text, "=+")) return;
-  if (continues) at += 1 + strspn(line->text + begin + 1, " \t");
-  while (at < r.end && g->status == ATTN_OK) {
-    if (!may_be_first(&r, at) || !may_begin(line->text, at)) {
-      at++, continues = 0;
-      continue;
-    }
-    r.at = at, r.literals = r.operators = r.sums = r.percents = 0;
-    r.is_labelled =
-        attn_part_ends_in(g, LABEL, line->text, (struct attn_part){0, at}, LABEL_CHARACTERS);
-    read_chain(&r, &c);
-    if (continues && c.sides) pad(&before.last, c.side[0].cols);
-    continues = continues && c.sides && c.side[0].cols == before.last.cols;
-    if (continues)
-      extend(&r, &before, &c);
-    else if (is_worked(&r, &c))
-      add_worked(&r, at, &c);
-    if (c.sides && (continues || is_worked(&r, &c)) && ends_line(&r))
-      *open = (struct open_chain){continues ? before.worked : g->scan->workeds - 1,
-                                  c.side[c.sides - 1]};
+  for (size_t at = 0; at < r.end && g->status == ATTN_OK;) {
+    int begins = may_be_first(&r, at) && may_begin(line->text, at);
+    r.at = at, r.literals = r.operators = r.sums = r.percents = c.sides = 0;
+    if (begins) read_chain(&r, &c);
+    if (is_worked(&r, &c)) add_worked(&r, at, &c);
     at = c.sides && r.at > at ? r.at : at + 1;
-    continues = 0;
   }
 }
 
 void attn_worked_lines(struct attn_grouping *g) {
-  struct open_chain open = {.worked = -1};
   for (int n = 0; n < g->lines->lines && g->status == ATTN_OK; n++)
-    read_line(g, &g->lines->line[n], &open);
-}
-
-/* ---- numbers that count ---- */
-
-enum { NUMBERS = 100 }; /* of at most two digits */
-
-/* The only number of a label, of at most two digits: q1, "row 2", 10. 0: it has none, or several.
- */
-static int only_number(const struct attn_label_place *p, struct attn_part *number) {
-  const char *text = p->line->text;
-  size_t at = p->part.begin;
-  while (at < p->part.end && !attn_is_digit(text[at])) at++;
-  number->begin = at;
-  while (at < p->part.end && attn_is_digit(text[at])) at++;
-  number->end = at;
-  for (; at < p->part.end; at++)
-    if (attn_is_digit(text[at])) return 0;
-  return number->end > number->begin && number->end <= number->begin + 2;
-}
-
-/* The same but for the number. */
-static int same_words(const struct attn_label_place *a, struct attn_part x,
-                      const struct attn_label_place *b, struct attn_part y) {
-  size_t front = x.begin - a->part.begin, rear = a->part.end - x.end;
-  return front == y.begin - b->part.begin && rear == b->part.end - y.end &&
-         memcmp(a->line->text + a->part.begin, b->line->text + b->part.begin, front) == 0 &&
-         memcmp(a->line->text + x.end, b->line->text + y.end, rear) == 0;
-}
-
-/* Each of the numbers occurs equally often, and more than once: q1, q1, q2, q2 are of pairs. */
-static int are_of_pairs(const int *times) {
-  int often = 0;
-  for (int n = 0; n < NUMBERS; n++) {
-    if (times[n] && often && times[n] != often) return 0;
-    if (times[n]) often = times[n];
-  }
-  return often > 1;
-}
-
-void attn_worked_labels(struct attn_grouping *g, const struct attn_label_place *label, int labels) {
-  struct attn_part first, number;
-  int gaps = 0, last = 0, small = 0;
-  int times[NUMBERS] = {0};
-  attn_cell cell, other;
-  if (labels < 2 || !only_number(&label[0], &first) ||
-      !attn_group_cell(g, label[0].line, first, &cell))
-    return;
-  for (int n = 0; n < labels; n++) {
-    if (!only_number(&label[n], &number) || !same_words(&label[0], first, &label[n], number) ||
-        !attn_group_cell(g, label[n].line, number, &other))
-      return;
-    gaps += n > 0 && other.value != last + 1;
-    small += other.value < 10;
-    last = (int)other.value;
-    times[last]++;
-  }
-  if (gaps && small && !are_of_pairs(times)) /* 11, 12, 21 are pairs */
-    attn_worked_add(g,
-                    (struct attn_worked){
-                        .name = "", .first = cell, .last = cell, .numbers = labels, .differs = 1});
+    read_line(g, &g->lines->line[n]);
 }

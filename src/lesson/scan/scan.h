@@ -85,8 +85,6 @@ struct attn_worked {
   int row;     /* that it is shown as: 1, 2, ..; 0: none */
   int sides;
   attn_printing *side; /* of one row each; a blank cell: not worked out */
-  int factors;         /* of a sum of vectors: 0.3 and 0.7 of 0.3 (1, 0) + 0.7 (0, 1) */
-  attn_cell *factor;
   int is_read; /* 1: a step shows it */
 };
 
