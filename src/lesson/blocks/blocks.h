@@ -224,8 +224,6 @@ void attn_stray_cell(struct attn_grouping *g, char *name, const attn_cell *cell,
 /* divides: it may be the root of a size. */
 void attn_stray_size(struct attn_grouping *g, char *name, const attn_cell *cell, int divides);
 void attn_stray_idle(struct attn_grouping *g, char *name, const attn_cell *cell);
-/* The numbers of a field that is a list of them: "0.1, 0.2". */
-void attn_stray_list(struct attn_grouping *g, const struct attn_row *row, int item);
 /* The numbers in an item that is text: they are not read. */
 void attn_stray_item(struct attn_grouping *g, const struct attn_row *row, int item);
 /* Values that no block has; sorts all strays. */
@@ -240,12 +238,6 @@ void attn_stray_text(struct attn_grouping *g, const struct attn_scan_line *line,
  */
 void attn_worked_lines(struct attn_grouping *g);
 void attn_worked_add(struct attn_grouping *g, struct attn_worked worked);
-/* Labels of rows or columns that differ in one digit only count: 1, 2, 3. */
-struct attn_label_place {
-  const struct attn_scan_line *line;
-  struct attn_part part;
-};
-void attn_worked_labels(struct attn_grouping *g, const struct attn_label_place *label, int labels);
 
 /* shown_rows.c: results that are shown row by row -> one matrix. */
 void attn_shown_rows_merge(struct attn_grouping *g);

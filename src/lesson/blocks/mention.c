@@ -36,7 +36,7 @@ static const char *const NUMBERED[] = {
 static const char *const COUNTED[] = {
     "step", "head", "token", "query", "key", "row",      "column",   "position", "layer",
     "word", "page", "week",  "quiz",  "no",  "ステップ", "トークン", "ヘッド",   NULL};
-enum { WIDTH_CHARACTERS = 16, DIVISOR_CHARACTERS = 40, BRACKET_CHARACTERS = 200 };
+enum { WIDTH_CHARACTERS = 16, DIVISOR_CHARACTERS = 40 };
 
 static size_t back_over(const char *text, size_t at, const char *set) {
   while (at > 0 && text[at - 1] && strchr(set, text[at - 1])) at--;
@@ -120,26 +120,6 @@ static int is_divisor(struct attn_grouping *g, const char *text, struct attn_par
          attn_match_at(g->scan->patterns, DIVIDED, text, end, p.end, NULL);
 }
 
-/* A unit after a number: "7.5 points", "2.5 hours", "4.2 節". */
-static int has_unit(struct attn_grouping *g, const char *text, size_t at, size_t end) {
-  static const char UNIT[] =
-      "\\s?(?:points?|hours?|h|min(?:utes?)?|s|ms|sec(?:onds?)?|days?|weeks?|years?|[KMGT]i?B|k?m|"
-      "cm|mm|kg|Hz|"
-      "GHz|pages?|epochs?|million|billion|k|px|pixels?|euros?|dollars?|pounds?|cents?|yen|EUR|USD|"
-      "GBP|JPY)\\b|\\s?[\\x{20AC}$\\x{A3}\\x{A5}]|\\s?[\\x{70B9}\\x{7BC0}\\x{7AE0}\\x{6642}\\x{"
-      "5206}"
-      "\\x{79D2}"
-      "\\x{5E74}\\x{6708}\\x{65E5}\\x{4EBA}\\x{5186}\\x{6B73}\\x{9031}\\x{56DE}\\x{9801}]";
-  return attn_match_at(g->scan->patterns, UNIT, text, end, at, NULL);
-}
-
-/* "v1.2", "No. 14", "within 0.01", "$ 8.99": the number of something else. */
-static int is_identifier(struct attn_grouping *g, const char *text, size_t at) {
-  static const char BEFORE[] =
-      "(?i)(?:version|\\bv|\\bno|\\bwithin|tolerance of|[\\x{20AC}$\\x{A3}\\x{A5}])\\W{0,2}$";
-  return attn_part_ends_in(g, BEFORE, text, (struct attn_part){0, at}, WIDTH_CHARACTERS);
-}
-
 /* After a sign of equality, an arrow or "its score is": 1; of a size: -1; else 0. */
 static int is_assigned(struct attn_grouping *g, const char *text, size_t at) {
   static const char ARROW[] = "\u2192";
@@ -161,16 +141,6 @@ static int is_width(struct attn_grouping *g, const char *text, size_t at) {
   return attn_part_ends_in(g, WIDTH, text, (struct attn_part){0, at}, WIDTH_CHARACTERS);
 }
 
-/* In "W = [1 0 : 0 1]", a matrix in a notation that is not known? Its first BRACKET_CHARACTERS
- * count. */
-static int is_in_brackets(const char *text, size_t at) {
-  size_t begin = at > BRACKET_CHARACTERS ? at - BRACKET_CHARACTERS : 0;
-  while (at > begin && !strchr("[]=", text[at - 1])) at--;
-  if (at == begin || text[at - 1] != '[') return 0;
-  at = back_over(text, at - 1, " \t[");
-  return at > 0 && text[at - 1] == '=';
-}
-
 static void add_number(struct attn_grouping *g, const struct attn_scan_line *line,
                        struct attn_part p, size_t end, int has_equation) {
   const char *text = line->text;
@@ -178,10 +148,6 @@ static void add_number(struct attn_grouping *g, const struct attn_scan_line *lin
   int assigned = is_assigned(g, text, p.begin);
   if (!attn_group_cell(g, line, p, &cell)) return;
   char *name = attn_group_text(g, text, attn_name_before(text, p.begin));
-  if (is_in_brackets(text, p.begin)) {
-    attn_stray_cell(g, name, &cell, 1);
-    return;
-  }
   int divides = is_divisor(g, text, p, end);
   if (cell.decimals == 0 && is_width(g, text, p.begin)) attn_stray_size(g, name, &cell, 0);
   if (cell.decimals == 0 && divides && cell.value != 1) attn_stray_size(g, name, &cell, 1);
@@ -189,7 +155,6 @@ static void add_number(struct attn_grouping *g, const struct attn_scan_line *lin
   if (operand && (cell.decimals == 0 || has_equation)) return;
   if (is_numbered(text, p.begin, cell.decimals == 0)) return;
   if (cell.decimals == 0 && assigned < 0) return;
-  if (assigned <= 0 && (has_unit(g, text, p.end, end) || is_identifier(g, text, p.begin))) return;
   int is_result = assigned > 0 || operand || (cell.decimals > 0 && divides);
   attn_stray_cell(g, name, &cell, is_result);
 }

@@ -43,39 +43,16 @@ static int begins_with_matrix(const struct attn_grouping *g, const char *text) {
   return !attn_group_is_value(g, value) || !g->lines->value[value].is_vector;
 }
 
-/* "O = [..]", "[..]", "= [..]": a product that is worked out, a matrix in each line. */
-static int is_product(struct attn_grouping *g, const char *text, struct attn_part all,
-                      const struct attn_scan_line *next) {
-  static const struct {
-    const char *end, *begin;
-  } PARTS[] = {{"=\\s*" ATTN_VALUE "\\s*$", "\\s*" ATTN_VALUE "\\s*$"},
-               {"=\\s*" ATTN_VALUE "\\s*" ATTN_VALUE "\\s*$", "\\s*=\\s*" ATTN_VALUE}};
-  for (int n = 0; n < 2; n++)
-    if (attn_match_at(g->scan->patterns, PARTS[n].begin, next->text, next->bytes, 0, NULL) &&
-        (n > 0 || begins_with_matrix(g, next->text)) &&
-        attn_part_ends_in(g, PARTS[n].end, text, all, END_CHARACTERS))
-      return 1;
-  return 0;
-}
-
-/* "[1, 0] and", "[1, 0],": whatever follows. */
-static int is_open(struct attn_grouping *g, const char *text, struct attn_part all) {
-  static const char OPEN[] = "[\\d\\x{25A3}]\\s*(?:,|,?\\s(?:and|or|und|et|y))\\s*$";
-  return attn_part_ends_in(g, OPEN, text, all, END_CHARACTERS);
-}
-
 int attn_paragraph_goes_on(struct attn_grouping *g, const struct attn_scan_line *line,
                            const struct attn_scan_line *next) {
   struct attn_part all = {0, line->bytes};
   if (all.end == 0 || all.end > JOINED_BYTES || next->bytes > JOINED_BYTES) return 0;
-  if (line->text[all.end - 1] != '=' && is_product(g, line->text, all, next)) return 1;
   if (attn_part_ends_in(g, ENDED, line->text, all, END_CHARACTERS)) return 0;
   if (is_wrapped(g, line, next)) return 1;
   const char *begin =
       attn_part_ends_in(g, AND, line->text, all, END_CHARACTERS) ? ITEM_SOON : CONTINUES;
   return attn_match_at(g->scan->patterns, begin, next->text, next->bytes, 0, NULL) &&
-         is_prose(g, line->text) && (is_prose(g, next->text) || is_open(g, line->text, all)) &&
-         !begins_with_matrix(g, next->text);
+         is_prose(g, line->text) && is_prose(g, next->text) && !begins_with_matrix(g, next->text);
 }
 
 int attn_paragraph_join(struct attn_grouping *g, struct attn_scan_line *line,
@@ -90,7 +67,6 @@ int attn_paragraph_join(struct attn_grouping *g, struct attn_scan_line *line,
   memcpy(text + a + 1, next->text, b);
   memcpy(origin + a + 1, next->origin, (b + 1) * sizeof *origin);
   line->text = text;
-  line->bytes = a + 1 + b;
   line->origin = origin;
   line->bytes = a + 1 + b;
   return 1;

@@ -55,23 +55,9 @@ static const char VERB[] =
     "(?:\\b(?:is|are|becomes?|gives?(?:\\s+us)?|gets?|yields?|obtain|equals?|into|scores?|products?"
     ")|:|\\x{2192}|->|\\x{306F}|"
     "\\x{304C}|" CLAUSE ")\\s*$";
-static const char LEAVES[] = "(?:leaves?|left|ends? up)\\s(?:us\\s)?with\\s*$";
-/* In front of what is counted or numbered. */
-static const char COUNTED[] =
-    "(?i)(?:\\b(?:sections?|chapters?|fig(?:ures?|s?\\.)?|eqs?\\.?|equations?|tables?|versions?|v|"
-    "steps?|rows?|columns?|heads?|positions?|tokens?|problems?|exercises?|parts?|pages?|p\\.|"
-    "rates?|temperatures?|or|by|of|from|than|with|at)|\\x{7AE0}|\\x{7BC0}|\\x{56F3}|\\x{8868}|"
-    "\\x{5F0F})\\s*$";
-static const char AFTER_COMMA[] = "(?<![\\x{3066}-\\x{3068}\\x{306F}]),\\s*$";
-static const char ONLY_AND[] = "(?:^|,)\\s*(?:and|or|und)$";
 /* A list that begins a sentence is not a result. */
 static const char SENTENCE_END[] = "(?:[.!?]|\\x{3002})\\s*$";
 #define SUMS "sum|total|summe|somme|suma|soma|somma"
-/* "sum 6.14", "a total of 6.14" */
-static const char SUM[] = "(?i)(?:\\b(?:(?:" SUMS
-                          ")(?:\\s+(?:is|of|to)\\b)?|adds?\\s+up\\s+to)|\\x{5408}\\x{8A08}|"
-                          "\\x{7DCF}?\\x{548C})(?:\\x{306F}|\\x{304C})?\\s*[:=]?\\s*(-?" ATTN_NUMBER
-                          ")(?![\\w(/]|\\.\\d|\\s*[+\\x{D7}\\x{B7}*])";
 /* "'it' has 0.5, 'they' has 0.3": a quoted word, the same words after each, a number */
 static const char QUOTED[] =
     "[\\x{300C}\\x{201C}\"*]([^\\x{300C}\\x{300D}\\x{201C}\\x{201D}\"*\\n]{1,30})[\\x{300D}\\x{"
@@ -81,11 +67,6 @@ static const char QUOTED[] =
     "(?![\\w\\x{221A}/(\\x{25A3}^]|\\s*[\\x{D7}\\x{B7}*/+=]|\\.\\d)";
 /* Between two of them. */
 static const char COMMA[] = "\\s*+(?:,|;|and\\b)\\s*+(?:and\\s++)?";
-/* "exp(1) + exp(2) = 2.72 + 7.39 =": the terms are values of the exponentials */
-#define POWER "(?:exp\\s?\\([^()\\n]{1,40}\\)|e\\s?\\^\\s?(?:\\([^()\\n]{1,40}\\)|-?[\\d.]{1,20}))"
-static const char SHOWN_SUM[] = POWER "(?:\\s*\\+\\s*" POWER ")++\\s*=\\s*(" ATTN_NUMBER
-                                      "(?:\\s*\\+\\s*" ATTN_NUMBER ")++)\\s*=\\s*(?=\\d)";
-static const char NUMBER[] = ATTN_NUMBER;
 static const char BLANKS[] = " \t\r\f\v";
 
 /* The text that names each kind; of several, the first one counts: exp of the scaled scores. */
@@ -100,7 +81,6 @@ static const char *const kinds[ATTN_RESULT_KINDS] = {
         "(?i)weight|softmax|\\x{91CD}\\x{307F}|\\x{30BD}\\x{30D5}\\x{30C8}|\\x{3B1}_?\\d",
 };
 enum {
-  SHOWN_SUM_BYTES = 4000,
   SUBJECT_CHARACTERS = 31,
   SENTENCE_CHARACTERS = 160,
   SIZE_CHARACTERS = 24,
@@ -139,16 +119,6 @@ static size_t rfind(const char *text, size_t begin, size_t end, char c) {
   return end;
 }
 
-/* "a: 1 + 2 = 3": what is before the colon. */
-static struct attn_part before_colon(struct attn_grouping *g, const char *text,
-                                     struct attn_part left) {
-  static const char FORMULA[] = ":\\s*[-+(]{0,2}\\d[\\d.\\s()\\x{B7}\\x{D7}*/+-]*+$";
-  struct attn_match m;
-  struct attn_part end = attn_part_last(text, left, TERMS_CHARACTERS);
-  if (attn_part_find(g, FORMULA, text, end, &m)) left.end = m.group[0].begin;
-  return left;
-}
-
 /* "s = q·k/√2 = 3": a formula with a root is a part of the name. */
 static int names_root(struct attn_grouping *g, const char *text, struct attn_part formula) {
   static const char SYMBOLS[] = "(*UCP)\\pL\\w*\\W{0,6}\\pL[^=]*/\\s*(?:\\x{221A}|sqrt)[^=]{0,8}$";
@@ -165,7 +135,7 @@ static struct attn_part result_name(struct attn_grouping *g, const char *text, s
   if (!is_formula) return attn_name_before(text, sign);
   size_t first = attn_part_last(text, left, TERMS_CHARACTERS).begin;
   size_t equals = rfind(text, first, left.end, '=');
-  if (equals == first) return attn_name_before(text, before_colon(g, text, left).end);
+  if (equals == first) return attn_name_before(text, left.end);
   int is_root = names_root(g, text, (struct attn_part){equals, left.end});
   left.begin = rfind(text, first, equals - 1, '=');
   if (!is_root) left.end = equals - 1;
@@ -207,9 +177,6 @@ static void find_results(struct attn_grouping *g, const struct attn_scan_line *l
     if (!is_result(g, line->text, sign)) continue;
     char *name = attn_group_text(g, line->text, result_name(g, line->text, sign));
     int kind = name ? attn_result_kind_of(g, name) : ATTN_RESULT_OTHER;
-    const struct attn_result *last = r->count ? &r->item[r->count - 1] : NULL;
-    if (name && last && kind == ATTN_RESULT_OTHER && attn_same_symbol(g, last->name, name))
-      kind = last->kind;
     if (add_result(g, r, line, number, name, kind)) from = add_list(g, r, line, from, name, kind);
   }
   if (signs == 0 && r->count < 2) r->count = 0; /* "Step 2: 0.5" */
@@ -236,22 +203,16 @@ static void end_list(struct attn_results *r, int from, int is_good) {
   if (!is_good) r->count = from;
 }
 
-static int is_decimal(const struct attn_result *r) { return r->cell.decimals > 0; }
-
-/* Integers need a verb in front of them; what is counted or numbered is not a list of results. */
+/* Mostly decimals, or integers after a verb; not at the begin of a sentence. */
 static int is_list(struct attn_grouping *g, const char *text, size_t begin,
                    const struct attn_result *first, int count) {
   struct attn_part front = {0, begin};
   int decimals = 0;
-  for (int n = 0; n < count; n++) decimals += is_decimal(&first[n]);
+  for (int n = 0; n < count; n++) decimals += first[n].cell.decimals > 0;
   if (count < 2 || !*first->name ||
       attn_part_ends_in(g, SENTENCE_END, text, front, SIZE_CHARACTERS))
     return 0;
-  if (attn_part_ends_in(g, LEAVES, text, front, SIZE_CHARACTERS)) return 1;
-  if (attn_part_ends_in(g, COUNTED, text, front, SIZE_CHARACTERS)) return 0;
-  if (attn_part_ends_in(g, AFTER_COMMA, text, front, SIZE_CHARACTERS)) return decimals == count;
-  if (attn_part_ends_in(g, VERB, text, front, SIZE_CHARACTERS)) return 1;
-  return 2 * decimals >= count;
+  return 2 * decimals >= count || attn_part_ends_in(g, VERB, text, front, SIZE_CHARACTERS);
 }
 
 /* What is after the last arrow: "sum 2 -> weights". */
@@ -261,21 +222,14 @@ static struct attn_part after_arrow(const char *text, struct attn_part p) {
   return p;
 }
 
-/* What a list is called: the words since the last comma, the list before it, which ends at `from`,
- * or the end of the line before. */
+/* What a list is called: the words since the last comma, or the list before it, which ends at
+ * `from`. */
 static char *list_name(struct attn_grouping *g, const char *text, size_t from, size_t at) {
   struct attn_part front = attn_part_trim(text, (struct attn_part){0, at});
   if (attn_part_chop(text, front, ",").end < front.end) at = front.end - 1;
   struct attn_part words = after_arrow(text, attn_name_before(text, at));
   if (words.begin < from && from < words.end) words.begin = from + strspn(text + from, ".?! ");
-  char *name = attn_group_text(g, text, words);
-  if (!name || *name || g->aboves == 0) return name;
-  if (text[strspn(text, " \t>*+-")] != text[at]) return name;
-  const char *above = g->above[g->aboves - 1];
-  if (attn_occurs(g->scan->patterns, SENTENCE_END, above)) return name;
-  struct attn_part end =
-      attn_part_last(above, (struct attn_part){0, strlen(above)}, ATTN_LABEL_CHARACTERS);
-  return attn_group_text(g, above, end);
+  return attn_group_text(g, text, words);
 }
 
 /* The same with all words of the sentence, where the nearest ones decide nothing. */
@@ -286,32 +240,14 @@ static char *sentence_name(struct attn_grouping *g, const char *text, size_t at,
   return attn_group_text(g, text, p);
 }
 
-/* Is it in the sentence of the last list: "divided by 2, cat has 1 and 2, dog has 3 and 4"? */
-static int continues(struct attn_grouping *g, const char *text, const struct attn_results *r,
-                     size_t at) {
-  const struct attn_result *last = r->count ? &r->item[r->count - 1] : NULL;
-  return last && last->is_list &&
-         !attn_find(g->scan->patterns, "[.;:?!]\\s|\\x{3002}", text, at, last->end, NULL);
-}
-
-/* The name and the kind of the list at `at`: those of the list before if only "and" is between. */
+/* The name and the kind of the list at `at`. */
 static char *name_list(struct attn_grouping *g, const char *text, const struct attn_results *r,
                        size_t at, int *kind) {
-  const struct attn_result *last = r->count ? &r->item[r->count - 1] : NULL;
-  char *name = list_name(g, text, last ? last->end : 0, at);
+  char *name = list_name(g, text, r->count ? r->item[r->count - 1].end : 0, at);
   *kind = name ? attn_result_kind_of(g, name) : ATTN_RESULT_OTHER;
-  if (name && attn_occurs(g->scan->patterns, ONLY_AND, name)) {
-    if (!last || !last->is_list) return "";
-    *kind = last->kind;
-    return last->name;
-  }
   if (!name || !*name || *kind != ATTN_RESULT_OTHER) return name;
-  if (continues(g, text, r, at)) {
-    *kind = last->kind;
-  } else {
-    char *sentence = sentence_name(g, text, at, SENTENCE_CHARACTERS);
-    if (sentence) *kind = attn_result_kind_of(g, sentence);
-  }
+  char *sentence = sentence_name(g, text, at, SENTENCE_CHARACTERS);
+  if (sentence) *kind = attn_result_kind_of(g, sentence);
   return sentence_name(g, text, at, ATTN_NAME_CHARACTERS);
 }
 
@@ -376,38 +312,6 @@ int attn_follows_exponentials(struct attn_grouping *g, int block) {
   return attn_result_kind_of(g, name) == ATTN_RESULT_EXPONENTIAL;
 }
 
-static void find_sums(struct attn_grouping *g, const struct attn_scan_line *line,
-                      struct attn_results *r) {
-  size_t from = 0;
-  struct attn_match m;
-  int may_be = r->count > 0 || attn_follows_exponentials(g, g->blocks);
-  while (may_be && attn_find(g->scan->patterns, SUM, line->text, r->bytes, from, &m)) {
-    struct attn_part number = m.group[1];
-    struct attn_part front = {m.group[0].begin, number.begin};
-    from = m.group[0].end;
-    add_result(g, r, line, number, attn_group_text(g, line->text, front), ATTN_RESULT_TOTAL);
-  }
-}
-
-/* Its terms; the number after it is its total, whatever it was taken for. */
-static void find_shown_sums(struct attn_grouping *g, const struct attn_scan_line *line,
-                            struct attn_results *r) {
-  size_t from = 0;
-  struct attn_match m, number;
-  if (r->bytes > SHOWN_SUM_BYTES) return;
-  while (attn_find(g->scan->patterns, SHOWN_SUM, line->text, r->bytes, from, &m)) {
-    struct attn_part terms = m.group[1];
-    from = m.group[0].end;
-    for (int n = 0; n < r->count; n++)
-      if (r->item[n].at == from) r->item[n].kind = ATTN_RESULT_TOTAL;
-    while (attn_part_find(g, NUMBER, line->text, terms, &number)) {
-      struct attn_part term = number.group[0];
-      if (!add_result(g, r, line, term, "exp", ATTN_RESULT_EXPONENTIAL)) break;
-      terms.begin = term.end;
-    }
-  }
-}
-
 void attn_results(struct attn_grouping *g, const struct attn_scan_line *line) {
   struct attn_part all = {0, line->bytes};
   struct attn_results r = {.bytes = all.end};
@@ -416,8 +320,6 @@ void attn_results(struct attn_grouping *g, const struct attn_scan_line *line) {
     find_verbs(g, line, &r);
     find_lists(g, line, &r);
     find_quoted(g, line, &r);
-    find_sums(g, line, &r);
-    find_shown_sums(g, line, &r);
   }
   if (g->status == ATTN_OK) attn_results_group(g, line, &r);
   size_t *at = attn_group_take(g, (size_t)r.count, sizeof *at);

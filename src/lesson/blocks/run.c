@@ -78,10 +78,7 @@ static int read_header(struct attn_grouping *g, const struct attn_row *row) {
   if (!attn_row_is_delimited(row->style) || (count_numbers(row) > 0 && !is_second_header(g, row)))
     return 0;
   const int is_list = row->style == ATTN_ROW_COMMAS;
-  for (int n = 0; n < row->items; n++) {
-    attn_stray_list(g, row, n);
-    if (!is_list) attn_stray_item(g, row, n);
-  }
+  for (int n = 0; n < row->items && !is_list; n++) attn_stray_item(g, row, n);
   if (is_list) attn_stray_text(g, row->line, (struct attn_part){0, row->line->bytes}, NULL, 0);
   attn_run_flush(g);
   g->header = *row;

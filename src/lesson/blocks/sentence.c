@@ -82,14 +82,6 @@ static int continues(struct attn_grouping *g, const struct attn_block *b, int co
 
 static const char *last_label(const struct attn_block *b) { return b->label[b->labels - 1]; }
 
-/* "the value" after "the key": the step of another block. A letter may be a token: "(1, 0) for A".
- */
-static int is_other_step(const struct attn_block *b, const struct attn_label *label) {
-  if (!label->text[0] || !label->text[1]) return 0;
-  int step = attn_label_step(label->text), last = attn_label_step(last_label(b));
-  return step >= 0 && last >= 0 && step != last;
-}
-
 /* "the key" once more in a sentence. */
 static int is_same_step(const struct attn_scan_line *line, const struct attn_block *b, int cols,
                         const struct attn_label *label) {
@@ -172,8 +164,8 @@ static void add_vector(struct attn_grouping *g, const struct attn_scan_line *lin
   front = without_sum(g, line->text, front);
   if (!last_word(g, line->text, front, &label)) return;
   value->used = 1;
-  int of_list = b && b->reading[0].cols == vector->cols && !is_other_step(b, &label) &&
-                is_of_list(g, line->text, front, before, &quoted);
+  int of_list =
+      b && b->reading[0].cols == vector->cols && is_of_list(g, line->text, front, before, &quoted);
   front = attn_part_last(line->text, front, ATTN_NAME_CHARACTERS);
   char *name = attn_group_text(g, line->text, front);
   char *text = of_list ? attn_group_text(g, line->text, quoted) : label.text;
@@ -214,14 +206,9 @@ static void read_vectors(struct attn_grouping *g, const struct attn_scan_line *l
 }
 
 void attn_sentence(struct attn_grouping *g, const struct attn_scan_line *line) {
-  static const char STATEMENT[] =
-      "\\s*(?:for|while|if)\\s*\\([^\\n]*[;{})]\\s*$"; /* of a program */
-  size_t bytes = line->bytes;
   int blocks = g->blocks;
-  if (!attn_match_at(g->scan->patterns, STATEMENT, line->text, bytes, 0, NULL)) {
-    read_vectors(g, line);
-    if (g->status == ATTN_OK) attn_results(g, line);
-    attn_blocks_sort(g, blocks);
-  }
-  attn_group_above(g, attn_group_text(g, line->text, (struct attn_part){0, bytes}));
+  read_vectors(g, line);
+  if (g->status == ATTN_OK) attn_results(g, line);
+  attn_blocks_sort(g, blocks);
+  attn_group_above(g, attn_group_text(g, line->text, (struct attn_part){0, line->bytes}));
 }

@@ -73,20 +73,6 @@ void attn_stray_idle(struct attn_grouping *g, char *name, const attn_cell *cell)
   add_stray(g, (struct attn_stray){.name = name, .is_result = 1, .is_idle = 1, .cell = *cell});
 }
 
-void attn_stray_list(struct attn_grouping *g, const struct attn_row *row, int item) {
-  static const char LIST[] = "[-+\\d.]++(?:\\s*+[,;\\s]\\s*+[-+\\d.]++)++$";
-  static const char NUMBER[] = "[-+]?" ATTN_NUMBER;
-  struct attn_part p = {row->item[item].begin, row->item[item].end};
-  const char *text = row->line->text;
-  struct attn_match m;
-  attn_cell cell;
-  if (row->item[item].kind != ATTN_ITEM_TEXT || !attn_part_begins_in(g, LIST, text, p, NULL))
-    return;
-  for (; attn_part_find(g, NUMBER, text, p, &m); p.begin = m.group[0].end)
-    if (attn_group_cell(g, row->line, m.group[0], &cell))
-      attn_stray_cell(g, row->label.text, &cell, 1);
-}
-
 /* Not of a sentence with a pipe in parentheses. */
 void attn_stray_item(struct attn_grouping *g, const struct attn_row *row, int item) {
   struct attn_part p = {row->item[item].begin, row->item[item].end};

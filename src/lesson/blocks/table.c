@@ -64,43 +64,6 @@ static int has_titles(const struct attn_table *t, int col) {
   return texts > 0 && blanks > 0 && blanks_below >= texts;
 }
 
-static int has_decimals(const struct attn_table *t, int col) {
-  for (int r = 0; r < t->rows; r++) {
-    const struct attn_row_item *item = attn_table_item(t, r, col);
-    if (attn_item_is_number(item) && item->cell.decimals > 0) return 1;
-  }
-  return 0;
-}
-
-/* Tokens that are digits: no number of the first column has decimals, all others have some. */
-static int counts(const struct attn_table *t) {
-  for (int c = 0; c < t->cols; c++)
-    if (has_decimals(t, c) != (c > 0)) return 0;
-  return 1;
-}
-
-/* A first column whose header is blank, or calls it tokens, has labels: numbers, too. */
-static int has_labels(struct attn_grouping *g, const struct attn_table *t, int col) {
-  static const char TOKENS[] = "(?i)\\s*(?:tokens?|words?|トークン|単語|語)?\\s*$";
-  if (col != 0 || t->style != ATTN_ROW_PIPES || t->header.items != t->cols || t->cols < 2 ||
-      attn_table_count(t, col, ATTN_ITEM_TEXT) == 0)
-    return 0;
-  if (counts(t)) return 1;
-  char *text = attn_item_text(g, &t->header, 0);
-  return text && attn_match_at(g->scan->patterns, TOKENS, text, strlen(text), 0, NULL);
-}
-
-/* Whole numbers that the header calls ids, next to decimals: text. */
-static int has_ids(struct attn_grouping *g, const struct attn_table *t, int col) {
-  static const char IDS[] = "(?i)\\s*(?:(?:token )?ids?|idx|index|nr\\.?|no\\.|#|番号)\\s*$";
-  if (t->header.items != t->cols || has_decimals(t, col)) return 0;
-  if (col + 1 == t->cols || !has_decimals(t, col + 1)) return 0;
-  char *text = attn_item_text(g, &t->header, col);
-  if (!text || !attn_match_at(g->scan->patterns, IDS, text, strlen(text), 0, NULL)) return 0;
-  for (int r = 0; r < t->rows; r++) attn_table_item(t, r, col)->kind = ATTN_ITEM_TEXT;
-  return 1;
-}
-
 static int has_product(const struct attn_row *row, const struct attn_row_item *item) {
   const char *text = row->line->text;
   struct attn_part p = {item->begin, item->end};
@@ -125,11 +88,10 @@ static int has_workings(const struct attn_table *t, int col) {
 }
 
 static int kind_of_column(struct attn_grouping *g, const struct attn_table *t, int col) {
-  if (has_ids(g, t, col) || has_workings(t, col)) return COLUMN_TEXT;
+  if (has_workings(t, col)) return COLUMN_TEXT;
   int texts = attn_table_count(t, col, ATTN_ITEM_TEXT);
   if (has_titles(t, col)) return COLUMN_TITLES;
   if (2 * attn_table_count(t, col, ATTN_ITEM_VALUE) > t->rows) return COLUMN_VALUES;
-  if (has_labels(g, t, col)) return COLUMN_TEXT;
   if (2 * texts > t->rows) return COLUMN_TEXT;
   if (texts > 0 && t->style == ATTN_ROW_PIPES) check_words(g, t, col);
   return COLUMN_NUMBERS;
@@ -240,11 +202,6 @@ static void add_scalar_shapes(struct attn_block *b) {
   attn_block_add_shapes(b, p->rows - 1);
 }
 
-/* "Q = 1 0" alone, or above rows without a name. */
-static int first_label_names(const struct attn_table *t) {
-  return is_assigned(t->style) && (t->rows == 1 || *t->row[1].label.text == 0);
-}
-
 /* A header has something above each column of numbers. */
 static int has_header(const struct attn_table *t) {
   if (t->header.items != t->cols) return t->header.items > 0;
@@ -263,14 +220,14 @@ static int first_row_counts(const struct attn_table *t) {
 }
 
 static void add_table(struct attn_grouping *g, const struct attn_table *t) {
-  int counts = first_row_counts(t), names = first_label_names(t) || counts;
+  int counts = first_row_counts(t),
+      names = is_assigned(t->style) && (t->rows == 1 || !*t->row[1].label.text) || counts;
   struct attn_block *b = rows_block(g, t, 0, t->rows, t->skip, names ? t->row[0].label.text : "");
   if (!b) return;
   if (counts)
     attn_block_add_reading(b, t->rows - 1, b->reading[0].cols,
                            b->reading[0].cells + b->reading[0].cols);
   if (t->skip && !t->drop_first) add_table_reading(g, t, b, NULL);
-  if (attn_header_may_be_row(t)) add_table_reading(g, t, b, &t->header);
   if (t->numbers == 1 && t->rows > 1) add_scalar_shapes(b);
   attn_header_set(g, t, b, t->skip);
   attn_block_end(g, b, t->last_line);
@@ -352,7 +309,6 @@ static void add_strays(struct attn_grouping *g, const struct attn_table *t) {
       const struct attn_row_item *item = attn_table_item(t, r, c);
       if (attn_item_is_number(item) && !item->used)
         attn_stray_cell(g, t->row[r].label.text, &item->cell, is_result);
-      attn_stray_list(g, &t->row[r], c);
       if (item->kind == ATTN_ITEM_TEXT && c != t->labels) attn_stray_item(g, &t->row[r], c);
     }
 }
@@ -364,26 +320,6 @@ static int is_one_number(struct attn_grouping *g, const struct attn_table *t) {
          (is_assigned(t->style) && attn_item_is_number(&t->row[0].item[0]) &&
           attn_label_step(t->row[0].label.text) == ATTN_STEP_ROW_SUM &&
           attn_follows_exponentials(g, g->blocks));
-}
-
-/* The decimals that all numbers of a row have. 0: they differ, or have none. */
-static int row_decimals(const struct attn_table *t, int row) {
-  int decimals = attn_table_item(t, row, 0)->cell.decimals;
-  for (int c = 0; c < t->cols; c++) {
-    const struct attn_row_item *item = attn_table_item(t, row, c);
-    if (!attn_item_is_number(item) || item->cell.decimals != decimals) return 0;
-  }
-  return decimals;
-}
-
-/* Are rows printed with several numbers of decimals? */
-static int differ_in_decimals(const struct attn_table *t) {
-  int differ = 0;
-  for (int r = 0; r < t->rows; r++) {
-    if (row_decimals(t, r) <= 0) return 0;
-    differ |= row_decimals(t, r) != row_decimals(t, 0);
-  }
-  return differ;
 }
 
 int attn_step_of_text(struct attn_grouping *g, const char *text) {
@@ -412,8 +348,7 @@ static int step_of_row(struct attn_grouping *g, const struct attn_row *row) {
   return row->label.stem ? -1 : attn_step_of_text(g, row->label.text);
 }
 
-/* Are rows of a list called steps, and two of them another one each, or printed as such? Is each
- * row of a table? */
+/* Are rows of a list called steps, and two of them another one each? Is each row of a table? */
 static int are_steps(struct attn_grouping *g, const struct attn_table *t) {
   uint32_t seen = 0;
   int first = -1, differ = 0, known = 0;
@@ -426,32 +361,7 @@ static int are_steps(struct attn_grouping *g, const struct attn_table *t) {
     if (!known++) first = step;
     differ |= step != first;
   }
-  return (differ && 2 * known >= t->rows) || (known && differ_in_decimals(t));
-}
-
-static struct attn_label_place place_of_item(const struct attn_row *row, int item) {
-  return (struct attn_label_place){row->line, {row->item[item].begin, row->item[item].end}};
-}
-
-static struct attn_label_place place_of_label(const struct attn_table *t, int row) {
-  const struct attn_row *r = &t->row[row];
-  if (t->labels >= 0) return place_of_item(r, t->labels);
-  const char *at = *r->label.text ? strstr(r->line->text, r->label.text) : NULL;
-  size_t begin = at ? (size_t)(at - r->line->text) : 0;
-  return (struct attn_label_place){r->line, {begin, begin + (at ? strlen(r->label.text) : 0)}};
-}
-
-/* Labels of rows, and of the columns of numbers, that only count. */
-static void check_labels(struct attn_grouping *g, const struct attn_table *t) {
-  int most = t->rows > t->numbers ? t->rows : t->numbers;
-  struct attn_label_place *label = attn_group_take(g, (size_t)most, sizeof *label);
-  if (!label) return;
-  for (int r = 0; r < t->rows; r++) label[r] = place_of_label(t, r);
-  attn_worked_labels(g, label, t->rows);
-  int first = t->header.items - t->numbers;
-  if (first < 0) return;
-  for (int n = 0; n < t->numbers; n++) label[n] = place_of_item(&t->header, first + n);
-  attn_worked_labels(g, label, t->numbers);
+  return (differ && 2 * known >= t->rows);
 }
 
 static struct attn_table take_run(struct attn_grouping *g) {
@@ -497,7 +407,6 @@ void attn_run_flush(struct attn_grouping *g) {
   if (are_both) add_numbers(g, &t);
   if (is_read && !attn_table_vectors(g, &t) && !are_both) add_numbers(g, &t);
   if (are_both) attn_blocks_sort(g, blocks);
-  if (g->status == ATTN_OK) check_labels(g, &t);
   if (g->status == ATTN_OK) add_strays(g, &t);
   if (g->blocks > blocks) g->aboves = 0;
 }

@@ -43,8 +43,6 @@ int attn_table_vectors(struct attn_grouping *g, const struct attn_table *t);
 /* header.c. The header's words, and what each column after the first `skip` is called. */
 void attn_header_set(struct attn_grouping *g, const struct attn_table *t, struct attn_block *b,
                      int skip);
-/* A header of numbers with a rule below may be the first row. */
-int attn_header_may_be_row(const struct attn_table *t);
 /* Is each column of numbers called another step? */
 int attn_header_has_steps(struct attn_grouping *g, const struct attn_table *t);
 /* Words above columns that blanks separate are their header; a header may name parts. */
