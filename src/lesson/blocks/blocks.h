@@ -221,9 +221,7 @@ int attn_is_size(struct attn_grouping *g, const char *text, struct attn_part fro
 /* What is named directly before `at`: the words since the last comma or sign of equality. */
 struct attn_part attn_name_before(const char *text, size_t at);
 void attn_stray_cell(struct attn_grouping *g, char *name, const attn_cell *cell, int is_result);
-/* divides: it may be the root of a size. */
-void attn_stray_size(struct attn_grouping *g, char *name, const attn_cell *cell, int divides);
-void attn_stray_idle(struct attn_grouping *g, char *name, const attn_cell *cell);
+void attn_stray_size(struct attn_grouping *g, char *name, const attn_cell *cell);
 /* The numbers in an item that is text: they are not read. */
 void attn_stray_item(struct attn_grouping *g, const struct attn_row *row, int item);
 /* Values that no block has; sorts all strays. */

@@ -21,7 +21,6 @@ static const char NUMBER[] = "[-+]?(?>" ATTN_NUMBER ")(?:/\\d+)?(?:\\s?%)?(?![A-
 static const char INDICES[] = "\\d+(?:\\s*,\\s*\\d+){0,9}\\s*[)\\]]";
 /* After _ or ^: "12", "1,2", "0.5". */
 static const char SCRIPT[] = "\\d[\\d.]*(?:,\\d+){0,9}";
-static const char ROOT[] = "\u221A";
 
 /* The number after one of these is its number, also one with decimals: section 3.2. In English also
  * with a plural s. */
@@ -70,12 +69,6 @@ static int is_numbered(const char *text, size_t at, int is_integer) {
   return ends_with_any(text, at, NUMBERED) || (is_integer && ends_with_any(text, at, COUNTED));
 }
 
-/* Greek of two bytes: U+0370 .. U+03FF. */
-static int ends_in_greek(const char *text, size_t at) {
-  unsigned char lead = at > 1 ? (unsigned char)text[at - 2] : 0;
-  return lead >= 0xCD && lead <= 0xCF;
-}
-
 /* Where the digits at `at` end if they are an index, else `at`. */
 static size_t skip_index(struct attn_grouping *g, const char *text, size_t at, size_t end) {
   struct attn_match m;
@@ -85,39 +78,11 @@ static size_t skip_index(struct attn_grouping *g, const char *text, size_t at, s
   if (before == '_' || before == '^') pattern = SCRIPT;
   int is_call = (before == '(' || before == '[') && (attn_is_letter(name) || name == '_');
   if (is_call && !ends_with(text, at - 1, "sqrt")) pattern = INDICES;
-  if (before == ',' && name == '[') pattern = INDICES;
   if (pattern && attn_match_at(g->scan->patterns, pattern, text, end, at, &m))
     return m.group[0].end;
-  if (!attn_is_letter(before) && before != '\'' && !ends_in_greek(text, at)) return at;
+  if (!attn_is_letter(before) && before != '\'') return at;
   while (next < end && attn_is_digit(text[next])) next++;
   return next;
-}
-
-/* The bytes of an operator at `at`: + * / "- " and the two signs of products. */
-static size_t operator_at(const char *text, size_t at, size_t end) {
-  const unsigned char *s = (const unsigned char *)text + at;
-  if (at >= end) return 0;
-  if (*s == '+' || *s == '*' || *s == '/') return 1;
-  if (end - at < 2) return 0;
-  if (*s == '-') return attn_is_blank(text[at + 1]) ? 1 : 0;
-  return (s[0] == 0xC3 && s[1] == 0x97) || (s[0] == 0xC2 && s[1] == 0xB7) ? 2 : 0;
-}
-
-/* A number of a sum or product that is worked out is not a result: "1 * 2 + 0.5". */
-static int is_operand(const char *text, struct attn_part p, size_t end) {
-  size_t before = back_over(text, p.begin, " \t"), after = p.end;
-  while (after < end && attn_is_blank(text[after])) after++;
-  if (operator_at(text, after, end) || ends_with(text, before, ROOT)) return 1;
-  if (before > 0 && operator_at(text, before - 1, before + 1)) return 1;
-  return before > 1 && operator_at(text, before - 2, before) == 2;
-}
-
-/* "divided by 1.41", "1.41 で割る" */
-static int is_divisor(struct attn_grouping *g, const char *text, struct attn_part p, size_t end) {
-  static const char BY[] = "(?i)(?:divid|scal)[a-z]*\\s(?:[^.=\\d]{0,20}\\s)?by\\s+(?:about\\s+)?$";
-  static const char DIVIDED[] = "\\s*\\x{3067}\\x{5272}";
-  return attn_part_ends_in(g, BY, text, (struct attn_part){0, p.begin}, DIVISOR_CHARACTERS) ||
-         attn_match_at(g->scan->patterns, DIVIDED, text, end, p.end, NULL);
 }
 
 /* After a sign of equality, an arrow or "its score is": 1; of a size: -1; else 0. */
@@ -142,21 +107,16 @@ static int is_width(struct attn_grouping *g, const char *text, size_t at) {
 }
 
 static void add_number(struct attn_grouping *g, const struct attn_scan_line *line,
-                       struct attn_part p, size_t end, int has_equation) {
+                       struct attn_part p) {
   const char *text = line->text;
   attn_cell cell;
   int assigned = is_assigned(g, text, p.begin);
   if (!attn_group_cell(g, line, p, &cell)) return;
   char *name = attn_group_text(g, text, attn_name_before(text, p.begin));
-  int divides = is_divisor(g, text, p, end);
-  if (cell.decimals == 0 && is_width(g, text, p.begin)) attn_stray_size(g, name, &cell, 0);
-  if (cell.decimals == 0 && divides && cell.value != 1) attn_stray_size(g, name, &cell, 1);
-  int operand = is_operand(text, p, end);
-  if (operand && (cell.decimals == 0 || has_equation)) return;
-  if (is_numbered(text, p.begin, cell.decimals == 0)) return;
-  if (cell.decimals == 0 && assigned < 0) return;
-  int is_result = assigned > 0 || operand || (cell.decimals > 0 && divides);
-  attn_stray_cell(g, name, &cell, is_result);
+  if (cell.decimals == 0 && is_width(g, text, p.begin)) attn_stray_size(g, name, &cell);
+  if (is_numbered(text, p.begin, cell.decimals == 0) || (cell.decimals == 0 && assigned < 0))
+    return;
+  attn_stray_cell(g, name, &cell, assigned > 0);
 }
 
 /* The number that the digit at `at` begins, with its sign and a leading point. */
@@ -208,7 +168,7 @@ void attn_stray_text(struct attn_grouping *g, const struct attn_scan_line *line,
   const char *text = line->text;
   size_t end = part.end, at = next_digit(text, part.begin, end);
   struct attn_match m;
-  int next = 0, has_equation = memchr(text, '=', end) != NULL;
+  int next = 0;
   if (at == end || is_heading(g->scan, line->line)) return;
   if (part.begin == 0 && attn_match_at(g->scan->patterns, NUMBERING, text, end, 0, &m))
     at = m.group[0].end;
@@ -216,7 +176,7 @@ void attn_stray_text(struct attn_grouping *g, const struct attn_scan_line *line,
     size_t other = skip_other(g, text, at, end);
     struct attn_part p = number_at(g, text, at, end);
     if (other == at && p.end > p.begin && !is_excepted(p, except, excepts, &next))
-      add_number(g, line, p, end, has_equation);
+      add_number(g, line, p);
     at = other > at ? other : p.end > at ? p.end : attn_skip_digits(text, at, end);
   }
 }

@@ -39,8 +39,8 @@ void attn_stray_cell(struct attn_grouping *g, char *name, const attn_cell *cell,
   add_stray(g, (struct attn_stray){.name = name, .is_result = is_result, .cell = *cell});
 }
 
-void attn_stray_size(struct attn_grouping *g, char *name, const attn_cell *cell, int divides) {
-  add_stray(g, (struct attn_stray){.name = name, .is_size = 1, .divides = divides, .cell = *cell});
+void attn_stray_size(struct attn_grouping *g, char *name, const attn_cell *cell) {
+  add_stray(g, (struct attn_stray){.name = name, .is_size = 1, .cell = *cell});
 }
 
 /* The argument of a function is not a result: softmax([0, 1]). */
@@ -67,10 +67,6 @@ static void add_values(struct attn_grouping *g, const struct attn_scan_line *lin
       add_value(g, line, front, &g->lines->value[index]);
     front.begin = end;
   }
-}
-
-void attn_stray_idle(struct attn_grouping *g, char *name, const attn_cell *cell) {
-  add_stray(g, (struct attn_stray){.name = name, .is_result = 1, .is_idle = 1, .cell = *cell});
 }
 
 /* Not of a sentence with a pipe in parentheses. */

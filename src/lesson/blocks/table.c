@@ -49,21 +49,6 @@ static void check_words(struct attn_grouping *g, const struct attn_table *t, int
   }
 }
 
-/* "Q | 1 | 0" above " | 0 | 1": titles of rows, each with blanks below. */
-static int has_titles(const struct attn_table *t, int col) {
-  int texts = 0, blanks = 0, blanks_below = 0;
-  if (!attn_row_is_delimited(t->style) || col != 0 || t->cols < 2) return 0;
-  for (int r = 0; r < t->rows; r++) {
-    const struct attn_row_item *item = attn_table_item(t, r, col);
-    int is_blank = item->kind == ATTN_ITEM_CELL && item->begin == item->end;
-    if (item->kind != ATTN_ITEM_TEXT && !is_blank) return 0;
-    texts += !is_blank;
-    blanks += is_blank;
-    blanks_below += is_blank && texts > 0;
-  }
-  return texts > 0 && blanks > 0 && blanks_below >= texts;
-}
-
 static int has_product(const struct attn_row *row, const struct attn_row_item *item) {
   const char *text = row->line->text;
   struct attn_part p = {item->begin, item->end};
@@ -90,7 +75,6 @@ static int has_workings(const struct attn_table *t, int col) {
 static int kind_of_column(struct attn_grouping *g, const struct attn_table *t, int col) {
   if (has_workings(t, col)) return COLUMN_TEXT;
   int texts = attn_table_count(t, col, ATTN_ITEM_TEXT);
-  if (has_titles(t, col)) return COLUMN_TITLES;
   if (2 * attn_table_count(t, col, ATTN_ITEM_VALUE) > t->rows) return COLUMN_VALUES;
   if (2 * texts > t->rows) return COLUMN_TEXT;
   if (texts > 0 && t->style == ATTN_ROW_PIPES) check_words(g, t, col);
@@ -125,13 +109,12 @@ static int read_columns(struct attn_grouping *g, struct attn_table *t) {
   t->labels = -1;
   for (int c = 0; c < t->cols; c++) {
     t->kind[c] = (unsigned char)kind_of_column(g, t, c);
-    if (t->kind[c] == COLUMN_TITLES) t->titles = 1;
     if (t->kind[c] == COLUMN_TEXT && t->labels < 0 && attn_row_is_delimited(t->style))
       t->labels = c;
     if (t->kind[c] == COLUMN_NUMBERS && !is_blank_column(t, c)) t->number[t->numbers++] = c;
   }
   t->skip =
-      !t->titles && ((t->drop_first && t->numbers > 1 && t->labels < 0) || has_index_column(t));
+      (t->drop_first && t->numbers > 1 && t->labels < 0) || has_index_column(t);
   return g->status == ATTN_OK;
 }
 
@@ -220,8 +203,7 @@ static int first_row_counts(const struct attn_table *t) {
 }
 
 static void add_table(struct attn_grouping *g, const struct attn_table *t) {
-  int counts = first_row_counts(t),
-      names = is_assigned(t->style) && (t->rows == 1 || !*t->row[1].label.text) || counts;
+  int counts = first_row_counts(t), names = (is_assigned(t->style) && t->rows == 1) || counts;
   struct attn_block *b = rows_block(g, t, 0, t->rows, t->skip, names ? t->row[0].label.text : "");
   if (!b) return;
   if (counts)
@@ -265,26 +247,9 @@ static int add_groups(struct attn_grouping *g, const struct attn_table *t) {
   return 1;
 }
 
-/* Rows from one title to the next are a block. */
-static void add_titled(struct attn_grouping *g, const struct attn_table *t) {
-  for (int r = 0, end; r < t->rows && g->status == ATTN_OK; r = end) {
-    int is_title = attn_table_item(t, r, 0)->kind == ATTN_ITEM_TEXT;
-    for (end = r + 1; end < t->rows && attn_table_item(t, end, 0)->kind != ATTN_ITEM_TEXT;) end++;
-    char *name = is_title ? attn_item_text(g, &t->row[r], 0) : "";
-    struct attn_block *b = rows_block(g, t, r, end, 0, name);
-    if (!b) return;
-    attn_header_set(g, t, b, 0);
-    attn_block_end(g, b, t->row[end - 1].line->line);
-  }
-}
-
 static void add_numbers(struct attn_grouping *g, struct attn_table *t) {
   int is_scalar = t->numbers == 1 && t->rows == 1 && is_assigned(t->style);
   if (t->numbers == 0 || is_scalar || !has_only_numbers(t)) return;
-  if (t->titles) {
-    add_titled(g, t);
-    return;
-  }
   attn_header_find(g, t);
   if (t->parts)
     add_parts(g, t);

@@ -4,7 +4,7 @@
 
 #include "blocks.h"
 
-enum column_kind { COLUMN_NUMBERS, COLUMN_TEXT, COLUMN_VALUES, COLUMN_TITLES };
+enum column_kind { COLUMN_NUMBERS, COLUMN_TEXT, COLUMN_VALUES };
 
 /* The rows of a run as a table. */
 struct attn_table {
@@ -16,7 +16,6 @@ struct attn_table {
   int *number;         /* the columns of numbers */
   int numbers;
   int labels; /* the column of labels, -1: the text in front */
-  int titles; /* 1: the first column has titles, with blanks below each */
   int steps;  /* 1: each row is another step: "scores = [..]", "weights = [..]" */
   int skip;   /* 1: the first column of numbers counts the rows */
   int parts;  /* matrices side by side, each with its name above; 0: it is one matrix */

@@ -15,18 +15,13 @@ struct side {
   attn_cell at[COLS_MAX];
 };
 
-struct worked_literal {
-  attn_cell cell;
-  int idle; /* multiplied by 0: its value does not matter */
-};
-
 struct worked_reader {
   struct attn_grouping *g;
   const struct attn_scan_line *line;
   const char *text;
   size_t at, end;
-  int depth, operators, sums, percents, literals;
-  struct worked_literal literal[LITERALS_MAX];
+  int depth, operators, sums, literals;
+  attn_cell literal[LITERALS_MAX];
 };
 
 static void skip_blanks(struct worked_reader *r) {
@@ -57,12 +52,6 @@ static int apply(char operation, struct side *a, const struct side *b) {
   return 1;
 }
 
-static int is_zero(const struct side *s) {
-  for (int n = 0; n < s->cols; n++)
-    if (s->at[n].value != 0) return 0;
-  return 1;
-}
-
 static int call(double (*function)(double), struct side *s) {
   if (s->cols != 1) return 0;
   s->at[0] = attn_cell_function(function, s->at[0]);
@@ -72,11 +61,10 @@ static int call(double (*function)(double), struct side *s) {
 /* ---- what is written ---- */
 
 static int read_sum(struct worked_reader *r, struct side *out);
-static int read_factor(struct worked_reader *r, struct side *out);
 
 static int add_literal(struct worked_reader *r, const attn_cell *cell) {
   if (r->literals == LITERALS_MAX) return 0;
-  r->literal[r->literals++] = (struct worked_literal){*cell, 0};
+  r->literal[r->literals++] = *cell;
   return 1;
 }
 
@@ -93,11 +81,6 @@ static int read_number(struct worked_reader *r, struct side *out) {
     return 0;
   out->cols = 1;
   r->at = at;
-  skip_blanks(r);
-  if (take(r, "%"))
-    out->at[0] = attn_cell_percent(out->at[0]), r->percents++;
-  else
-    r->at = at;
   return 1;
 }
 
@@ -124,52 +107,37 @@ static int read_bracket(struct worked_reader *r, struct side *out) {
   return take(r, ")");
 }
 
-/* e^1.41, e^(-2), e^-2 */
-static int read_exponential(struct worked_reader *r, struct side *out) {
-  r->operators++;
-  int negative = take(r, "-");
-  if (!negative && r->at < r->end && r->text[r->at] == '(') {
-    if (!read_bracket(r, out)) return 0;
-  } else if (!read_vector(r, out)) {
-    if (!read_number(r, out)) return 0;
-    if (r->at < r->end && r->text[r->at] == '/') return 0; /* of the exponent, or of it all? */
-  }
-  if (out->cols == 1 && negative) out->at[0] = attn_cell_negate(out->at[0]);
-  return call(exp, out);
-}
-
-static int read_root(struct worked_reader *r, struct side *out) {
+/* √2, e^(-2), e^-2 */
+static int read_call(struct worked_reader *r, struct side *out, double (*function)(double)) {
   r->operators++;
   skip_blanks(r);
-  int bracket = r->at < r->end && r->text[r->at] == '(';
+  int negative = take(r, "-"), bracket = r->at < r->end && r->text[r->at] == '(';
   if (bracket ? !read_bracket(r, out) : !read_vector(r, out) && !read_number(r, out)) return 0;
-  return call(sqrt, out);
+  if (!bracket && function == exp && r->at < r->end && r->text[r->at] == '/')
+    return 0; /* of the exponent, or of it all? */
+  if (negative && out->cols == 1) out->at[0] = attn_cell_negate(out->at[0]);
+  return call(function, out);
 }
 
 static int read_primary(struct worked_reader *r, struct side *out) {
+  static const struct {
+    const char *name;
+    double (*function)(double);
+  } CALLS[] = {{"\u221A", sqrt}, {"np.sqrt", sqrt}, {"math.sqrt", sqrt}, {"sqrt", sqrt},
+               {"e^", exp},      {"np.exp", exp},   {"math.exp", exp},   {"exp", exp}};
   if (r->at < r->end && attn_is_digit(r->text[r->at])) return read_number(r, out);
-  if (take(r, "\u2026")) return *out = (struct side){1, {attn_cell_blank()}}, 1;
-  if (take(r, "\u221A") || take(r, "np.sqrt") || take(r, "math.sqrt") || take(r, "sqrt"))
-    return read_root(r, out);
-  if (take(r, "e^") || take(r, "np.exp") || take(r, "math.exp") || take(r, "exp"))
-    return read_exponential(r, out);
   if (r->at < r->end && r->text[r->at] == '(') return read_bracket(r, out);
+  if (take(r, "\u2026")) return *out = (struct side){1, {attn_cell_blank()}}, 1;
+  for (size_t n = 0; n < sizeof CALLS / sizeof *CALLS; n++)
+    if (take(r, CALLS[n].name)) return read_call(r, out, CALLS[n].function);
   return read_vector(r, out);
-}
-
-static int read_power(struct worked_reader *r, struct side *out) {
-  struct side power;
-  if (!read_primary(r, out)) return 0;
-  if (!take(r, "^") && !take(r, "**")) return 1;
-  r->operators++;
-  return out->cols == 1 && read_factor(r, &power) && power.cols == 1 && apply('^', out, &power);
 }
 
 static int read_factor(struct worked_reader *r, struct side *out) {
   skip_blanks(r);
   int negative = take(r, "-");
   if (!negative) take(r, "+");
-  if (++r->depth > DEPTH_MAX || !read_power(r, out)) return 0;
+  if (++r->depth > DEPTH_MAX || !read_primary(r, out)) return 0;
   r->depth--;
   for (int n = 0; negative && n < out->cols; n++) out->at[n] = attn_cell_negate(out->at[n]);
   return 1;
@@ -194,7 +162,6 @@ static char next_operation(struct worked_reader *r) {
 
 static int read_product(struct worked_reader *r, struct side *out) {
   struct side next;
-  int first = r->literals;
   if (!read_factor(r, out)) return 0;
   for (char operation; (operation = next_operation(r)) != 0;) {
     if (operation == '(' && out->cols > 1) return 1; /* two vectors */
@@ -202,8 +169,6 @@ static int read_product(struct worked_reader *r, struct side *out) {
     if (!read_factor(r, &next)) return 0;
     if (!apply(operation == '/' ? '/' : '*', out, &next)) return 0;
   }
-  for (int n = first; is_zero(out) && n < r->literals; n++)
-    r->literal[n].idle = r->literal[n].cell.value != 0;
   return 1;
 }
 
@@ -253,24 +218,19 @@ static double unit_of(const attn_cell *cell) {
   return cell->kind == ATTN_CELL_NUMBER && cell->decimals > 0 ? cell->hi - cell->lo : 0;
 }
 
-/* is_sum: of decimals, so that an integer is exact: "0.7 + 0.3 = 1". */
-static int may_be_equal(const attn_cell *a, const attn_cell *b, double factor, int is_sum) {
+/* Within rounding. is_sum: of decimals, so that an integer is exact: "0.7 + 0.3 = 1". */
+static int may_be_equal(const attn_cell *a, const attn_cell *b, int is_sum) {
   int is_exact = is_sum && b->kind == ATTN_CELL_NUMBER && b->decimals == 0;
   double lo = is_exact ? b->value : b->lo, hi = is_exact ? b->value : b->hi;
-  double unit = fmax(factor * unit_of(a), unit_of(b));
-  double slack = (UNITS - .5) * unit + 1e-9 * (1 + fabs(b->value));
-  return factor * a->lo - slack <= hi && factor * a->hi + slack >= lo;
+  double slack = (UNITS - .5) * fmax(unit_of(a), unit_of(b)) + 1e-9 * (1 + fabs(b->value));
+  return a->lo - slack <= hi && a->hi + slack >= lo;
 }
 
-/* Within rounding; 0.67 · 100 is 67 %, too. */
 static int same_side(const struct worked_reader *r, const struct side *a, const struct side *b) {
   if (a->cols != b->cols) return 0;
   for (int n = 0; n < a->cols; n++) {
-    const attn_cell *x = &a->at[n], *y = &b->at[n];
-    if (x->kind == ATTN_CELL_BLANK || y->kind == ATTN_CELL_BLANK) continue;
-    if (!may_be_equal(x, y, 1, r->sums == r->operators) &&
-        !(r->percents && (may_be_equal(x, y, 100, 0) || may_be_equal(x, y, .01, 0))))
-      return 0;
+    int is_open = a->at[n].kind == ATTN_CELL_BLANK || b->at[n].kind == ATTN_CELL_BLANK;
+    if (!is_open && !may_be_equal(&a->at[n], &b->at[n], r->sums == r->operators)) return 0;
   }
   return 1;
 }
@@ -294,7 +254,7 @@ static void read_chain(struct worked_reader *r, struct chain *c) {
       if (c->sides) r->at = before, r->literals = literals, r->operators = operators;
       return;
     }
-    c->first[c->sides] = r->literal[literals].cell;
+    c->first[c->sides] = r->literal[literals];
     if (c->sides > 0) c->differs |= !same_side(r, side - 1, side);
     c->sides++;
     if (!take_equals(r)) return;
@@ -338,11 +298,6 @@ void attn_worked_add(struct attn_grouping *g, struct attn_worked worked) {
     scan->worked[scan->workeds++] = worked;
 }
 
-/* With two sides, or a sum of vectors that has none yet. */
-static int is_worked(const struct worked_reader *r, const struct chain *c) {
-  return (c->sides > 1 && r->operators) || (c->sides == 1 && r->sums && c->side[0].cols > 1);
-}
-
 /* A number that is worked out is where its side begins. 0: no memory. */
 static int add_side(struct attn_grouping *g, struct attn_worked *w, const struct side *side,
                     const attn_cell *first) {
@@ -358,16 +313,14 @@ static int add_side(struct attn_grouping *g, struct attn_worked *w, const struct
 }
 
 static void add_worked(struct worked_reader *r, size_t begin, const struct chain *c) {
-  struct attn_worked worked = {.first = r->literal[0].cell,
-                               .last = r->literal[r->literals - 1].cell,
+  struct attn_worked worked = {.first = r->literal[0],
+                               .last = r->literal[r->literals - 1],
                                .numbers = r->literals,
                                .differs = c->differs};
   worked.name = attn_group_text(r->g, r->text, attn_name_before(r->text, begin));
   for (int n = 0; n < c->sides; n++)
     if (!add_side(r->g, &worked, &c->side[n], &c->first[n])) return;
   attn_worked_add(r->g, worked);
-  for (int n = 0; n < r->literals && !c->differs; n++)
-    if (r->literal[n].idle) attn_stray_idle(r->g, worked.name, &r->literal[n].cell);
 }
 
 static void read_line(struct attn_grouping *g, const struct attn_scan_line *line) {
@@ -376,9 +329,9 @@ static void read_line(struct attn_grouping *g, const struct attn_scan_line *line
   if (!strpbrk(line->text, "=+")) return;
   for (size_t at = 0; at < r.end && g->status == ATTN_OK;) {
     int begins = may_be_first(&r, at) && may_begin(line->text, at);
-    r.at = at, r.literals = r.operators = r.sums = r.percents = c.sides = 0;
+    r.at = at, r.literals = r.operators = r.sums = c.sides = 0;
     if (begins) read_chain(&r, &c);
-    if (is_worked(&r, &c)) add_worked(&r, at, &c);
+    if (c.sides > 1 && r.operators) add_worked(&r, at, &c);
     at = c.sides && r.at > at ? r.at : at + 1;
   }
 }

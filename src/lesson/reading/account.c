@@ -380,14 +380,11 @@ static int is_explained(const struct account *a, const struct attn_known *known,
                         const struct attn_stray *s) {
   if (s->is_size && attn_occurs(a->scan->patterns, ROOT, s->name))
     return attn_is_known_root(known, &s->cell);
-  if (s->is_size)
-    return attn_is_known_size(known, s->cell.value) ||
-           (s->divides && (attn_is_known_root(known, &s->cell) ||
-                           s->cell.value == attn_stated_temperature(a->scan)));
+  if (s->is_size) return attn_is_known_size(known, s->cell.value);
   int is_fine = s->cell.decimals >= FINE || attn_has_decimals(known, s->cell.decimals);
   if (!s->is_result && !is_fine) return 1;
   if (!s->is_result && fabs(s->cell.value - 1) <= ABOUT_1) return 1; /* a sum of weights */
-  return is_placed(a, &s->cell) || (!s->is_idle && is_worked_out(a->scan, &s->cell)) ||
+  return is_placed(a, &s->cell) || is_worked_out(a->scan, &s->cell) ||
          attn_is_known(known, &s->cell);
 }
 

@@ -70,8 +70,6 @@ struct attn_stray {
   char *name;    /* the words in front of it, never NULL */
   int is_result; /* 1: after a sign of equality, or in a line of numbers; 0: in passing */
   int is_size;   /* 1: of matrices: d_k = 2, √2 */
-  int divides;   /* 1: scores are divided by it: a size, its root, or a temperature */
-  int is_idle;   /* 1: of arithmetic that multiplies it by 0 */
   attn_cell cell;
 };
 
