@@ -167,19 +167,16 @@ static size_t add_list(struct attn_grouping *g, struct attn_results *r,
 static void find_results(struct attn_grouping *g, const struct attn_scan_line *line,
                          struct attn_results *r) {
   size_t from = 0;
-  int signs = 0;
   struct attn_match m;
   while (attn_find(g->scan->patterns, RESULT, line->text, r->bytes, from, &m)) {
     struct attn_part number = m.group[1];
     size_t sign = m.group[0].begin;
     from = m.group[0].end;
-    signs += line->text[sign] == '=';
     if (!is_result(g, line->text, sign)) continue;
     char *name = attn_group_text(g, line->text, result_name(g, line->text, sign));
     int kind = name ? attn_result_kind_of(g, name) : ATTN_RESULT_OTHER;
     if (add_result(g, r, line, number, name, kind)) from = add_list(g, r, line, from, name, kind);
   }
-  if (signs == 0 && r->count < 2) r->count = 0; /* "Step 2: 0.5" */
 }
 
 /* Of a sentence: "q dot k1 is 2". */
@@ -222,13 +219,11 @@ static struct attn_part after_arrow(const char *text, struct attn_part p) {
   return p;
 }
 
-/* What a list is called: the words since the last comma, or the list before it, which ends at
- * `from`. */
-static char *list_name(struct attn_grouping *g, const char *text, size_t from, size_t at) {
+/* What a list is called: the words since the last comma. */
+static char *list_name(struct attn_grouping *g, const char *text, size_t at) {
   struct attn_part front = attn_part_trim(text, (struct attn_part){0, at});
   if (attn_part_chop(text, front, ",").end < front.end) at = front.end - 1;
   struct attn_part words = after_arrow(text, attn_name_before(text, at));
-  if (words.begin < from && from < words.end) words.begin = from + strspn(text + from, ".?! ");
   return attn_group_text(g, text, words);
 }
 
@@ -241,9 +236,8 @@ static char *sentence_name(struct attn_grouping *g, const char *text, size_t at,
 }
 
 /* The name and the kind of the list at `at`. */
-static char *name_list(struct attn_grouping *g, const char *text, const struct attn_results *r,
-                       size_t at, int *kind) {
-  char *name = list_name(g, text, r->count ? r->item[r->count - 1].end : 0, at);
+static char *name_list(struct attn_grouping *g, const char *text, size_t at, int *kind) {
+  char *name = list_name(g, text, at);
   *kind = name ? attn_result_kind_of(g, name) : ATTN_RESULT_OTHER;
   if (!name || !*name || *kind != ATTN_RESULT_OTHER) return name;
   char *sentence = sentence_name(g, text, at, SENTENCE_CHARACTERS);
@@ -258,7 +252,7 @@ static void find_lists(struct attn_grouping *g, const struct attn_scan_line *lin
   while (attn_find(g->scan->patterns, LIST, line->text, r->bytes, from, &m)) {
     struct attn_part number = m.group[1];
     int had = r->count, kind;
-    char *name = name_list(g, line->text, r, number.begin, &kind);
+    char *name = name_list(g, line->text, number.begin, &kind);
     from = m.group[0].end;
     if (!add_result(g, r, line, number, name, kind)) continue;
     from = add_list(g, r, line, from, name, kind);
