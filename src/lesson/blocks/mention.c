@@ -17,18 +17,13 @@ static const char INDICES[] = "\\d+(?:\\s*,\\s*\\d+){0,9}\\s*[)\\]]";
 /* After _ or ^: "12", "1,2", "0.5". */
 static const char SCRIPT[] = "\\d[\\d.]*(?:,\\d+){0,9}";
 
-/* "section 3.2", "step 3", "heads 1 and", "#2": in front of a number, and of a whole number only. A
- * scanned m may be rn. */
-#define WORDS(latin, others) "(?i)(?:#\\s*|(?:(?<![a-z])(?:" latin ")s?|" others ")[\\s.(]*)$"
-static const char NUMBERED[] = WORDS(
-    "tab(?:le)?|fig(?:ure)?|sec(?:tion)?|exa(?:m|rn)ple|proble(?:m|rn)|exercise|question|lecture|"
-    "chapter|eq(?:uation)?|theore(?:m|rn)|le(?:mm|rnrn)a|definition|version|room|part|unit|notes|"
-    "python|numpy|(?:py)?torch|cuda|ubuntu|debian|macos|windows",
-    "ノート|定理|例|問|図|表|式|第|§|題");
-static const char COUNTED[] =
-    WORDS("step|head|token|query|key|row|colu(?:m|rn)n|position|layer|word|page|week|quiz|no",
-          "ステップ|トークン|ヘッド");
-enum { WIDTH_CHARACTERS = 16, DIVISOR_CHARACTERS = 40 };
+/* "section 3.2", "figures 1 and", "#2": in front of a number. A scanned m may be rn. */
+static const char NUMBERED[] =
+    "(?i)(?:#\\s*|(?:(?<![a-z])(?:tab(?:le)?|fig(?:ure)?|sec(?:tion)?|exa(?:m|rn)ple|"
+    "proble(?:m|rn)|exercise|question|lecture|chapter|eq(?:uation)?|theore(?:m|rn)|"
+    "le(?:mm|rnrn)a|definition|version|room|part|unit|notes|python|numpy|(?:py)?torch|cuda|ubuntu|"
+    "debian|macos|windows)s?|ノート|定理|例|問|図|表|式|第|§|題)[\\s.(]*)$";
+enum { WIDTH_CHARACTERS = 16 };
 
 static size_t back_over(const char *text, size_t at, const char *set) {
   while (at > 0 && text[at - 1] && strchr(set, text[at - 1])) at--;
@@ -55,16 +50,10 @@ static size_t skip_index(struct attn_grouping *g, const char *text, size_t at, s
   return next;
 }
 
-/* After a sign of equality, an arrow or "its score is": 1; of a size: -1; else 0. */
+/* After a sign of equality or an arrow: 1; of a size: -1; else 0. */
 static int is_assigned(struct attn_grouping *g, const char *text, size_t at) {
-  static const char ARROW[] = "\u2192";
-  static const char STATED[] =
-      "(?i)\\b(?:product|score|logit|energy)\\b[^.;:=\\d]{0,30}\\s(?:is|gives|equals)\\s$";
-  if (attn_part_ends_in(g, STATED, text, (struct attn_part){0, at}, DIVISOR_CHARACTERS)) return 1;
+  if (ends_in(g, "\\x{2192}\\s*$", text, at)) return 1;
   at = back_over(text, at, " \t");
-  if (at >= sizeof ARROW - 1 &&
-      memcmp(text + at - (sizeof ARROW - 1), ARROW, sizeof ARROW - 1) == 0)
-    return 1;
   if (at == 0 || text[at - 1] != '=') return 0;
   return attn_is_size(g, text, (struct attn_part){0, back_over(text, at, " \t=")}) ? -1 : 1;
 }
@@ -85,7 +74,7 @@ static void add_number(struct attn_grouping *g, const struct attn_scan_line *lin
   char *name = attn_group_text(g, text, attn_name_before(text, p.begin));
   if (cell.decimals == 0 && is_width(g, text, p.begin)) attn_stray_size(g, name, &cell);
   if (ends_in(g, NUMBERED, text, p.begin)) return;
-  if (cell.decimals == 0 && (assigned < 0 || ends_in(g, COUNTED, text, p.begin))) return;
+  if (cell.decimals == 0 && assigned < 0) return;
   attn_stray_cell(g, name, &cell, assigned > 0);
 }
 

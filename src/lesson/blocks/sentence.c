@@ -172,8 +172,7 @@ static void add_vector(struct attn_grouping *g, const struct attn_scan_line *lin
   if (!name || !text) return;
   struct attn_block *above = of_list ? NULL : continued(g, line, vector->cols, &label);
   if (above) b = above;
-  if (of_list || above || continues(g, b, vector->cols, &label) ||
-      recurs(b, line, vector->cols, name)) {
+  if (of_list || above || recurs(b, line, vector->cols, name)) {
     attn_block_copy_row(g, b, vector->cells, vector->cols, text);
     b->end = line->line;
     return;

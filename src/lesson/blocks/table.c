@@ -185,17 +185,10 @@ static void add_scalar_shapes(struct attn_block *b) {
   attn_block_add_shapes(b, p->rows - 1);
 }
 
-/* A header has something above each column of numbers. */
-static int has_header(const struct attn_table *t) {
-  if (t->header.items != t->cols) return t->header.items > 0;
-  for (int n = 0; n < t->numbers; n++)
-    if (t->header.item[t->number[n]].begin == t->header.item[t->number[n]].end) return 0;
-  return 1;
-}
-
 /* "W_Q | 1 | 2" above "a | 0.5 | 0.1": the first row may be a header that names and counts. */
 static int first_row_counts(const struct attn_table *t) {
-  if (!attn_row_is_delimited(t->style) || t->labels < 0 || t->rows < 2 || has_header(t)) return 0;
+  if (!attn_row_is_delimited(t->style) || t->labels < 0 || t->rows < 2 || t->header.items > 0)
+    return 0;
   int first = t->numbers > 1 && attn_item_is_integer(attn_table_item(t, 0, t->number[0]), 1);
   for (int n = 0; n < t->numbers; n++)
     if (!attn_item_is_integer(attn_table_item(t, 0, t->number[n]), first + n)) return 0;

@@ -6,7 +6,14 @@
 #include "blocks.h"
 #include "cell.h"
 
-enum { COLS_MAX = 16, DEPTH_MAX = 12, LITERALS_MAX = 64, NUMBER_BYTES = 40, SIDES_MAX = 12 };
+enum {
+  COLS_MAX = 16,
+  DEPTH_MAX = 12,
+  LITERALS_MAX = 64,
+  NUMBER_BYTES = 40,
+  SIDES_MAX = 12,
+  FRONT_CHARACTERS = 12
+};
 static const double UNITS = 1.5; /* of the last digit that a side may be off: rounded on the way */
 
 /* A number or a vector. */
@@ -194,16 +201,9 @@ static int read_sum(struct worked_reader *r, struct side *out) {
 
 /* Does something go on after a side that is not arithmetic of ours: "2 d_k", "0.5 · v"? */
 static int goes_on(const struct worked_reader *r) {
-  size_t at = r->at;
-  if (at < r->end && (attn_is_letter(r->text[at]) || strchr("_^%'", r->text[at]))) return 1;
-  while (at < r->end && attn_is_blank(r->text[at])) at++;
-  if (at == r->end) return 0;
-  char c = r->text[at], next = at + 1 < r->end ? r->text[at + 1] : 0;
-  if (strchr("+-*/^([{<>", c) || strncmp(r->text + at, "\u00B7", 2) == 0 ||
-      strncmp(r->text + at, "\u00D7", 2) == 0 || strncmp(r->text + at, "\u221A", 3) == 0 ||
-      strncmp(r->text + at, "\u2026", 3) == 0)
-    return 1;
-  return attn_is_letter(c) && !attn_is_letter(next);
+  static const char MORE[] =
+      "[A-Za-z_^%']|\\s*(?:[-+*/^(\\[{<>\\x{B7}\\x{D7}\\x{221A}\\x{2026}]|[A-Za-z](?![A-Za-z]))";
+  return attn_match_at(r->g->scan->patterns, MORE, r->text, r->end, r->at, NULL);
 }
 
 static int take_equals(struct worked_reader *r) {
@@ -261,28 +261,17 @@ static void read_chain(struct worked_reader *r, struct chain *c) {
   }
 }
 
-/* May arithmetic begin here, or is this the middle of something? */
-static int may_begin(const char *text, size_t at) {
-  size_t front = at;
-  char before = at ? text[at - 1] : 0;
-  if (attn_is_letter(before) || attn_is_digit(before) || (before && strchr("_.^)]}'\"\\", before)))
-    return 0;
-  if (before && strchr("([{", before) && at > 1 &&
-      (attn_is_letter(text[at - 2]) || text[at - 2] == '_'))
-    return 0; /* an argument */
-  while (front > 0 && attn_is_blank(text[front - 1])) front--;
-  if (!front) return 1;
-  char last = text[front - 1], other = front > 1 ? text[front - 2] : 0;
-  int is_bullet = strchr("-*+", last) && front - 1 == strspn(text, " \t") && front < at;
-  if (is_bullet) return 1;
-  if (strchr("+-*/^)]}", last) || attn_is_digit(last)) return 0;
-  if (front > 1 &&
-      (memcmp(text + front - 2, "\u00B7", 2) == 0 || memcmp(text + front - 2, "\u00D7", 2) == 0))
-    return 0;
-  if (front > 2 &&
-      (memcmp(text + front - 3, "\u221A", 3) == 0 || memcmp(text + front - 3, "\u2026", 3) == 0))
-    return 0;
-  return !attn_is_letter(last) || attn_is_letter(other); /* "v 2": a product */
+/* May arithmetic begin here, or is this the middle of something? After a bullet it may. "v 2" is a
+ * product, and "f(2" an argument. */
+static int may_begin(const struct worked_reader *r, size_t at) {
+  static const char MIDDLE[] =
+      "(?:[\\w.^)\\]}'\"\\\\]|[A-Za-z_][(\\[{]|"
+      "[-+*/^)\\]}\\d\\x{B7}\\x{D7}\\x{221A}\\x{2026}]\\s*|(?<![A-Za-z])[A-Za-z]\\s+)$";
+  size_t first = strspn(r->text, " \t");
+  if (at > first + 1 && strchr("-*+", r->text[first]) &&
+      strspn(r->text + first + 1, " \t") == at - first - 1)
+    return 1;
+  return !attn_part_ends_in(r->g, MIDDLE, r->text, (struct attn_part){0, at}, FRONT_CHARACTERS);
 }
 
 static int may_be_first(const struct worked_reader *r, size_t at) {
@@ -328,7 +317,7 @@ static void read_line(struct attn_grouping *g, const struct attn_scan_line *line
   struct chain c;
   if (!strpbrk(line->text, "=+")) return;
   for (size_t at = 0; at < r.end && g->status == ATTN_OK;) {
-    int begins = may_be_first(&r, at) && may_begin(line->text, at);
+    int begins = may_be_first(&r, at) && may_begin(&r, at);
     r.at = at, r.literals = r.operators = r.sums = c.sides = 0;
     if (begins) read_chain(&r, &c);
     if (c.sides > 1 && r.operators) add_worked(&r, at, &c);
