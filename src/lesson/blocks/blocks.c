@@ -250,7 +250,6 @@ static void read_rule(struct attn_grouping *g, const char *text) {
   else if (text[p.begin] == '+' || !attn_occurs(g->scan->patterns, HEADER_RULE, text))
     return;
   g->header = g->row[0];
-  g->header_is_ruled = 1;
   g->rows = 0;
 }
 

@@ -114,7 +114,6 @@ struct attn_grouping {
   char *above[ATTN_CAPTIONS]; /* the lines of text above, the nearest last */
   int aboves;
   struct attn_row header;                 /* of a table; items 0: none */
-  int header_is_ruled;                    /* a rule follows it: its numbers may be a row */
   const struct attn_scan_line *text_line; /* the last line of text; NULL: a blank line follows it */
   struct attn_row before;                 /* the last row before the run; items 0: none */
   struct attn_row *row;                   /* a run of lines that look alike */

@@ -113,8 +113,7 @@ static int read_columns(struct attn_grouping *g, struct attn_table *t) {
       t->labels = c;
     if (t->kind[c] == COLUMN_NUMBERS && !is_blank_column(t, c)) t->number[t->numbers++] = c;
   }
-  t->skip =
-      (t->drop_first && t->numbers > 1 && t->labels < 0) || has_index_column(t);
+  t->skip = (t->drop_first && t->numbers > 1 && t->labels < 0) || has_index_column(t);
   return g->status == ATTN_OK;
 }
 
@@ -165,17 +164,14 @@ static struct attn_block *rows_block(struct attn_grouping *g, const struct attn_
   return b;
 }
 
-/* The rows once more: with all columns, and with the header as a row if there is one to add. */
+/* The rows once more, with all columns. */
 static void add_table_reading(struct attn_grouping *g, const struct attn_table *t,
-                              struct attn_block *b, const struct attn_row *header) {
-  int rows = t->rows + (header ? 1 : 0);
-  attn_cell *cells = attn_group_take(g, (size_t)rows * (size_t)t->numbers, sizeof *cells);
-  attn_cell *row = cells;
+                              struct attn_block *b) {
+  attn_cell *cells = attn_group_take(g, (size_t)t->rows * (size_t)t->numbers, sizeof *cells);
   if (!cells) return;
-  if (header) copy_cells(header, t->number, t->numbers, row), row += t->numbers;
-  for (int r = 0; r < t->rows; r++, row += t->numbers)
-    copy_cells(&t->row[r], t->number, t->numbers, row);
-  attn_block_add_reading(b, rows, t->numbers, cells);
+  for (int r = 0; r < t->rows; r++)
+    copy_cells(&t->row[r], t->number, t->numbers, cells + r * t->numbers);
+  attn_block_add_reading(b, t->rows, t->numbers, cells);
 }
 
 /* One number in each line: a column, a row, or any shape between. */
@@ -202,7 +198,7 @@ static void add_table(struct attn_grouping *g, const struct attn_table *t) {
   if (counts)
     attn_block_add_reading(b, t->rows - 1, b->reading[0].cols,
                            b->reading[0].cells + b->reading[0].cols);
-  if (t->skip && !t->drop_first) add_table_reading(g, t, b, NULL);
+  if (t->skip && !t->drop_first) add_table_reading(g, t, b);
   if (t->numbers == 1 && t->rows > 1) add_scalar_shapes(b);
   attn_header_set(g, t, b, t->skip);
   attn_block_end(g, b, t->last_line);
@@ -302,32 +298,25 @@ int attn_step_of_text(struct attn_grouping *g, const char *text) {
   return step;
 }
 
-static int step_of_row(struct attn_grouping *g, const struct attn_row *row) {
-  return row->label.stem ? -1 : attn_step_of_text(g, row->label.text);
-}
-
 /* Are rows of a list called steps, and two of them another one each? Is each row of a table? */
 static int are_steps(struct attn_grouping *g, const struct attn_table *t) {
   uint32_t seen = 0;
   int first = -1, differ = 0, known = 0;
   for (int r = 0; r < t->rows; r++) {
-    int step = step_of_row(g, &t->row[r]);
     if (t->row[r].label.stem) return 0;
+    int step = attn_step_of_text(g, t->row[r].label.text);
     if (attn_row_is_delimited(t->style) && (step < 0 || seen >> step & 1)) return 0;
     if (step < 0) continue;
     seen |= (uint32_t)1 << step;
     if (!known++) first = step;
     differ |= step != first;
   }
-  return (differ && 2 * known >= t->rows);
+  return differ && 2 * known >= t->rows;
 }
 
 static struct attn_table take_run(struct attn_grouping *g) {
-  struct attn_table t = {.row = g->row,
-                         .rows = g->rows,
-                         .header = g->header,
-                         .header_is_ruled = g->header_is_ruled,
-                         .drop_first = g->drop_first};
+  struct attn_table t = {
+      .row = g->row, .rows = g->rows, .header = g->header, .drop_first = g->drop_first};
   if (g->rows) {
     t.cols = t.row[0].items;
     t.style = t.row[0].style;
@@ -338,7 +327,7 @@ static struct attn_table take_run(struct attn_grouping *g) {
   g->rows = 0;
   g->row = NULL;
   g->header.items = g->before.items = 0;
-  g->header_is_ruled = g->drop_first = 0;
+  g->drop_first = 0;
   return t;
 }
 

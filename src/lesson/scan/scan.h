@@ -83,7 +83,7 @@ struct attn_worked {
   int row;     /* that it is shown as: 1, 2, ..; 0: none */
   int sides;
   attn_printing *side; /* of one row each; a blank cell: not worked out */
-  int is_read; /* 1: a step shows it */
+  int is_read;         /* 1: a step shows it */
 };
 
 /* A heading of the source, without its marks. */
