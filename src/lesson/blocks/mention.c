@@ -3,8 +3,7 @@
 #include "blocks.h"
 
 /* Numbers mentioned in a sentence. Digits that are not a number of the example are left out: sizes
- * (d_k = 2), numbering (step 3), indices (q1, W_2, k_1,2, S(1, 2), x[0], [,1]), shapes (4x2) and
- * terms of sums that are worked out. */
+ * (d_k = 2), numbering (section 3.2) and indices (q1, W_2, k_1,2, S(1, 2), x[0]). */
 
 /* "3. We divide", "(2) We divide", "9.3 Attention", "9.3 A sum", "9.3 例題", "- 4) We" */
 static const char NUMBERING[] =
