@@ -24,13 +24,14 @@ static struct attn_draft begin(struct attn_listing *l, const struct source *s, i
   return x;
 }
 
-/* mask: NULL where nothing is hidden */
+/* Softmax, or exponentials. mask: NULL where nothing is hidden */
 static void list_softmax(struct attn_listing *l, const struct source *s, int axis,
                          const struct attn_mask *mask, int cause, double more) {
-  int ref;
+  int ref, is_exp = l->role == ATTN_ROLE_EXPONENTIALS;
   struct attn_draft x = begin(l, s, cause, more, &ref);
   if (mask) ref = attn_draft_mask(&x, mask, ref);
-  attn_draft_use(&x, ATTN_OP_SOFTMAX, ATTN_STEP_WEIGHTS, axis, ref, 0);
+  attn_draft_use(&x, is_exp ? ATTN_OP_EXP : ATTN_OP_SOFTMAX,
+                 is_exp ? ATTN_STEP_EXPONENTIALS : ATTN_STEP_WEIGHTS, is_exp ? 0 : axis, ref, 0);
   attn_list(l, &x);
 }
 
@@ -88,19 +89,15 @@ static unsigned char *zero_cells(const struct attn_listing *l, int *any) {
 }
 
 void attn_list_exponentials(struct attn_listing *l) {
-  const struct attn_node *from = attn_listing_node(l, ATTN_ROLE_LOGITS);
+  struct source plain = {attn_listing_node(l, ATTN_ROLE_LOGITS), {1, 0, 0, 0, 0}};
   struct attn_masks masks = {.count = 0};
   int any = 0;
   const unsigned char *zero = zero_cells(l, &any);
   attn_list_steps(l);
-  if (zero && any && from && !attn_listing_node(l, ATTN_ROLE_MASKED))
+  if (zero && any && plain.from && !attn_listing_node(l, ATTN_ROLE_MASKED))
     attn_masks_of(l, zero, &masks);
-  for (int n = 0; n < masks.count; n++) {
-    struct attn_draft x = attn_draft_over(l, from, NULL, masks.at[n].cause, masks.at[n].cost + 1.5);
-    int ref = attn_draft_mask(&x, &masks.at[n], 0);
-    attn_draft_use(&x, ATTN_OP_EXP, ATTN_STEP_EXPONENTIALS, 0, ref, 0);
-    attn_list(l, &x);
-  }
+  for (int n = 0; n < masks.count; n++)
+    list_softmax(l, &plain, 0, &masks.at[n], masks.at[n].cause, masks.at[n].cost + 1.5);
 }
 
 void attn_list_weights(struct attn_listing *l) {
