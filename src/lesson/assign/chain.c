@@ -23,27 +23,12 @@ static struct shape shape_of(const attn_matrix *m) { return (struct shape){m->ro
 static double product3(int a, int b, int c) { return (double)a * b * c; }
 
 /* Each returns 1 if the operands go together; *work: multiplications. */
-static int product_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
-                         double *work) {
-  int ta = u->op == ATTN_OP_MATMUL_TN, tb = u->op == ATTN_OP_MATMUL_NT;
+static int product_shape(int op, const struct shape *a, struct shape *out, double *work) {
+  int ta = op == ATTN_OP_MATMUL_TN, tb = op == ATTN_OP_MATMUL_NT;
   int inner = ta ? a[0].rows : a[0].cols;
   *out = (struct shape){ta ? a[0].cols : a[0].rows, tb ? a[1].rows : a[1].cols};
   *work = product3(out->rows, inner, out->cols);
   return inner == (tb ? a[1].cols : a[1].rows);
-}
-
-static int same_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
-                      double *work) {
-  *out = a[0];
-  *work = product3(a[0].rows, a[0].cols, u->op == ATTN_OP_SHIFT ? a[0].cols : 4);
-  return 1;
-}
-
-static int transposed_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
-                            double *work) {
-  (void)u, (void)work;
-  *out = (struct shape){a[0].cols, a[0].rows};
-  return 1;
 }
 
 /* b may be one row, one column or one value. */
@@ -51,59 +36,38 @@ static int fits_in(struct shape b, struct shape a) {
   return (b.rows == a.rows || b.rows == 1) && (b.cols == a.cols || b.cols == 1);
 }
 
-static int mask_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
-                      double *work) {
-  (void)u, (void)work;
-  *out = a[0];
-  return fits_in(a[1], a[0]);
-}
-
-static int add_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
-                     double *work) {
+static int add_shape(const struct shape *a, struct shape *out) {
   int turned = a[0].rows == 1 && a[1].rows > 1;
-  (void)u, (void)work;
   *out = a[turned];
   return fits_in(a[!turned], a[turned]);
 }
 
-static int sum_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
-                     double *work) {
-  (void)work;
-  *out = (struct shape){u->axis ? a[0].rows : 1, u->axis ? 1 : a[0].cols};
-  return 1;
+static int same_shape(struct shape a, struct shape b) {
+  return a.rows == b.rows && a.cols == b.cols;
 }
 
-static int quotient_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
-                          double *work) {
-  (void)work;
-  *out = a[0];
-  return a[1].rows == (u->axis ? a[0].rows : 1) && a[1].cols == (u->axis ? 1 : a[0].cols);
+/* Of the sums along an axis. */
+static struct shape sum_shape(int axis, struct shape a) {
+  return axis ? (struct shape){a.rows, 1} : (struct shape){1, a.cols};
 }
 
-static int append_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
-                        double *work) {
-  (void)work;
-  *out = a[0];
-  for (int n = 1; n < u->operands; n++) {
+static int append_shape(int operands, const struct shape *a, struct shape *out) {
+  for (int n = 1; n < operands; n++) {
     if (a[n].rows != a[0].rows) return 0;
     out->cols += a[n].cols;
   }
   return 1;
 }
 
-static int general_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
-                         double *work) {
-  (void)u;
+static int general_shape(const struct shape *a, struct shape *out, double *work) {
   *out = (struct shape){a[0].rows, a[1].rows};
   *work = product3(a[0].rows, a[2].rows, a[2].cols) + product3(a[0].rows, a[2].cols, a[1].rows);
   return a[0].cols == a[2].rows && a[2].cols == a[1].cols;
 }
 
 /* The last term: tanh, and the memory of each sum. */
-static int additive_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
-                          double *work) {
+static int additive_shape(const struct shape *a, struct shape *out, double *work) {
   struct shape w = a[2], up = a[3], v = a[4];
-  (void)u;
   *out = (struct shape){a[0].rows, a[1].rows};
   *work = product3(a[0].rows, w.rows, w.cols) + product3(a[1].rows, up.rows, up.cols) +
           product3(a[0].rows, a[1].rows, w.rows) * 8 * NUMBER_WORK;
@@ -111,49 +75,44 @@ static int additive_shape(const struct attn_use *u, const struct shape *a, struc
          (v.rows == 1 || v.cols == 1) && (double)v.rows * v.cols == w.rows;
 }
 
-/* Of the size that the use has. */
-static int positions_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
-                           double *work) {
-  (void)a;
-  *out = shape_of(&u->constant);
-  *work = product3(out->rows, out->cols, 2);
-  return 1;
+static int result_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
+                        double *work) {
+  *out = u->operands ? a[0] : shape_of(&u->constant); /* a constant, positions */
+  *work = product3(out->rows, out->cols, u->op == ATTN_OP_GIVEN ? 0 : 4);
+  switch (u->op) {
+    case ATTN_OP_MATMUL:
+    case ATTN_OP_MATMUL_NT:
+    case ATTN_OP_MATMUL_TN:
+      return product_shape(u->op, a, out, work);
+    case ATTN_OP_TRANSPOSE:
+      return *out = (struct shape){a[0].cols, a[0].rows}, 1;
+    case ATTN_OP_MASK:
+      return fits_in(a[1], a[0]);
+    case ATTN_OP_ADD:
+      return add_shape(a, out);
+    case ATTN_OP_SUM:
+      return *out = sum_shape(u->axis, a[0]), 1;
+    case ATTN_OP_QUOTIENT:
+      return same_shape(a[1], sum_shape(u->axis, a[0]));
+    case ATTN_OP_APPEND:
+      return append_shape(u->operands, a, out);
+    case ATTN_OP_GENERAL:
+      return general_shape(a, out, work);
+    case ATTN_OP_ADDITIVE:
+      return additive_shape(a, out, work);
+    default:
+      return 1;
+  }
 }
-
-typedef int shape_rule(const struct attn_use *u, const struct shape *a, struct shape *out,
-                       double *work);
-
-static shape_rule *const rules[ATTN_OP_COUNT] = {
-    [ATTN_OP_MATMUL] = product_shape,
-    [ATTN_OP_MATMUL_NT] = product_shape,
-    [ATTN_OP_MATMUL_TN] = product_shape,
-    [ATTN_OP_TRANSPOSE] = transposed_shape,
-    [ATTN_OP_DIVIDE] = same_shape,
-    [ATTN_OP_MASK] = mask_shape,
-    [ATTN_OP_SOFTMAX] = same_shape,
-    [ATTN_OP_EXP] = same_shape,
-    [ATTN_OP_SUM] = sum_shape,
-    [ATTN_OP_QUOTIENT] = quotient_shape,
-    [ATTN_OP_ADD] = add_shape,
-    [ATTN_OP_APPEND] = append_shape,
-    [ATTN_OP_GENERAL] = general_shape,
-    [ATTN_OP_ADDITIVE] = additive_shape,
-    [ATTN_OP_TANH] = same_shape,
-    [ATTN_OP_SHIFT] = same_shape,
-    [ATTN_OP_POSITIONS] = positions_shape,
-};
 
 static int use_shape(const struct attn_draft *x, int n, struct shape *result, double *work) {
   const struct attn_use *u = &x->use[n];
   struct shape operand[ATTN_HEADS_MAX];
-  double multiplications = 0;
+  double multiplications;
   for (int k = 0; k < u->operands; k++)
     operand[k] = u->operand[k] >= 0 ? shape_of(&x->operand[u->operand[k]]->carried.lo)
                                     : result[-1 - u->operand[k]];
-  if (u->op == ATTN_OP_GIVEN)
-    result[n] = shape_of(&u->constant);
-  else if (!rules[u->op] || !rules[u->op](u, operand, &result[n], &multiplications))
-    return 0;
+  if (!result_shape(u, operand, &result[n], &multiplications)) return 0;
   *work += multiplications + NUMBER_WORK * result[n].rows * result[n].cols;
   return *work <= RELATION_WORK;
 }

@@ -16,7 +16,7 @@ static const char STATED[] =
 /* The integer of a root that something is divided by. */
 static const char STATED_ROOT[] = "(?<=/√|/ √)[0-9]+(?![0-9.])";
 
-enum { STATED_MAX = 6, DIGITS_MAX = 40 };
+enum { DIGITS_MAX = 40 };
 
 /* 0: too long. */
 static double number_of(const char *text, size_t bytes) {
@@ -31,30 +31,6 @@ static double number_of(const char *text, size_t bytes) {
       digits[count++] = text[n];
   }
   return attn_decimal(digits, count, -(long)decimals);
-}
-
-/* Keeps the least numbers, in order. Returns how many there are now. */
-static int insert(double *kept, int count, double value) {
-  int at = count;
-  while (at > 0 && kept[at - 1] > value) at--;
-  if (at == STATED_MAX || (at > 0 && kept[at - 1] == value)) return count;
-  if (count == STATED_MAX) count--;
-  memmove(kept + at + 1, kept + at, (size_t)(count - at) * sizeof *kept);
-  kept[at] = value;
-  return count + 1;
-}
-
-static int stated(const struct attn_listing *l, const char *pattern, double *kept) {
-  const char *text = l->hints->text ? l->hints->text : "";
-  size_t bytes = strlen(text), from = 0;
-  struct attn_match m;
-  int count = 0;
-  while (from < bytes && attn_find(l->memo->patterns, pattern, text, bytes, from, &m)) {
-    count =
-        insert(kept, count, number_of(text + m.group[0].begin, m.group[0].end - m.group[0].begin));
-    from = m.group[0].end;
-  }
-  return count;
 }
 
 /* ---- all divisors ---- */
@@ -74,21 +50,34 @@ static void try(struct attn_divisors *d, double by, int kind, int root_of, int c
   d->at[d->count++] = (struct attn_divided){by, kind, root_of, cause, cost};
 }
 
+static void try_number(double by, int d_k, struct attn_divisors *d) {
+  if (fabs(by - 1) <= 1e-9) return;
+  if (by == d_k)
+    try(d, by, ATTN_DIVISOR_STATED, 0, ATTN_CAUSE_SCALE_BY_DK, 6);
+  else
+    try(d, by, ATTN_DIVISOR_STATED, 0, ATTN_CAUSE_NONE, 2);
+}
+
+static void try_root(double of, int d_k, struct attn_divisors *d) {
+  if (of != 1 && of != d_k && of < INT_MAX)
+    try(d, sqrt(of), ATTN_DIVISOR_STATED, (int)of, ATTN_CAUSE_NONE, 2);
+}
+
+static void try_matches(const struct attn_listing *l, const char *pattern, int d_k,
+                        void (*each)(double, int, struct attn_divisors *),
+                        struct attn_divisors *d) {
+  const char *text = l->hints->text ? l->hints->text : "";
+  size_t bytes = strlen(text);
+  struct attn_match m;
+  for (size_t from = 0; attn_find(l->memo->patterns, pattern, text, bytes, from, &m);
+       from = m.group[0].end)
+    each(number_of(text + m.group[0].begin, m.group[0].end - m.group[0].begin), d_k, d);
+}
+
 static void try_stated(const struct attn_listing *l, int d_k, struct attn_divisors *d) {
-  double by[STATED_MAX + 2];
-  int count = stated(l, STATED_ROOT, by);
-  for (int n = 0; n < count; n++)
-    if (by[n] != 1 && by[n] != d_k && by[n] < INT_MAX)
-      try(d, sqrt(by[n]), ATTN_DIVISOR_STATED, (int)by[n], ATTN_CAUSE_NONE, 2);
-  count = stated(l, STATED, by);
-  by[count++] = l->hints->temperature;
-  for (int n = 0; n < count; n++) {
-    if (fabs(by[n] - 1) <= 1e-9) continue;
-    if (by[n] == d_k)
-      try(d, by[n], ATTN_DIVISOR_STATED, 0, ATTN_CAUSE_SCALE_BY_DK, 6);
-    else
-      try(d, by[n], ATTN_DIVISOR_STATED, 0, ATTN_CAUSE_NONE, 2);
-  }
+  try_matches(l, STATED_ROOT, d_k, try_root, d);
+  try_matches(l, STATED, d_k, try_number, d);
+  try_number(l->hints->temperature, d_k, d);
 }
 
 /* Other sizes that are taken for d_k, in ascending order. */
