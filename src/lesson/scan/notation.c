@@ -90,16 +90,9 @@ struct notation {
 #define ROW_CELLS "(?:(?:-?[.\\d]++|-?inf|-\u221E|\u2026|\\.\\.\\.)[ \\t]++){1,40}"
 #define LITERAL "-?(?:\\d++(?:\\.\\d++)?+|\\.\\d++)"
 #define ROW_OF_LINE LITERAL "(?:(?:,[ \\t]*+|[ \\t]++)" LITERAL "){1,40}+"
-/* 0.2 / 0.3 / 0.5: a list, not a quotient */
-#define IN_SLASHES "(-?\\d*+\\.\\d++)"
 #define SLASH "[ \\t]++/[ \\t]++"
 #define VECTOR_OF_TOKEN "([^\\s\\d=:|/,()\\[\\]]{1,24})[ =:]{1,3}([(\\[]" ROW_OF_LINE "[)\\]])"
-#define LIST_BEGIN "(?<=[\\s:])(?<![-+*/=(\u00B7\u00D7] )"
-#define LIST_END "(?![ \\t]*+[-+*/=\\w.(\u00B7\u00D7])"
-/* W_Qの1行目が(1, 0), 2行目が(0, 1): the rows of a matrix */
 #define IN_PARENTHESES "(\\([^()\\n]{1,80}\\))"
-#define ROW_IN_WORDS(n) "[ \\t]*+" n "\u884C\u76EE(?:\u304C|\u306F|:)?[ \\t]*+" IN_PARENTHESES
-#define TWO_ROWS "(?:\u306E|\u306F)" ROW_IN_WORDS("1") "," ROW_IN_WORDS("2")
 /* The second row 0.5 and 1, sum 1.5; second query 0.5 / 1; */
 #define ROW_BY_WORD(word)                                                                \
   "(?i)(?<=[:;,.\u23CE])[ \\t]*+(?:the )?" word                                          \
@@ -120,11 +113,8 @@ struct notation {
   "[^\\s\\d:|/;,()\\[\\]]{1,24}: (?:" ROW_OF_LINE "|[(\\[][^()\\[\\]\\n]{1,80}[)\\]])"
 #define ANSWER "(?:A|Ans|Answer|\u7B54\u3048?|\u56DE\u7B54): "
 #define GA_OR_WA "(?:\u306F|\u304C|:|,)[ \\t]*+"
-/* A number or a sum of products, but not two numbers. */
-#define UPRIGHT "((?:(?!\\d[ \\t]++-?[.\\d])[-+*/.()\\d \\t\\x{B7}\\x{D7}]){1,60})"
 #define UP_TO_BRACKET "[^\\n#\\[\\]]++\\]"
 #define LISTS "\\s*+(\\[\\[(?:[-\\d.,\\s]|\\](?!\\])|\\[)++\\]\\])\\s*+"
-#define DRAWN "[\\x{2500}-\\x{257F}]"
 #define OPTION "(?:\\[[^\\]\\n]{0,80}\\])?"
 #define END "(?![a-zA-Z])" /* of a command */
 #define BLANKS "[\\s\\x01]*+"
@@ -137,14 +127,9 @@ struct notation {
 enum {
   HTML = ATTN_NOTATION_HTML,
   TEX = ATTN_NOTATION_TEX,
-  OCTAVE = ATTN_NOTATION_OCTAVE,
   TYPST = ATTN_NOTATION_TYPST,
-  PYTHON = ATTN_NOTATION_PYTHON,
   PROMPTS = ATTN_NOTATION_PROMPTS,
-  WIKI = ATTN_NOTATION_WIKI,
-  ASCIIDOC = ATTN_NOTATION_ASCIIDOC,
   SEMICOLONS = ATTN_NOTATION_SEMICOLONS,
-  CONFLUENCE = ATTN_NOTATION_CONFLUENCE,
 };
 
 /* In this order: each is applied to what the ones above have left. */
@@ -164,19 +149,7 @@ static const struct notation notations[] = {
     /* options of directives: ":header-rows: 1" */
     {"(?m)^[ \\t]++:[a-z][a-z-]*+:[ \\t][^\\n:=|]*+$", "", 0, ":"},
     /* drawn tables: rules */
-    {"(?m)^[ \\t]*+[\\x{255E}\\x{2560}\\x{251D}][\\x{2500}-\\x{257F}]{2,}+[ \\t]*+$", "+===+", 0,
-     "\xE2"},
     {"(?m)^[ \\t]*+[\\x{2500}-\\x{257F}]{3,}+[ \\t]*+$", "+---+", 0, "\xE2"},
-    /* with a title in the upper one, or next to it */
-    {"(?m)^[ \\t]*+[\\x{250C}-\\x{250F}\\x{2552}-\\x{2554}\\x{256D}]" DRAWN "++[ \\t]++"
-     "((?:(?!" DRAWN ")[^\\n])*?)[ \\t]*+" DRAWN "*+[ \\t]*+$",
-     "$1" ATTN_MARK_ROW "+---+", 0, "\xE2"},
-    /* headers of Confluence, of Hatena and of Textile: ||a||b||, |*a|*b|, |_. a|_. b| */
-    {"(?m)^((?:\\|\\|[^|\\n]*+(?=\\|\\|)){2,}+\\|\\|)[ \\t]*+$", "$1" ATTN_MARK_ROW "|---|",
-     CONFLUENCE, "|"},
-    {"\\|\\|", "|", CONFLUENCE, "|"},
-    {"(?m)^((?:\\|(?:\\*|_\\.)[^*|\\n]*+){2,}+\\|)[ \\t]*+$", "$1" ATTN_MARK_ROW "|---|", 0, "|"},
-    {"\\|(?:\\*|_\\.)(?=[^*|\\n]*+\\|)", "|", 0, "|"},
 
     /* | 0.5, -1 |: a vector in a cell */
     {"(?<=\\|)[ \\t]*+(" LITERAL "(?:,[ ]" LITERAL "){1,8}+)[ \\t]*+(?=\\|)", " ($1) ", 0, "|"},
@@ -184,14 +157,10 @@ static const struct notation notations[] = {
     {"(?m)(^[ \\t]*+\\|[^|\\n\\pL]*+\\pL[^|\\n]*+\\||(?!\\A)\\G\\|)[ \\t]++(" LITERAL
      "(?:[ \\t]++" LITERAL "){1,8}+)[ \\t]*+(?=\\|)",
      "$1 ($2) ", 0, "|"},
-    /* Textile: @code@, *0.5, 1* */
-    {"(?<![\\w@])@(?=\\S)([^@\\n]{1,80}?)(?<=\\S)@(?![\\w@])", "$1", 0, "@"},
+    /* Textile: *0.5, 1* */
     {"(?<=[ :])\\*(" LITERAL "(?:, ?" LITERAL "){1,8}+)\\*(?![\\w*])", "($1)", 0, "*"},
 
-    /* matrices in brackets of "/", "|" and "\\": the first and the last row */
-    {"(?m)/([ \\t]++" ROW_CELLS ")\\\\(?=[ \\t]|$)", "\u239B$1\u239E", 0, "/"},
-    {"(?m)\\\\([ \\t]++" ROW_CELLS ")/(?=[ \\t]|$)", "\u239D$1\u23A0", 0, "/"},
-    /* of "(", "|" and ")" */
+    /* a matrix in brackets of "(", "|" and ")": the first and the last row */
     {"\\(([ \\t]++" ROW_CELLS ")\\)(?=[^|\\n]*+\\n[^|\\n]*+\\|[ \\t]++" ROW_CELLS "\\|)",
      "\u239B$1\u239E", 0, "|"},
     {"((?:\\|[ \\t]++" ROW_CELLS "\\|[ \\t]*+\\n|(?!\\A)\\G)[^\\n(]*+)\\(([ \\t]++" ROW_CELLS
@@ -203,13 +172,10 @@ static const struct notation notations[] = {
      "(?=\\)(?![ \\t]*+[-+*/\u00B7\u00D7])(?![ \\t]*+=[ \\t]*+-?[\\d.]++(?![ \\t]*+[-\\d,;/|])))",
      "($1 by $2", 0, "("},
     {"(?i)\\b(shape)(?: is| =|:)?[ ]?\\[\\d{1,4}(?:, ?\\d{1,4})++\\]", "$1", 0, "["},
-    {"\\b(?:torch\\.Size|TensorShape)\\(\\[[\\d, ]*+\\]\\)", "", 0, "("},
     /* the frame of a spreadsheet: A, B, C above the columns, 1, 2, 3 in front of the rows */
     {"(?m)^([\\t,])A\\1B\\1C(?:\\1[A-Z])*+[ \\t]*+\\n1(?=[\\t,\\n])[\\t,]?+"
      "|(?!\\A)\\G([^\\n]*+\\n)\\d{1,3}(?=[\\t,\\n]|\\z)[\\t,]?+",
      "$2", 0, "A"},
-    /* the number of a heading and a tab */
-    {"(?m)^(\\d{1,2}(?:\\.\\d{1,2}){0,3})\\t++(?=[^\\W\\d_][^\\t\\n]*+$)", "## $1 ", 0, "\t"},
     /* [1, 2],  # a comment in a list */
     {"(?m)^([^\\n#\\[\\]]{0,60}\\[\\[" UP_TO_BRACKET
      ",?|[ \\t]*+(?:\\.{3}[ \\t]*+)?\\[" UP_TO_BRACKET "[\\]),]{0,3})"
@@ -224,8 +190,6 @@ static const struct notation notations[] = {
     /* X=|1 0|, a row of a drawn matrix */
     {"(?m)^([^|\\n]{0,40}(?:=|[ \\t]|^))\\|(-?\\d[-.\\d \\t]*+)(?<=\\d)\\|[ \\t]*+$", "$1| $2 |", 0,
      "|"},
-    /* Q ........ 1 0 / 0 1 */
-    {"[ \\t]++\\.{4,}+[ \\t]++(?=-?\\d++[ \\t]++[-\\d/]|-?\\d*+\\.\\d)", " = ", 0, "."},
     /* rows of one line: X = 1 2 / 0 1 */
     {"([=:][ \\t]*+)(" ROW_OF_LINE "(?:[ \\t]*+(?://?|;|\\|)[ \\t]*+" ROW_OF_LINE
      ")++)(?![ \\t,;|]*+[-+*/=\\w.])",
@@ -235,31 +199,17 @@ static const struct notation notations[] = {
     {"(?<=\\d)[ \\t]*+(?://?|;|\\|)[ \\t]*+(?=[-.\\d \\t/;,|]{1,400}+\\x{27E7})", ATTN_MARK_ROW, 0,
      "/;|"},
 
-    {LIST_BEGIN IN_SLASHES SLASH IN_SLASHES SLASH IN_SLASHES LIST_END, "$1, $2, $3", 0, "/"},
-    {LIST_BEGIN IN_SLASHES SLASH IN_SLASHES SLASH IN_SLASHES SLASH IN_SLASHES LIST_END,
-     "$1, $2, $3, $4", 0, "/"},
-    {LIST_BEGIN IN_SLASHES SLASH IN_SLASHES SLASH IN_SLASHES SLASH IN_SLASHES SLASH IN_SLASHES
-         LIST_END,
-     "$1, $2, $3, $4, $5", 0, "/"},
-
     /* keys: cat (1, 0) / dog (0, 1) */
     {"(?<=[:=])[ \\t]*+" VECTOR_OF_TOKEN "(?=" SLASH VECTOR_OF_TOKEN ")", ATTN_MARK_ROW "$1: $2", 0,
      "/"},
     {"(?<=[)\\]])" SLASH VECTOR_OF_TOKEN, ATTN_MARK_ROW "$1: $2", 0, "/"},
     /* k1, k2 = (1, 0) | (0, 1) */
-    {NAMES_OF IN_PARENTHESES PIPE IN_PARENTHESES "[ \\t]*+$", "$1$2, $3", 0, "|"},
     {NAMES_OF IN_PARENTHESES PIPE IN_PARENTHESES PIPE IN_PARENTHESES "[ \\t]*+$", "$1$2, $3, $4", 0,
      "|"},
 
-    {TWO_ROWS "," ROW_IN_WORDS("3") "," ROW_IN_WORDS("4"), " = [$1, $2, $3, $4]", 0, "\xE8"},
-    {TWO_ROWS "," ROW_IN_WORDS("3"), " = [$1, $2, $3]", 0, "\xE8"},
-    {TWO_ROWS, " = [$1, $2]", 0, "\xE8"},
-
     /* read aloud */
     {"(?i)(?:(?<=[,;:] )|(?<=\\bis ))(?:minus|negative) (?=\\.?\\d)", "-", 0, "us"},
-    {"\u30DE\u30A4\u30CA\u30B9[ \\t]?+(?=\\.?\\d)", "-", 0, "\xE3\x83"},
     {"(?mi)^(row \\d{1,2})\\. (?=column 1\\b)", "$1: ", 0, "."},
-    {"(?m)^(\\d{1,2}\u884C\u76EE)\u3002[ \\t]*+(?=1\u5217\u76EE)", "$1: ", 0, "\xE5\x88"},
     {"(?m)^\\d{1,2}\u884C\u76EE,[ \\t]*+([^\\s\\d,:\u3002]{1,24})[:\u3002][ "
      "\\t]*+(?=1\u5217\u76EE)",
      "$1: ", 0, "\xE5\x88"},
@@ -286,18 +236,11 @@ static const struct notation notations[] = {
     /* "first row 0.5 and 1; second row 1 and 0", "Row 1: 0.5, 1. Row 2: 1, 0." */
     {ROW_BY_WORD("first"), ATTN_MARK_ROW "row 1: $1" ATTN_MARK_ROW, 0, "r"},
     {ROW_BY_WORD("second"), ATTN_MARK_ROW "row 2: $1" ATTN_MARK_ROW, 0, "d"},
-    {ROW_BY_WORD("third"), ATTN_MARK_ROW "row 3: $1" ATTN_MARK_ROW, 0, "d"},
-    {"(\u23CErow \\d: " LITERAL "|(?!\\A)\\G" LITERAL ") / (?=-?[.\\d])", "$1, ", 0, "/"},
-    {ATTN_MARK_ROW "(?=" ATTN_MARK_ROW "row \\d: )", "", 0, "w"},
     {"(?i)(?<=[.,;])[ \\t]++(?=row \\d{1,2}:[ \\t])", ATTN_MARK_ROW, 0, ":"},
 
     /* prompts */
-    {"(?m)^[ \\t]*+\\.{3,}+:?(?=[ \\t\\n]|$)", "", PYTHON, "."},
     {"(?m)^[ \\t]*+(?:In|Out) ?\\[\\d+\\](?://\\w+)?+:?=?", "", PROMPTS, "["},
-    {"(?m)^octave:\\d+>", "", OCTAVE, ">"},
 
-    {"(?m)(?<=\\)) ?[-=]{1,2}>(?=[ \\t]++-?\\d++\\.\\d++$)", " \u2192", 0,
-     ">"}, /* s(q, k1) -> 0.5 */
     /* "[10:02] Ana: " of a chat */
     {"(?m)^\\[?\\d{1,2}:\\d\\d(?::\\d\\d)?\\]?(?:[ \\t]++<?[A-Za-z][\\w.]{1,20}>?:?[ "
      "\\t]|\\t[^\\t\\n]{1,20}\\t| [^\\x00-\\x7F]{1,8} )",
@@ -307,77 +250,36 @@ static const struct notation notations[] = {
      "\\t]{2,}+\\(\\d{1,2}(?:\\.\\d{1,2}){0,2}[a-z]?\\)[ "
      "\\t]*+$",
      "", 0, "("},
-    {"(?m)^[ \\t]{10,}+\\(\\d{1,2}\\.\\d{1,3}\\)[ \\t]*+$", "", 0, "("},
-    {"(?i)(\\b(?:eqs?\\.|equations?|from|of|by|in|with|and)[ "
-     "]|\\x{2013}|(?<=\\))-)\\(\\d{1,2}\\.\\d{1,3}\\)",
-     "$1", 0, "("},
-    /* (1; 2): a vector, as (1, 2) */
-    {"\\(" UPRIGHT ";" UPRIGHT "\\)", "($1, $2)", 0, ";"},
-    {"\\(" UPRIGHT ";" UPRIGHT ";" UPRIGHT "\\)", "($1, $2, $3)", 0, ";"},
-    {"\\(" UPRIGHT ";" UPRIGHT ";" UPRIGHT ";" UPRIGHT "\\)", "($1, $2, $3, $4)", 0, ";"},
-    /* what surrounds the lines of logs, trees, exams, slides and exported tables */
+    /* of a log */
     {"(?m)^\\[?\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d(?::[\\d.,]++)?Z?\\]?(?:[ "
      "\\t]++(?:[A-Z]{4,8}|\\[[\\w.:-]{1,30}\\]):?)*+",
      "", 0, ":"},
-    {"(?m)^\\[?\\d\\d:\\d\\d:\\d\\d(?:[.,]\\d++)?\\]?(?=[ \\t])", "", 0, ":"},
-    {"(?m)^[ \\t]*+\\[?\\d{1,2}:\\d\\d(?::\\d\\d)?\\]?[ \\t]*+$", "", 0, ":"}, /* of a transcript */
-    /* times and dates: words, as "v3" is */
-    {"(?<![\\d.:])([01]?\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:Z| ?[-+]\\d{4})?(?![\\d:])", "h$1", 0, ":"},
+    /* a time: a word, as "v3" is */
     {"(?i)(?:(?<=\\S[ (])(?=\\d\\d:)|(?<=\\b(?:at|um|by) "
      "))([01]?\\d|2[0-3]):[0-5]\\d(?![\\w:]|\\.\\d|[ "
      "\\t]*+[,;]?[ \\t]*+[-+\\d|(\\[])",
      "h$1", 0, ":"},
-    {"(?<![\\w./-])((?:19|20)\\d\\d)([-/.])[01]?\\d\\2[0-3]?\\d(?![\\w/-])", "y$1", 0, "-/."},
-    {"(?m)^[\u2502| \\t\u00A0]*+[\u251C\u2514][\u2500 ]++", "", 0, "\xE2"},
-    {"(?m)[ \\t]{3,}\\[?(?:\\d{1,3}(?:[.,]5)? ?(?:P|pts?|points?|Punkte?|\u70B9)|\\d{1,3} ?/ "
-     "?\\d{1,3})\\.?\\]?"
-     "[ \\t]*+$",
-     "", 0, "P]ps/t\xE7"},
-    {"(?m)^;++$", "", SEMICOLONS, ";"},
     {"\"([^\"\\n]*+)\"", "$1", SEMICOLONS, "\""},
     {";", "\t", SEMICOLONS, ";"},
     {"\\bNumberForm\\[([^\\n]*?), ?(?:\\d|\\{\\d, ?\\d\\})\\]", "$1", 0, "["},
 
-    {"(?m)^([ \\t]*+)[\u00B7\u25E6\u2023\u25AA\u25B8\u25BA][ \\t]*+(?=\\S)", "$1* ", 0,
-     "\xC2\xE2"}, /* bullets */
-
     /* / sqrt 2 -> 0.01, 0.50 */
-    {"(?m)(?<=[ \\t])(?:->|=>)[ \\t]++(?=-?[\\d.]++(?:[ \\t]*+,[ \\t]*+-?[\\d.]++)++[ \\t]*+$)",
-     "\u2192 ", 0, ">"},
     {"(?m)^([A-Za-z][\\w ']{0,30}?)[ \\t]*+(?:->|=>|\\x{2192})[ \\t]*+(?=-?\\d*\\.?\\d++[ \\t]*+,)",
      "$1: ", 0, ">\xE2"},
 
-    /* softmax → 0.6 and 0.4 */
-    {"(*UCP)(?<=\\pL)[ \\t]*+\\x{2192}[ \\t]*+(?=" LITERAL "(?:, " LITERAL "){0,8}+ and " LITERAL
-     ")",
-     " gives ", 0, "\xE2"},
     /* 2 → / √2 → 1.41 */
     {"(?<=\\d)[ \\t]*+\\x{2192}[ \\t]*+([/\\x{F7}][ \\t]*+[\\x{221A}\\d][\\w.]*+)[ \\t]*+\\x{2192}",
      " $1 =", 0, "\xE2"},
 
-    /* AsciiDoc, Hatena: formulas */
-    {"\\b(?:stem|latexmath|asciimath):\\[([^\\[\\]\\n]*+)\\]", " $1 ", 0, ":"},
+    /* Hatena: formulas */
     {"\\[tex:((?:[^\\[\\]\\n]++|\\[[^\\[\\]\\n]*+\\])++)\\]", " $1 ", 0, ":"},
-    /* upright vectors in the cells of a table */
-    {"(?<=[\\])])\\^?T(?=[ \\t]*+\\|)", "", 0, "|"},
 
     /* LaTeX: blanks, but not in 12\\,345 or after a new row */
     {"(?<!\\\\)\\\\[,;:!](?!\\d{3})[ \\t]*+", " ", 0, "\\"},
 
     /* comments */
     {"<!--[^\\n]*?-->", " ", 0, "<"},
-    {"(?m)^([^\\n\u2190:=]*+[:=][^\\n\u2190]*+)\u2190[^\\d\\n]*+$", "$1", 0, "\xE2"},
-    {"~~(?![ ~])[^~\\n]*+~~|<(del|s|strike)>[^<\\n]*+</\\1>|"
-     "\\\\(?:sout|st|x?cancel)\\{[^{}\\n]*+\\}",
-     " ", 0, "~<\\"},
     {"(?m)^[ \\t]*%[^\\n]*$", " ", TEX, "%"},
-    {"\\\\(?:documentclass|usepackage|usetheme|geometry|setlength|vspace|hspace)\\b\\*?" OPTION
-     "(?:\\{[^{}\\n]*+\\})*+",
-     " ", TEX, "\\"},
-    {"(?m)(?<=[\\s\\]\\d;])%[^\\n%]*$", " ", OCTAVE, "%"},
-
-    {"\\\\multicolumn\\s*+\\{2\\}\\s*+" BRACED_TWICE "\\s*+" BRACED_TWICE, "$2 & ", 0, "\\"},
-    {"\\\\multicolumn\\s*+\\{3\\}\\s*+" BRACED_TWICE "\\s*+" BRACED_TWICE, "$2 & & ", 0, "\\"},
 
     /* LaTeX: matrices */
     {"\\\\begin\\{(?:" MATRICES ")\\}" OPTION, ATTN_MARK_OPEN, 0, "\\"},
@@ -387,102 +289,49 @@ static const struct notation notations[] = {
     {"\\\\end\\{(?:" MATRICES "|" ARRAYS ")\\}", ATTN_MARK_CLOSE, 0, "\\"},
     {"\\\\\\\\(?:\\[[^\\]\\n]{0,80}\\])?", ATTN_MARK_ROW, 0, "\\"},
     {"\\\\\\n", ATTN_MARK_ROW "\n", 0, "\\"},
-    {"\\\\cr" END, ATTN_MARK_ROW, 0, "\\"},
     {"\\\\(?:hline|toprule|midrule|bottomrule)" END, ATTN_MARK_RULE, 0, "\\"},
-    {"\\\\(?:cline|cmidrule)(?:\\([a-z]*+\\))?\\{[^{}]*+\\}", " ", 0, "\\"},
 
     /* LaTeX: delimiters and formulas */
-    {"\\\\left\\s*+\\\\?([\\[({])", " $1 ", 0, "\\"},
-    {"\\\\right\\s*+\\\\?([\\])}])", " $1 ", 0, "\\"},
-    {"\\\\(?:left|right)\\s*+[.|]", " ", 0, "\\"},
     {"\\\\[\\[\\]()]|\\$++", " ", 0, "\\$"},
     {"\\\\[dt]?frac\\s*+(\\d)\\s*+(\\d)", "$1/$2", 0, "\\"},
     {"\\\\sqrt\\s*+(\\d)", "\u221A$1", 0, "\\"},
     {"\\\\q?quad" END, " ", 0, "\\"},
     {"\\\\" FONTS "\\*?\\s*+" BRACED, "$1", 0, "\\"},
-    {"\\\\(?:mathsf|mathrm)" END, " ", 0, "\\"},
-    {"(?<=[&\\s\u00A6\u23CE])\\\\(?!sqrt)[a-zA-Z]++(?:<[^<>\\n]{0,20}>)?\\{([-+]?[.\\d]++)\\}(?="
-     "\\s*+[&\u00A6\u23CE])",
-     "$1", TEX, "\\"},
     {"\\\\sqrt\\s*+" BRACED, "\u221A$1", 0, "\\"},
-    {"\\\\[dt]?frac\\s*+\\{" TERMS "\\}\\s*+\\{" TERMS "\\}", "($1)/($2)", 0, "\\"},
-    {"\\\\[dt]?frac\\s*+\\{" TERMS "\\}\\s*+" BRACED, "($1)/$2", 0, "\\"},
     {"\\\\[dt]?frac\\s*+" BRACED "\\s*+\\{" TERMS "\\}", "$1/($2)", 0, "\\"},
     {"\\\\[dt]?frac\\s*+" BRACED "\\s*+" BRACED, "$1/$2", 0, "\\"},
-    {"\\\\sqrt\\s*+" BRACED, "\u221A$1", 0, "\\"},
-    {"\\\\[dt]?frac\\s*+\\{(e\\^\\{-?[\\d.]++\\})\\}\\s*+" BRACED_TWICE, "($1)/($2)", 0, "\\"},
     {"\\\\[dt]?frac\\s*+" BRACED_TWICE "\\s*+" BRACED_TWICE, "$1/$2", 0, "\\"},
-    {"_\\{\\s*+(\\d)\\s*+,\\s*+(\\d)\\s*+\\}", "_$1$2", 0, "{"},
     {"([_^])" BRACED, "$1$2", 0, "{"},
 
     /* LaTeX: symbols */
     {"\\\\(?:times|ast)" END, "\u00D7", 0, "\\"},
     {"\\\\cdot" END, "\u00B7", 0, "\\"},
     {"\\\\infty" END, "\u221E", 0, "\\"},
-    {"(?<=[&\u27E6\u23CE])\\s*+\\\\(?:approx|simeq|cong|doteq)" END, " ", 0, "\\"},
     {"\\\\(?:approx|simeq|cong|doteq)" END, "=", 0, "\\"},
     {"\\^\\s*+\\\\?(?:top|intercal)" END "|\\\\top" END, "^T", 0, "^\\"},
     {"\\\\alpha" END, "\u03B1", 0, "\\"},
     {"\\\\tau" END, "\u03C4", 0, "\\"},
-    {"\\\\tanh" END, "tanh", 0, "\\"},
-    {"\\\\exp" END, "exp", 0, "\\"},
-    {"\\\\(?:to|rightarrow|Rightarrow|mapsto|longrightarrow)" END, "\u2192", 0, "\\"},
     {"\\\\[cdlv]?dots" END, "\u2026", 0, "\\"},
     {"\\\\[a-zA-Z]++\\*?", " ", 0, "\\"},
-    {"\\\\[,;:! ]", " ", 0, "\\"},
     {"\\\\([_#%&{}])", "$1", 0, "\\"},
-    {"&\\s*+(?==)|(?<=[=,;])[ \\t]*+&", " ", TEX, "&"},
 
-    /* MathML and HTML */
-    {"(?i)<math\\b[^<>]*+>|</math>", " ", HTML, "<"},
-    {"(?i)<mtable[^<>]*+>", ATTN_MARK_OPEN, HTML, "<"},
-    {"(?i)</mtable>", ATTN_MARK_CLOSE, HTML, "<"},
-    {"(?i)</mtr>", ATTN_MARK_ROW, HTML, "<"},
-    {"(?i)</mtd>", ATTN_MARK_CELL, HTML, "<"},
+    /* HTML */
     /* a rule below the first row, of headers alone */
     {"(?i)(?<!</tr>)(?<!</tr>[\\s\\x01])(<tr\\b[^<>]*+>" BLANKS
      "(?:<th\\b[^<>]*+>[^|<]*+(?:<(?!/?t[dhr]\\b)[^|<]*+)*+</th>" BLANKS "){2,}+</tr>)",
      "$1" ATTN_MARK_ROW "|---|", HTML, "<"},
-    {"(?i)</t[hd]>|</?t(?:head|body|foot)>|</?col(?:group)?\\b[^<>]*+>", "", HTML, "<"},
-    {"(?i)<t[hd]\\b[^<>]*colspan=[\"']?2[^<>]*+>", " | |", HTML, "<"},
-    {"(?i)<t[hd]\\b[^<>]*colspan=[\"']?3[^<>]*+>", " | | |", HTML, "<"},
     {"(?i)<t[hd]\\b[^<>]*+>", " |", HTML, "<"},
     {"(?i)<tr\\b[^<>]*+>", ATTN_MARK_ROW, HTML, "<"},
-    {"(?i)</tr>", " |", HTML, "<"},
-    {"(?i)<br\\s*/?>", " ", 0, "<"},
-    {"(?i)</?(?:table|caption|figcaption|figure|title|blockquote|dt|dd|section|p|h\\d|li|ul|ol|div)"
-     "\\b[^<>]*+>",
-     ATTN_MARK_ROW, HTML, "<"},
     {"(?i)</?pre\\b[^<>]*+>", "\n\n", HTML, "<"}, /* a blank line */
     {"(?i)<sup>(?=[-\\w(.])", "^", 0, "<"},
-    {"(?i)</?(?:sub|sup|b|i|u|em|strong|code|tt|kbd|span|small|big|font|mark|var|nowiki)\\b"
-     "[^<>\\n]{0,200}>",
-     "", 0, "<"},
+    {"(?i)</?(?:sub|sup|b|i|u|em|strong|code|span|font|mark|var)\\b[^<>\\n]{0,200}>", "", 0, "<"},
     {"(?i)</?[a-zA-Z!][^<>]*+>", "", HTML, "<"},
-
-    /* wikis */
-    {"'{2,}", "", WIKI, "'"},
-    {"\\[\\[(?=[^\\W\\d]|:)(?:[^\\]|\\n]*+\\|)?([^\\]\\n]*+)\\]\\]", "$1", WIKI, "["},
-    {"~(\\w{1,20}+)~", "$1", ASCIIDOC, "~"},
-    {"\\^(\\w{1,20}+)\\^", "^$1", ASCIIDOC, "^"},
-
-    {"\\?[ ]?+\\t[ \\t]*+(?=[-(\\[\\d])", " = ", 0, "?"}, /* a question and its answer */
-
-    /* k[1] above a column */
-    {"(?m)(?<=[A-Za-z])\\[(\\d{1,2})\\](?= ?(?:[\\t|]|,[A-Za-z]|$))", "_$1", 0, "["},
 
     /* for i = 1, 2, 3 */
     {"(?i)\\b(for[ ]++(?:all |each |every )?+[ijknt]) ?= ?[01],(?: "
      "?(?:\\d|\\x{2026}|\\.\\.\\.),)*+ "
      "?\\d(?![.\\d])",
      "$1", 0, "="},
-
-    /* identifiers of other works; results of Org's code blocks */
-    {"(?i)\\b(arxiv|doi|isbn|issn)\\b:?\\s?\\d[\\d.]++[\\w./-]*+", "$1", 0, ":"},
-    {"(?m)^: (?=[ \\t]*+[\\[\\d-])", "  ", 0, ":"},
-
-    {"(?<![\\w*])_([A-Za-z]\\w{0,10}?)_(?!\\w)", "$1", 0, "_"}, /* italics */
-    {"([\\x{3B1}-\\x{3C9}])(?=\\d)", "$1_", 0, "\xCE\xCF"},     /* an index of a Greek letter */
 
     /* q1 = (1, 0)   q2 = (0, 1): a comma between */
     {"(*UCP)([\\])])[ \\t]{1,20}+(?=[^\\W\\d]\\w{0,12}+(?:\\([^()=\\n]{1,20}\\))?[ "
@@ -502,17 +351,11 @@ static const struct notation notations[] = {
     /* attention([[1, 0]], [[0, 1]], [[2, 3]]) */
     {"(?i)(attention)\\(" LISTS "," LISTS "," LISTS "\\)",
      "$1" ATTN_MARK_ROW "Q = $2, K = $3, V = $4", 0, "["},
-    {"\\b(ones|zeros|empty|full)\\s*+\\(\\s*+\\(\\d++(?:\\s*+,\\s*+\\d++)*+,?+\\)", "$1(", 0, "("},
     {"(?<=[(,\\s])(?!axis|dim)([a-z]++(?:_[a-z]++)++)=\\d++(?=\\s?[,)])", "$1", 0, "="},
     {"(?<=[,;] )([a-z]{3,12}+)(?<!axis|.dim|dims)=\\d++(?=\\))", "$1", 0, "="}, /* digits=4 */
-    {"\\.shape\\)?\\s*+(?:==?\\s*+)?\\([\\d, ]*+\\)", ".shape", 0, "."},
-    {",\\s*+dtype\\s*+=\\s*+[\\w.]++|(?:,\\s*+)?device=\\S{1,80}\\)", " ", 0, "="},
     {"\\bmat\\((?:\\s*+(?:delim|gap|align|augment|row-gap|column-gap)\\s*+:\\s*+(?:\"[^\"\\n]*+\"|["
      "^,\\n;]++),)*+",
      ATTN_MARK_OPEN, TYPST, "("},
-    {"\\bapprox\\b", "=", TYPST, "x"},
-    {"\"(-?(?:inf(?:inity)?|\u221E|nan|\\d*+\\.\\d*+))\"", "$1", 0, "\""},
-    {"(?<!\\|)(?<!\\| )\"(-?\\d++)\"", "$1", 0, "\""}, /* between pipes it is a token */
     {"\\x{3014}[ \\t]*+(" LITERAL ")[ \\t]*+\\x{3015}", " $1 ", 0, "\xE3"},
     {"(?<!\\w)_++[ ]?+(" LITERAL ")[ ]?+_++(?!\\w)", " $1 ", 0, "_"}, /* filled in */
     {"(*UCP)\\*\\*|__(?=\\w)|`++", " ", 0, "*_`"},

@@ -170,16 +170,11 @@ static int find_kinds(struct attn_rewrite *r, const char *file) {
   if (has_extension(file, "html") || occurs(r, HTML, "<")) kinds |= ATTN_NOTATION_HTML;
   if (has_extension(file, "tex") || has_extension(file, "latex") || strstr(text, "\\begin{"))
     kinds |= ATTN_NOTATION_TEX;
-  if (has_extension(file, "m") || occurs(r, "(?m)^>>(?!>)|^octave:\\d", ">:"))
-    kinds |= ATTN_NOTATION_OCTAVE;
   if (has_extension(file, "typ") || strstr(text, "mat(") || strstr(text, "#table("))
     kinds |= ATTN_NOTATION_TYPST;
-  if (occurs(r, "(?m)^[ \\t]*+(?:>>> |In \\[\\d)", ">[")) kinds |= ATTN_NOTATION_PYTHON;
   if (occurs(r, "(?m)^[ \\t]*+In ?\\[\\d+\\]:", "[")) kinds |= ATTN_NOTATION_PROMPTS;
   if (occurs(r, "(?m)^[ \\t]*+\\{\\|", "{")) kinds |= ATTN_NOTATION_WIKI;
   if (strstr(text, "|===") && occurs(r, "(?m)^\\|={3}", "|")) kinds |= ATTN_NOTATION_ASCIIDOC;
-  if (occurs(r, "(?m)^(?:\\|\\|[^|\\n]*+(?=\\|\\|)){2,}+\\|\\|[ \\t]*+$", "|"))
-    kinds |= ATTN_NOTATION_CONFLUENCE;
   if (occurs(r, SEMICOLONS, ";")) kinds |= ATTN_NOTATION_SEMICOLONS;
   return kinds;
 }

@@ -20,13 +20,10 @@ static inline int attn_is_space(uint32_t c) {
 enum attn_notation_kind {
   ATTN_NOTATION_HTML = 1,
   ATTN_NOTATION_TEX = 2,
-  ATTN_NOTATION_OCTAVE = 4,
   ATTN_NOTATION_TYPST = 8,
-  ATTN_NOTATION_PYTHON = 16,
   ATTN_NOTATION_PROMPTS = 32, /* In[1]:= */
   ATTN_NOTATION_WIKI = 64,
   ATTN_NOTATION_ASCIIDOC = 128,
-  ATTN_NOTATION_CONFLUENCE = 512,
   ATTN_NOTATION_SEMICOLONS = 256, /* "0,5";"1,2", cat;0,5 */
 };
 
