@@ -2,24 +2,90 @@
 #include "snippet.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "text.h"
+/* ---- what is Python ---- */
 
-int attn_python_fail(struct attn_python *p, size_t offset, const char *format, ...) {
-  char message[256];
+#define NAME "[A-Za-z_]\\w*+"
+#define TARGETS "(" NAME "(?:[ \\t]*+,[ \\t]*+" NAME ")*+)"
+/* x = .., a, b = .., x /= .. */
+#define ASSIGNED TARGETS "[ \\t]*+([-+*/@]?)=(?!=)[ \\t]*+(?=\\S)"
+/* A line that is Python and nothing else: a snippet may begin with it. What people write is not:
+ * weights = softmax(scores) = [[..]] */
+#define SURELY                                                              \
+  "[ \\t]*+(?:>>> |import " NAME                                            \
+  "(?:[ .,][^\\n]{0,60})?[ \\t\\r]*$|from [^\\n]{1,60}? import |"           \
+  "def [^\\n]*:[ \\t\\r]*$|" ASSIGNED                                       \
+  "(?:np[. ]|torch\\.|numpy\\.|F\\.|tf\\.|jnp\\.|math\\.|nn\\.|softmax\\()" \
+  "(?![^#\\n]*[)\\]][ \\t]*=(?!=)))"
+#define BLOCK "(?:def |class |if |for |while |with |try:|else:|elif |except|async )"
+/* A line that goes on with a snippet. */
+#define MAYBE                                                                                 \
+  "(?:[ \\t]*+(?:" BLOCK "|import |from |print\\(|return|assert |pass|@|%|" ASSIGNED "|" NAME \
+  "(?:\\." NAME ")*+\\([^\\n]*\\)[ \\t\\r]*$)|" SURELY ")"
+#define COMMENTS "(?:[ \\t\\r]*+(?:#[^\\n]*+)?\\n){0,7}+"
+#define FENCE "[ \\t]*+(?:```|~~~)"
+
+static const char ASSIGNMENT[] = ASSIGNED;
+static const char TARGET[] = NAME;
+static const char IS_FENCE[] = FENCE;
+static const char MAY_GO_ON[] = "(?m)" COMMENTS MAYBE;
+static const char INDENTED[] = "[ \\t]++[^\\s#]";
+static const char BEGINS[] = "(?m)^(?:" FENCE "|(?:(?=[ \\t]*+#(?!#))" COMMENTS ")?+" SURELY ")";
+static const char HAS_PYTHON[] = "(?m)^" SURELY;
+static const char IMPORTS[] = "(?:import|from) ";
+static const char BLOCKS[] = BLOCK;
+static const char PROMPT[] = ">>>[ \\t]++";
+/* "```python", "```python:main.py" */
+static const char PYTHON_FENCE[] =
+    "(?m)" FENCE "[ \\t]*+(?:[Pp]ython|python3|py|ipython)[ \\t\\r]*+(?::|$)";
+static const char TEXT_FENCE[] =
+    "(?m)" FENCE
+    "[ \\t]*+(?:text|txt|math|latex|tex|attn|plaintext|markdown|md|output)?+"
+    "[ \\t\\r]*+(?::|$)";
+static const char NEXT_FENCE[] = "(?m)^" FENCE;
+/* A comment, with the lines of comment below it. */
+static const char COMMENT[] = "[ \\t\\r]*+#[^\\n]*+(?:\\n[ \\t]*+#[^\\n]*+){0,64}+";
+/* # -> [[0.5, 0.5]], # tensor([[0.5, 0.5]]) */
+static const char TOLD[] =
+    "\\s*+(?:#\\s*+)++((?:(?:\u2192|->|=>|\u21D2|=|\u2248|>>>|[Oo]utput:|Out:|Result:|"
+    "(?:\u7D50\u679C|\u51FA\u529B)[:\uFF1A])\\s*+)*+(?:(?:np\\.|torch\\.)?(?:tensor|array)\\(\\s*+)"
+    "?)";
+static const char ONE_NUMBER[] = "(?m)([^\\s)]++)[ \\t]*+(?:\\)|$)";
+/* Behind the expression only a comment may stand. */
+static const char END[] = "(?m)[ \\t\\r]*+(?:[#;]|$)";
+
+int attn_py_fail(struct attn_python *p, size_t offset, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(message, sizeof message, format, arguments);
+  p->status = attn_source_fail(&p->scan->source, offset, p->scan->err, format, arguments);
   va_end(arguments);
-  p->status = attn_scan_fail(p->scan, offset, "%s", message);
-  return ATTN_FAILED;
+  return 0;
 }
 
-int attn_python_no_memory(struct attn_python *p) {
-  p->status = attn_scan_no_memory(p->scan);
-  return ATTN_FAILED;
+int attn_py_no_memory(struct attn_python *p) {
+  p->status = attn_no_memory(&p->maker);
+  return 0;
+}
+
+int attn_py_is(const struct attn_python *p, struct attn_part part, const char *words) {
+  size_t bytes = part.end - part.begin;
+  for (const char *end; *words && bytes; words = end + strspn(end, " ")) {
+    end = words + strcspn(words, " ");
+    if ((size_t)(end - words) == bytes && memcmp(words, p->code + part.begin, bytes) == 0) return 1;
+  }
+  return 0;
+}
+
+int attn_py_matches(const struct attn_python *p, const char *pattern, size_t at,
+                    struct attn_match *m) {
+  return attn_match_at(p->scan->patterns, pattern, p->code, p->end, at, m);
+}
+
+/* The same in the source, whose comments are not blank. */
+static int matches(const struct attn_python *p, const char *pattern, size_t at, size_t end,
+                   struct attn_match *m) {
+  return attn_match_at(p->scan->patterns, pattern, p->scan->source.text, end, at, m);
 }
 
 /* ---- lines ---- */
@@ -36,323 +102,84 @@ static size_t next_line(const struct attn_python *p, size_t at) {
   return end < p->scan->source.size ? end + 1 : end;
 }
 
-static struct attn_part trim(const struct attn_python *p, struct attn_part part) {
-  return attn_part_trim(p->scan->source.text, part);
-}
-
 static struct attn_part line_at(const struct attn_python *p, size_t at) {
-  return trim(p, (struct attn_part){at, line_end(p, at)});
+  return attn_part_trim(p->scan->source.text, (struct attn_part){at, line_end(p, at)});
 }
 
-static int starts(const struct attn_python *p, struct attn_part part, const char *prefix) {
-  size_t bytes = strlen(prefix);
-  return part.end - part.begin >= bytes &&
-         memcmp(p->scan->source.text + part.begin, prefix, bytes) == 0;
-}
-
-static int starts_any(const struct attn_python *p, struct attn_part part,
-                      const char *const *words) {
-  for (; *words; words++)
-    if (starts(p, part, *words)) return 1;
-  return 0;
-}
-
-/* ---- what is Python ---- */
-
-static int is_name_byte(unsigned char c) {
-  return ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-/* The end of an identifier at the line's begin; begin itself where there is none. */
-static size_t name_end(const struct attn_python *p, struct attn_part s) {
-  size_t at = s.begin;
-  const char *text = p->scan->source.text;
-  if (at < s.end && text[at] >= '0' && text[at] <= '9') return at;
-  while (at < s.end && is_name_byte((unsigned char)text[at])) at++;
-  return at;
-}
-
-static const char *const IMPORTS[] = {"import ", "from ", NULL};
-static const char *const BLOCKS[] = {"def ", "class ", "if ",   "for ",   "while ", "with ",
-                                     "try:", "else:",  "elif ", "except", "async ", NULL};
-static const char *const OTHERS[] = {"print(", "return", "assert ", "pass", "@", "%", NULL};
-
-static size_t skip_spaces(const struct attn_python *p, size_t at, size_t end) {
-  while (at < end && p->scan->source.text[at] == ' ') at++;
-  return at;
-}
-
-/* The end of "a" and of "a, b" at the line's begin. */
-static size_t targets_end(const struct attn_python *p, struct attn_part line) {
-  size_t end = name_end(p, line), last = end > line.begin ? end : line.end;
-  while (last < line.end) {
-    size_t next = skip_spaces(p, last, line.end);
-    if (next >= line.end || p->scan->source.text[next] != ',') break;
-    next = skip_spaces(p, next + 1, line.end);
-    last = name_end(p, (struct attn_part){next, line.end});
-    if (last == next) break;
-    end = last;
-  }
-  return end;
-}
-
-/* What follows `name =`, or an empty span. */
-static struct attn_part assigned(const struct attn_python *p, struct attn_part line) {
-  struct attn_part none = {line.end, line.end};
-  size_t end = targets_end(p, line);
-  const char *text = p->scan->source.text;
-  if (end == line.begin) return none;
-  end = skip_spaces(p, end, line.end);
-  if (end < line.end && strchr("+-*/@", text[end]) && end + 1 < line.end && text[end + 1] == '=')
-    end++;
-  if (end >= line.end || text[end] != '=' || (end + 1 < line.end && text[end + 1] == '='))
-    return none;
-  return trim(p, (struct attn_part){end + 1, line.end});
-}
-
-/* weights = softmax(scores) = [[..]]: no Python, but what people write. */
-static int has_second_relation(const struct attn_python *p, struct attn_part value) {
-  const char *text = p->scan->source.text;
-  int depth = 0;
-  for (size_t at = value.begin; at < value.end && text[at] != '#'; at++) {
-    depth += (text[at] == '(' || text[at] == '[') - (text[at] == ')' || text[at] == ']');
-    if (text[at] == '=' && depth == 0) return 1;
-  }
-  return 0;
-}
-
-/* A line that is Python and nothing else: a snippet may begin with it. */
-static int surely_python(const struct attn_python *p, struct attn_part line) {
-  static const char *const CALLS[] = {"np.",   "torch.", "numpy.",   "F.", "tf.", "jnp.",
-                                      "math.", "nn.",    "softmax(", "[[", "np ", NULL};
-  if (starts(p, line, ">>> ")) return 1;
-  if (starts(p, line, "import ")) {
-    size_t end = name_end(p, (struct attn_part){line.begin + 7, line.end});
-    return end > line.begin + 7 &&
-           (end >= line.end || strchr(" .,", p->scan->source.text[end]) != NULL) &&
-           line.end - line.begin < 80;
-  }
-  if (starts(p, line, "from ")) {
-    for (size_t at = line.begin; at < line.end && at < line.begin + 80; at++)
-      if (starts(p, (struct attn_part){at, line.end}, " import ")) return 1;
-    return 0;
-  }
-  if (starts(p, line, "def ")) return p->scan->source.text[line.end - 1] == ':';
-  struct attn_part value = assigned(p, line);
-  if (has_second_relation(p, value)) return 0;
-  return value.begin < value.end && starts_any(p, value, CALLS) && !starts(p, value, "[[");
-}
-
-/* A line that goes on with a snippet. */
-static int maybe_python(const struct attn_python *p, struct attn_part line) {
-  struct attn_part value = assigned(p, line);
-  if (surely_python(p, line) || starts_any(p, line, BLOCKS) || starts_any(p, line, OTHERS))
-    return 1;
-  if (value.begin < value.end) return 1;
-  size_t end = name_end(p, line); /* f(x), np.f(x) */
-  while (end > line.begin && end < line.end && p->scan->source.text[end] == '.')
-    end = name_end(p, (struct attn_part){end + 1, line.end});
-  return end > line.begin && end < line.end && p->scan->source.text[end] == '(' &&
-         p->scan->source.text[line.end - 1] == ')';
-}
-
-/* Whether the lines from at on, past blank ones and comments, are Python. */
-static int python_follows(const struct attn_python *p, size_t at, size_t end, int surely) {
-  for (int i = 0; i < 8 && at < end; i++) {
-    struct attn_part line = line_at(p, at);
-    int comment = line.begin < line.end && p->scan->source.text[line.begin] == '#';
-    if (line.begin < line.end && !comment)
-      return surely ? surely_python(p, line) : maybe_python(p, line);
-    at = next_line(p, at);
-  }
-  return 0;
-}
-
-static size_t indentation(const struct attn_python *p, size_t at) {
-  return line_at(p, at).begin - at;
-}
-
-/* Behind the lines that are deeper than the one at at, and blank lines among them. */
+/* Behind the lines that are deeper than the one at `at`, and blank lines among them. */
 static size_t skip_body(const struct attn_python *p, size_t at, size_t end) {
-  size_t depth = indentation(p, at), here = next_line(p, at), after = here;
+  size_t depth = line_at(p, at).begin - at, here = next_line(p, at), after = here;
   while (here < end) {
     struct attn_part line = line_at(p, here);
-    if (line.begin < line.end && indentation(p, here) <= depth &&
-        p->scan->source.text[line.begin] != ')')
-      break;
+    int is_blank = line.begin == line.end;
+    if (!is_blank && line.begin - here <= depth && p->scan->source.text[line.begin] != ')') break;
     here = next_line(p, here);
-    if (line.begin < line.end) after = here;
+    if (!is_blank) after = here;
   }
   return after;
 }
 
-/* Behind the statement at at: over lines while brackets are open. */
+/* Behind the statement at `at`: over lines while brackets are open. */
 static size_t skip_statement(const struct attn_python *p, size_t at, size_t end) {
-  const char *text = p->scan->source.text;
   long open = 0;
-  for (char quote = 0; at < end; at++) {
-    char c = text[at];
+  char quote = 0;
+  for (; at < end; at++) {
+    char c = p->code[at];
     if (c == '\n' && open <= 0) return at + 1;
     if (quote)
       quote = c == quote || c == '\n' ? 0 : quote;
     else if (c == '"' || c == '\'')
       quote = c;
-    else if (c == '#')
-      at = line_end(p, at) - 1;
     else
       open += (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
   }
   return at;
 }
 
-/* The comment after the statement that ends at at, with the lines of comment below it: a result
- * may take several. Empty if something else follows. */
-static struct attn_part comment_at(const struct attn_python *p, size_t at, size_t end) {
-  struct attn_part s = {at, line_end(p, at)}, trimmed = trim(p, s);
-  if (trimmed.begin >= trimmed.end || p->scan->source.text[trimmed.begin] != '#')
-    return (struct attn_part){at, at};
-  for (int i = 0; i < 64; i++) {
-    size_t below = s.end + 1;
-    struct attn_part line = below < end ? line_at(p, below) : (struct attn_part){0, 0};
-    if (line.begin >= line.end || p->scan->source.text[line.begin] != '#') break;
-    s.end = line_end(p, below);
-  }
-  return s;
-}
-
-/* ---- statements ---- */
-
-static struct attn_statement *add_statement(struct attn_python *p, struct attn_part name) {
-  struct attn_scan *scan = p->scan;
-  if (attn_pool_grow(scan->pool, (void **)&p->statement, (size_t)p->statements,
-                     sizeof *p->statement))
-    return attn_python_no_memory(p), NULL;
-  struct attn_statement *s = &p->statement[p->statements];
-  *s = (struct attn_statement){.snippet = p->snippets - 1};
-  s->text = attn_pool_text(scan->pool, scan->source.text + name.begin, name.end - name.begin);
-  if (!s->text) return attn_python_no_memory(p), NULL;
-  p->statements++;
-  return s;
-}
-
-static int add_line(struct attn_python *p, struct attn_part line) {
-  return add_statement(p, line) ? ATTN_YES : ATTN_FAILED;
-}
-
-static struct attn_expr *name_node(struct attn_python *p, struct attn_part name) {
-  struct attn_expr *e = attn_pool_take(p->scan->pool, sizeof *e);
-  char *text =
-      attn_pool_text(p->scan->pool, p->scan->source.text + name.begin, name.end - name.begin);
-  if (!e || !text) return attn_python_no_memory(p), NULL;
-  struct attn_source_position place = attn_source_place(&p->scan->source, name.begin);
-  *e = (struct attn_expr){
-      .kind = ATTN_EXPR_NAME, .text = text, .line = place.line, .column = place.column};
-  return e;
-}
-
-/* x /= 2 is x = x / 2. */
-static int augment(struct attn_python *p, struct attn_part name, char operation,
-                   struct attn_expr **e) {
-  struct attn_expr *whole = attn_pool_take(p->scan->pool, sizeof *whole);
-  struct attn_expr **operands = attn_pool_take(p->scan->pool, 2 * sizeof(struct attn_expr *));
-  char *text = attn_pool_text(p->scan->pool, &operation, 1);
-  struct attn_expr *left = name_node(p, name);
-  if (!whole || !operands || !text || !left) return attn_python_no_memory(p);
-  operands[0] = left;
-  operands[1] = *e;
-  *whole = (struct attn_expr){.kind = ATTN_EXPR_BINARY,
-                              .text = text,
-                              .arguments = 2,
-                              .argument = operands,
-                              .line = left->line,
-                              .column = left->column};
-  *e = whole;
-  return ATTN_YES;
-}
-
 /* ---- results in comments ---- */
 
-static void skip_any(const struct attn_python *p, struct attn_part *s, const char *const *words,
-                     int *any) {
-  for (int i = 0; words[i]; i++) {
-    if (!starts(p, *s, words[i])) continue;
-    s->begin += strlen(words[i]);
-    *s = trim(p, *s);
-    *any = 1;
-    i = -1;
-  }
-}
-
 /* [1, 0] without an arrow may be a shape: a result has a point, or two brackets. */
-static int is_surely_numbers(const struct attn_python *p, struct attn_part s,
-                             const attn_printing *t) {
-  if (t->rows > 1 || starts(p, s, "[[")) return 1;
+static int is_surely_numbers(const char *text, const attn_printing *t) {
+  if (t->rows > 1 || strncmp(text, "[[", 2) == 0) return 1;
   for (int i = 0; i < t->cols; i++)
     if (t->cells[i].decimals > 0) return 1;
   return 0;
 }
 
 /* One number, and nothing after it but a bracket or words of another line. */
-static int read_one(struct attn_python *p, struct attn_part s, attn_printing *table) {
-  const char *text = p->scan->source.text;
-  size_t end = s.begin;
-  while (end < s.end && !strchr(" \t\n)", text[end])) end++;
-  struct attn_part rest = trim(p, (struct attn_part){end, line_end(p, end)});
+static int read_one(struct attn_python *p, size_t at, size_t end, attn_printing *table) {
+  struct attn_match m;
   attn_cell cell;
-  if (rest.begin < rest.end && text[rest.begin] != ')') return ATTN_NO;
-  if (!attn_scan_number(p->scan, text + s.begin, end - s.begin, &cell) ||
+  if (!matches(p, ONE_NUMBER, at, end, &m)) return 0;
+  size_t bytes = m.group[1].end - at;
+  if (!attn_scan_number(p->scan, p->scan->source.text + at, bytes, &cell) ||
       cell.kind == ATTN_CELL_BLANK)
-    return ATTN_NO;
-  struct attn_source_position place = attn_source_place(&p->scan->source, s.begin);
+    return 0;
+  struct attn_source_position place = attn_source_place(&p->scan->source, at);
   cell.line = place.line, cell.column = place.column;
   *table = (attn_printing){.rows = 1, .cols = 1, .line = place.line, .column = place.column};
   table->cells = attn_pool_take(p->scan->pool, sizeof cell);
-  if (!table->cells) return attn_python_no_memory(p);
+  if (!table->cells) return attn_py_no_memory(p);
   *table->cells = cell;
-  return ATTN_YES;
+  return 1;
 }
 
-/* The numbers that a comment tells. */
-static int read_result(struct attn_python *p, struct attn_part comment, attn_printing *table) {
-  static const char *const SIGNS[] = {"#", NULL};
-  static const char *const ARROWS[] = {"→",     "->",      "=>",      "⇒",    "=",       "≈",
-                                       ">>>",   "Output:", "output:", "Out:", "Result:", "結果:",
-                                       "出力:", "結果：",  "出力：",  NULL};
-  static const char *const WRAPPERS[] = {"tensor(", "array(", "np.array(", "torch.tensor(", NULL};
-  struct attn_part s = trim(p, comment);
-  int signs = 0, told = 0;
-  size_t end;
-  skip_any(p, &s, SIGNS, &signs);
-  skip_any(p, &s, ARROWS, &told);
-  skip_any(p, &s, WRAPPERS, &told);
-  if (s.begin >= s.end) return ATTN_NO;
-  if (p->scan->source.text[s.begin] != '[') return told ? read_one(p, s, table) : ATTN_NO;
-  if (!attn_read_array(p->shown, s.begin, 0, table, &end)) {
+/* The numbers that the comment at `at` tells of what is above it. */
+static int read_result(struct attn_python *p, size_t at, size_t end, attn_printing *table) {
+  struct attn_match comment, m;
+  size_t after;
+  if (!p->may_tell || !matches(p, COMMENT, at, end, &comment)) return 0;
+  end = comment.group[0].end;
+  if (!matches(p, TOLD, at, end, &m)) return 0;
+  int is_told = m.group[1].end > m.group[1].begin;
+  const char *text = p->scan->source.text + m.group[0].end;
+  if (m.group[0].end >= end) return 0;
+  if (*text != '[') return is_told && read_one(p, m.group[0].end, end, table);
+  if (!attn_read_array(p->shown, m.group[0].end, 0, table, &after)) {
     p->status = attn_value_status(p->shown);
-    return p->status ? ATTN_FAILED : ATTN_NO;
+    return 0;
   }
-  return end <= comment.end && (told || is_surely_numbers(p, s, table)) ? ATTN_YES : ATTN_NO;
-}
-
-enum { LOOK_BACK = 256 };
-
-/* The result goes to the last assignment of that name; without one it is a statement of its own. */
-static int give_result(struct attn_python *p, struct attn_expr *e, const attn_printing *table) {
-  const char *name = e->kind == ATTN_EXPR_NAME ? e->text : NULL;
-  struct attn_statement *found = NULL;
-  for (int i = p->statements - 1; name && i >= 0 && i >= p->statements - LOOK_BACK; i--) {
-    found = &p->statement[i];
-    if (found->expression && strcmp(found->text, name) == 0) break;
-    found = NULL;
-  }
-  if (!found || found->has_result) {
-    found = add_statement(p, (struct attn_part){0, 0});
-    if (!found) return ATTN_FAILED;
-    found->expression = e;
-  }
-  found->has_result = 1;
-  found->result = *table;
-  return ATTN_YES;
+  return after <= end && (is_told || is_surely_numbers(text, table));
 }
 
 /* Behind the last line of the numbers that a comment told. */
@@ -363,99 +190,118 @@ static size_t end_of_result(const struct attn_python *p, size_t at, const attn_p
   return at;
 }
 
-/* Does the comment at `at` tell the value of what is above it? */
-static int tells_result(struct attn_python *p, size_t at, size_t end) {
-  attn_printing table;
-  return p->last && read_result(p, comment_at(p, at, end), &table) == ATTN_YES;
-}
-
-/* A comment that begins at begin may tell the value of what was shown last. */
+/* A comment may tell the value of what was set or shown last. 1: it does. */
 static int read_comment(struct attn_python *p, size_t begin, size_t end, size_t *at) {
-  struct attn_part comment = comment_at(p, begin, end);
   attn_printing table;
-  if (comment.begin >= comment.end || !p->last) return ATTN_NO;
-  int result = read_result(p, comment, &table);
-  if (result != ATTN_YES) return result;
-  result = give_result(p, p->last, &table);
-  p->last = NULL;
+  if (!read_result(p, begin, end, &table)) return 0;
+  if (p->last.kind == ATTN_PY_STEP && !p->last.transposed)
+    attn_py_add_result(p, p->last.step, &table);
+  p->may_tell = 0;
+  p->shown_steps = -1;
   *at = end_of_result(p, *at, &table);
-  return result;
+  return 1;
 }
 
-/* Behind the expression only a comment may stand. */
-static int is_end(const struct attn_cursor *c) {
-  struct attn_python *p = c->p;
-  struct attn_part rest = trim(p, (struct attn_part){c->previous, line_end(p, c->previous)});
-  if (rest.begin >= rest.end) return 1;
-  char next = p->scan->source.text[rest.begin];
-  return next == '#' || next == ';';
+/* ---- statements ---- */
+
+static void drop_steps(struct attn_python *p, int steps, int imports) {
+  p->example->steps = steps;
+  p->imports = imports;
 }
 
-/* Its numbers are the result of the value. */
-static int finish(struct attn_cursor *c, size_t end, struct attn_expr *value, size_t *at) {
-  struct attn_python *p = c->p;
-  *at = next_line(p, c->previous);
-  p->last = value;
-  return read_comment(p, c->previous, end, at) == ATTN_FAILED ? ATTN_FAILED : ATTN_YES;
+/* What was only shown leaves no steps unless a comment told its value. */
+static void end_shown(struct attn_python *p) {
+  if (p->shown_steps >= 0) drop_steps(p, p->shown_steps, p->shown_imports);
+  p->shown_steps = -1;
+  p->may_tell = 0;
 }
 
-static int read_expression(struct attn_cursor *c, struct attn_expr **e) {
-  int result = attn_advance(c);
-  if (result == ATTN_YES) result = attn_python_expression(c, e);
-  return result == ATTN_YES && !is_end(c) ? ATTN_NO : result;
+/* The value from `begin` on. 0: it is not followed, or an error. */
+static int read_value(struct attn_python *p, size_t begin, size_t end, struct attn_py_value *v) {
+  int steps = p->example->steps, imports = p->imports;
+  p->weights = -1;
+  int ok = attn_py_expression(p, begin, end, v) &&
+           matches(p, END, p->previous, line_end(p, p->previous), NULL);
+  if (p->misfit && (!ok || p->rounding)) p->status = ATTN_OK, ok = 0;
+  p->misfit = 0;
+  if (!ok) *v = (struct attn_py_value){.kind = ATTN_PY_UNKNOWN};
+  if (v->kind == ATTN_PY_UNKNOWN) drop_steps(p, steps, imports);
+  return ok && !p->status;
 }
 
-static int assignment(struct attn_python *p, struct attn_part line, size_t end, size_t *at) {
-  struct attn_part name = {line.begin, targets_end(p, line)}, value = assigned(p, line);
-  const char *text = p->scan->source.text;
-  if (value.begin >= value.end) return ATTN_NO;
-  struct attn_cursor c = attn_cursor_at(p, value.begin, end);
-  struct attn_expr *e;
-  int result = read_expression(&c, &e);
-  if (result != ATTN_YES) return result;
-  size_t sign = name.end + strspn(text + name.end, " ");
-  if (text[sign] != '=') result = augment(p, name, text[sign], &e);
-  struct attn_statement *s = result == ATTN_YES ? add_statement(p, name) : NULL;
-  if (!s) return ATTN_FAILED;
-  s->expression = e;
-  struct attn_expr *target = name_node(p, name);
-  return target ? finish(&c, end, target, at) : ATTN_FAILED;
+/* output, weights = attention(q, k, v) */
+static struct attn_py_value item_of(const struct attn_python *p, struct attn_py_value v, int n,
+                                    int targets) {
+  if (targets == 1) return v;
+  if (v.kind == ATTN_PY_TUPLE && v.items == targets) return v.item[n];
+  if (v.kind != ATTN_PY_STEP || p->weights < 0 || targets != 2)
+    return (struct attn_py_value){.kind = ATTN_PY_UNKNOWN};
+  if (n) v.step = p->weights;
+  return v;
+}
+
+static void assign(struct attn_python *p, struct attn_part names, struct attn_py_value v) {
+  struct attn_match m;
+  int targets = 1, n = 0;
+  for (size_t at = names.begin; at < names.end; at++) targets += p->code[at] == ',';
+  for (size_t at = names.begin; attn_find(p->scan->patterns, TARGET, p->code, names.end, at, &m);
+       at = m.group[0].end)
+    attn_py_bind(p, m.group[0], item_of(p, v, n++, targets));
+  p->last = attn_py_lookup(p, names);
+}
+
+static int assignment(struct attn_python *p, size_t begin, size_t end) {
+  struct attn_match m;
+  struct attn_py_value v;
+  if (!matches(p, ASSIGNMENT, begin, line_end(p, begin), &m)) return 0;
+  p->rounding = 0;
+  int ok = read_value(p, m.group[0].end, end, &v);
+  if (ok && m.group[2].end > m.group[2].begin) /* x /= 2 is x = x / 2 */
+    v = attn_py_binary(p, p->code[m.group[2].begin], attn_py_lookup(p, m.group[1]), v);
+  if (!p->status) assign(p, m.group[1], v);
+  return ok;
 }
 
 /* print(x)  # tensor(..), or x alone */
-static int shown(struct attn_python *p, struct attn_part line, size_t end, size_t *at) {
-  struct attn_cursor c = attn_cursor_at(p, line.begin, end);
-  struct attn_expr *e;
-  int result = read_expression(&c, &e);
-  if (result != ATTN_YES) return result;
-  if (e->kind == ATTN_EXPR_CALL && strcmp(e->text, "print") == 0) {
-    if (e->arguments == 0) return ATTN_NO;
-    e = e->argument[e->arguments - 1]; /* print("weights:", weights) */
+static int shown(struct attn_python *p, size_t begin, size_t end) {
+  int steps = p->example->steps;
+  p->shown_imports = p->imports;
+  p->rounding = 1;
+  if (!read_value(p, begin, end, &p->last)) return 0;
+  p->shown_steps = steps;
+  return 1;
+}
+
+static void statement(struct attn_python *p, size_t *at, size_t end) {
+  struct attn_match m;
+  size_t begin = line_at(p, *at).begin, next = next_line(p, *at);
+  if (p->scan->source.text[begin] == '#' && read_comment(p, *at, end, at)) return;
+  end_shown(p);
+  if (p->scan->source.text[begin] == '#') {
+    *at = next;
+    return;
   }
-  return finish(&c, end, e, at);
+  if (matches(p, PROMPT, begin, end, &m)) begin = m.group[0].end;
+  if (matches(p, IMPORTS, begin, end, NULL)) {
+    *at = next;
+  } else if (matches(p, BLOCKS, begin, end, NULL)) {
+    *at = skip_body(p, *at, end);
+  } else if (assignment(p, begin, end) || (!p->status && shown(p, begin, end))) {
+    *at = next_line(p, p->previous);
+    p->may_tell = 1;
+    read_comment(p, p->previous, end, at);
+  } else {
+    *at = skip_statement(p, *at, end);
+  }
 }
 
-/* A comment on a line of its own: the value of what is above it, or words. */
-static int comment_line(struct attn_python *p, size_t *at, size_t end) {
-  size_t begin = *at;
-  int result = read_comment(p, begin, end, at);
-  if (result != ATTN_NO) return result;
-  *at = next_line(p, begin);
-  p->last = NULL;
-  return ATTN_YES;
-}
+/* ---- snippets ---- */
 
-static int statement(struct attn_python *p, size_t *at, size_t end) {
-  struct attn_part line = line_at(p, *at);
-  if (p->scan->source.text[line.begin] == '#') return comment_line(p, at, end);
-  if (starts(p, line, ">>> ")) line = trim(p, (struct attn_part){line.begin + 4, line.end});
-  if (starts_any(p, line, IMPORTS)) return *at = next_line(p, *at), ATTN_YES;
-  if (starts_any(p, line, BLOCKS)) return *at = skip_body(p, *at, end), add_line(p, line);
-  int result = assignment(p, line, end, at);
-  if (result == ATTN_NO) result = shown(p, line, end, at);
-  if (result != ATTN_NO) return result;
-  *at = skip_statement(p, *at, end);
-  return add_line(p, line);
+static int goes_on(struct attn_python *p, size_t at) {
+  size_t size = p->scan->source.size;
+  attn_printing table;
+  return read_result(p, at, size, &table) || matches(p, INDENTED, at, size, NULL) ||
+         matches(p, MAY_GO_ON, at, size, NULL);
 }
 
 /* The source without comments. NULL: no memory. */
@@ -477,111 +323,122 @@ static char *code_of(struct attn_scan *scan) {
   return text;
 }
 
+static struct attn_value_reader *reader_of(struct attn_scan *scan, char *text, uint32_t *origin) {
+  struct attn_canonical *canonical = attn_pool_take(scan->pool, sizeof *canonical);
+  if (!text || !canonical) return NULL;
+  *canonical = (struct attn_canonical){text, scan->source.size, origin};
+  return attn_value_reader_new(scan, canonical);
+}
+
 /* At the first snippet. */
 static int open_code(struct attn_python *p) {
   struct attn_scan *scan = p->scan;
   size_t size = scan->source.size;
-  struct attn_canonical *text = attn_pool_take(scan->pool, 2 * sizeof *text);
   uint32_t *origin = attn_pool_take(scan->pool, (size + 1) * sizeof *origin);
-  char *code = code_of(scan), *source = attn_pool_text(scan->pool, scan->source.text, size);
-  if (!text || !origin || !code || !source) return attn_python_no_memory(p);
+  if (!origin) return attn_py_no_memory(p);
   for (size_t n = 0; n <= size; n++) origin[n] = (uint32_t)n;
-  text[0] = (struct attn_canonical){code, size, origin};
-  text[1] = (struct attn_canonical){source, size, origin};
-  p->code = code;
-  p->arrays = attn_value_reader_new(scan, &text[0]);
-  p->shown = attn_value_reader_new(scan, &text[1]);
-  return p->arrays && p->shown ? ATTN_YES : attn_python_no_memory(p);
+  p->code = code_of(scan);
+  p->arrays = reader_of(scan, p->code, origin);
+  p->shown = reader_of(scan, attn_pool_text(scan->pool, scan->source.text, size), origin);
+  return p->arrays && p->shown ? 1 : attn_py_no_memory(p);
 }
 
-/* ---- snippets ---- */
-
-static int goes_on(struct attn_python *p, size_t at, size_t end) {
-  struct attn_part line = line_at(p, at);
-  int blank = line.begin >= line.end, comment = !blank && p->scan->source.text[line.begin] == '#';
-  if (comment && tells_result(p, at, end)) return 1;
-  if (blank || comment) return python_follows(p, at, end, 0);
-  return line.begin > at || maybe_python(p, line);
+static void orient(attn_example *ex) {
+  for (int i = 0; i < ex->steps; i++)
+    if (ex->step[i].op == ATTN_OP_SOFTMAX && ex->step[i].axis == 0)
+      ex->orientation = ATTN_QUERIES_IN_COLUMNS;
 }
 
 /* Statements from *at on: all of a fence, or as long as they look like Python. */
-static int statements(struct attn_python *p, size_t *at, size_t end, int fenced) {
-  int result = ATTN_YES;
-  if (!p->code && open_code(p) != ATTN_YES) return ATTN_FAILED;
-  if (attn_pool_grow(p->scan->pool, (void **)&p->snippet, (size_t)p->snippets, sizeof *p->snippet))
-    return attn_python_no_memory(p);
-  p->snippet[p->snippets++] =
-      (struct attn_snippet){*at, *at, attn_source_place(&p->scan->source, *at).line};
-  p->last = NULL;
-  while (result == ATTN_YES && *at < end && (fenced || goes_on(p, *at, end))) {
-    struct attn_part line = line_at(p, *at);
-    if (line.begin >= line.end)
+static void read_snippet(struct attn_python *p, size_t *at, size_t end, int fenced) {
+  if (!p->code && !open_code(p)) return;
+  struct attn_py_snippet s = {*at, *at, attn_source_place(&p->scan->source, *at).line};
+  attn_example ex = {.heads = 1, .from_python = 1, .line = s.line};
+  p->example = &ex;
+  p->imports = 0;
+  p->shown_steps = -1;
+  while (!p->status && *at < end && (*at == s.begin || fenced || goes_on(p, *at)))
+    if (line_at(p, *at).begin == line_end(p, *at))
       *at = next_line(p, *at);
     else
-      result = statement(p, at, end);
-  }
-  p->snippet[p->snippets - 1].end = *at;
-  return result;
-}
-
-static int is_fence(const struct attn_python *p, struct attn_part line) {
-  return starts(p, line, "```") || starts(p, line, "~~~");
-}
-
-static int has_python(const struct attn_python *p, size_t begin, size_t end) {
-  for (size_t at = begin; at < end; at = next_line(p, at))
-    if (surely_python(p, line_at(p, at))) return 1;
-  return 0;
-}
-
-static int is_one_of(const struct attn_python *p, struct attn_part part, const char *const *words) {
-  for (; *words; words++)
-    if (starts(p, part, *words) && strlen(*words) == part.end - part.begin) return 1;
-  return 0;
+      statement(p, at, end);
+  if (!p->status) end_shown(p);
+  orient(&ex);
+  s.end = *at;
+  if (!p->status) p->status = attn_add_example(&p->maker, p->lesson, &ex);
+  if (attn_pool_grow(p->scan->pool, (void **)&p->snippet, (size_t)p->snippets, sizeof s))
+    attn_py_no_memory(p);
+  else
+    p->snippet[p->snippets++] = s;
 }
 
 /* A fence of Python; *at moves past any fence but one of plain text. */
-static int fence(struct attn_python *p, size_t *at) {
-  static const char *const PYTHON[] = {"python", "py", "python3", "Python", "ipython", NULL};
-  static const char *const TEXT[] = {"",     "text",      "txt",      "math", "latex",  "tex",
-                                     "attn", "plaintext", "markdown", "md",   "output", NULL};
-  struct attn_part line = line_at(p, *at);
-  struct attn_part language = trim(p, (struct attn_part){line.begin + 3, line.end});
-  const char *name =
-      memchr(p->scan->source.text + language.begin, ':', language.end - language.begin);
-  if (name) language.end = (size_t)(name - p->scan->source.text); /* "python:main.py" */
-  size_t begin = next_line(p, *at), end = begin;
-  while (end < p->scan->source.size && !is_fence(p, line_at(p, end))) end = next_line(p, end);
-  int text = is_one_of(p, language, TEXT);
-  int python = is_one_of(p, language, PYTHON) || (text && has_python(p, begin, end));
-  *at = text && !python ? begin : next_line(p, end);
-  return python ? statements(p, &begin, end, 1) : ATTN_YES;
+static void read_fence(struct attn_python *p, size_t *at) {
+  const struct attn_source *s = &p->scan->source;
+  struct attn_match m;
+  int is_text = matches(p, TEXT_FENCE, *at, s->size, NULL);
+  int is_python = matches(p, PYTHON_FENCE, *at, s->size, NULL);
+  size_t begin = next_line(p, *at), end = s->size;
+  if (attn_find(p->scan->patterns, NEXT_FENCE, s->text, s->size, begin, &m)) end = m.group[0].begin;
+  if (is_text) is_python = attn_find(p->scan->patterns, HAS_PYTHON, s->text, end, begin, NULL);
+  *at = is_text && !is_python ? begin : next_line(p, end);
+  if (is_python) read_snippet(p, &begin, end, 1);
 }
 
-static int begins_snippet(const struct attn_python *p, size_t at, struct attn_part line) {
-  if (line.begin >= line.end) return 0;
-  if (p->scan->source.text[line.begin] != '#') return surely_python(p, line);
-  return python_follows(p, at, p->scan->source.size, 1) && !starts(p, line, "##");
-}
-
-static int read_snippets(struct attn_python *p) {
-  size_t size = p->scan->source.size;
-  int result = ATTN_YES;
-  for (size_t at = 0; at < size && result == ATTN_YES;) {
-    struct attn_part line = line_at(p, at);
-    if (is_fence(p, line)) {
-      result = fence(p, &at);
-    } else if (begins_snippet(p, at, line)) {
-      result = statements(p, &at, size, 0);
-    } else {
-      at = next_line(p, at);
-    }
+static void read_snippets(struct attn_python *p) {
+  const struct attn_source *s = &p->scan->source;
+  struct attn_match m;
+  for (size_t at = 0;
+       !p->status && attn_find(p->scan->patterns, BEGINS, s->text, s->size, at, &m);) {
+    at = m.group[0].begin;
+    if (matches(p, IS_FENCE, at, s->size, NULL))
+      read_fence(p, &at);
+    else
+      read_snippet(p, &at, s->size, 0);
   }
-  return result;
 }
 
-attn_status attn_read_python(struct attn_python *p, struct attn_scan *scan) {
-  *p = (struct attn_python){.scan = scan};
-  read_snippets(p);
-  return p->status;
+/* Comments of a program are no headings. */
+static void drop_comments(struct attn_scan *scan, const struct attn_python *p) {
+  int kept = 0;
+  for (int h = 0; h < scan->headings; h++) {
+    int line = scan->heading[h].line, inside = 0;
+    for (int n = 0; n < p->snippets && !inside; n++)
+      inside = line >= p->snippet[n].line &&
+               line <= attn_source_place(&scan->source, p->snippet[n].end - 1).line;
+    if (!inside) scan->heading[kept++] = scan->heading[h];
+  }
+  scan->headings = kept;
+}
+
+/* Behind a snippet's lines nothing is left to scan. */
+static void make_blank(char *text, const struct attn_py_snippet *s) {
+  for (size_t at = s->begin; at < s->end; at++)
+    if (text[at] != '\n') text[at] = ' ';
+}
+
+/* A snippet that computes nothing was kept while a later one might use its variables. */
+static void keep_computed(struct attn_python *p, char *text) {
+  attn_example *example = p->lesson->example;
+  int kept = 0;
+  for (int n = 0; n < p->snippets; n++) {
+    if (!attn_is_computed(&example[n])) continue;
+    const struct attn_scan_heading *title = attn_scan_heading_above(p->scan, example[n].line);
+    example[n].title = title ? title->text : "";
+    make_blank(text, &p->snippet[n]);
+    example[kept++] = example[n];
+  }
+  p->lesson->examples = kept;
+  if (kept) p->scan->source.text = text;
+}
+
+attn_status attn_add_snippets(struct attn_scan *scan, attn_lesson *lesson) {
+  struct attn_python p = {.scan = scan, .maker = {scan->pool, scan->err}, .lesson = lesson};
+  read_snippets(&p);
+  if (p.status || !p.snippets) return p.status;
+  drop_comments(scan, &p);
+  char *text = attn_pool_text(scan->pool, scan->source.text, scan->source.size);
+  if (!text) return attn_no_memory(&p.maker);
+  keep_computed(&p, text);
+  return ATTN_OK;
 }

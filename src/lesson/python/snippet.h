@@ -1,74 +1,98 @@
-/* snippet.h -- the Python of a document: statements, and the steps that they compute. */
+/* snippet.h -- the Python of a document: its snippets are followed, statement by statement, and
+ * become examples.
+ *
+ *   snippet.c      which lines are Python; assignments, and results in comments
+ *   python.c       expressions
+ *   variables.c    what names stand for, and where printed numbers belong
+ *   python_ops.c   the operations and calls that attention needs
+ */
 #ifndef ATTN_LESSON_SNIPPET_H
 #define ATTN_LESSON_SNIPPET_H
 
 #include "blocks.h"
 #include "steps.h"
+#include "text.h"
 
-/* A Python expression, as a tree. */
-enum attn_expr_kind {
-  ATTN_EXPR_NAME,   /* text */
-  ATTN_EXPR_NUMBER, /* number */
-  ATTN_EXPR_ARRAY,  /* table: np.array([...]), torch.tensor([...]), [[...]]; ones, zeros, eye
-                       expanded */
-  ATTN_EXPR_CALL, /* text = the function's last name: softmax, matmul, sqrt, masked_fill, exp, sum,
-                     ...; arguments; of a tuple or list: "tuple" */
-  ATTN_EXPR_BINARY,    /* text = "@" "*" "/" "+" "-" "=="; arguments[0], arguments[1] */
-  ATTN_EXPR_NEGATE,    /* arguments[0] */
-  ATTN_EXPR_TRANSPOSE, /* .T, .t(), .transpose(-2, -1), .mT, transpose(x); arguments[0] */
+enum attn_py_kind {
+  ATTN_PY_UNKNOWN, /* what is not followed, and all that uses it */
+  ATTN_PY_SCALAR,
+  ATTN_PY_STEP,
+  ATTN_PY_ZEROS, /* mask == 0 */
+  ATTN_PY_TUPLE, /* a, b or [a, b] */
 };
 
-struct attn_expr {
-  enum attn_expr_kind kind;
-  char *text;
-  double number;
-  attn_printing table; /* ARRAY: leading dimensions of size 1 dropped */
-  int height;          /* levels below it */
-  int arguments;       /* positional; a method call has its object first */
-  struct attn_expr **argument;
-  int keywords; /* dim=-1, axis=1, keepdims=True */
-  char **keyword;
-  struct attn_expr **keyword_value;
-  int line, column;
+struct attn_py_value {
+  enum attn_py_kind kind;
+  double scalar;
+  double root;    /* SCALAR: the number whose square root it is, or 0 */
+  int step;       /* STEP, ZEROS: of the current example */
+  int transposed; /* STEP: .T, not yet a step */
+  int is_new;     /* STEP: no variable has it yet */
+  int items;
+  struct attn_py_value *item;
+  struct attn_part name; /* of a name that is not looked up yet */
 };
 
-struct attn_statement {
-  int snippet;                  /* of the document: 0, 1, .. */
-  char *text;                   /* what is assigned: x, or a, b; "": shown only */
-  struct attn_expr *expression; /* NULL: text is a line that is not followed */
-  int has_result;
-  attn_printing result; /* its value in a comment */
+struct attn_py_keyword {
+  struct attn_part name;
+  struct attn_py_value value;
 };
 
-struct attn_snippet {
+struct attn_py_call {
+  struct attn_part name;
+  int is_method;
+  int arguments; /* a method has its object first */
+  struct attn_py_value *argument;
+  int keywords; /* dim=-1, keepdims=True */
+  struct attn_py_keyword *keyword;
+};
+
+struct attn_py_snippet {
   size_t begin, end; /* bytes of the source, whole lines */
   int line;
 };
 
-/* Functions that try a notation return YES (read), NO (it is not that notation) or FAILED (it is,
- * and it is wrong: status). */
-enum { ATTN_NO = 0, ATTN_YES = 1, ATTN_FAILED = -1 };
+struct attn_py_import {
+  int example, step, copy;
+};
 
 struct attn_python {
   struct attn_scan *scan;
+  struct attn_maker maker;
   attn_status status;
-  const char *code;                 /* the source, its comments blank */
+  int misfit;                       /* status is of shapes that do not match */
+  char *code;                       /* the source, its comments blank; NULL: no snippet so far */
   struct attn_value_reader *arrays; /* of the code */
   struct attn_value_reader *shown;  /* of the source: results in comments */
-  struct attn_expr
-      *last; /* what the statement before set or printed: a comment may tell its value */
-  int statements, snippets;
-  struct attn_statement *statement;
-  struct attn_snippet *snippet;
+  int snippets;
+  struct attn_py_snippet *snippet; /* each is an example of the lesson */
+
+  /* the statement that is read */
+  size_t at, end;
+  size_t previous; /* where the token before this one ended */
+  int open;        /* brackets: inside them lines go on */
+  int depth;
+  struct attn_py_token {
+    enum { ATTN_PY_END, ATTN_PY_NUMBER, ATTN_PY_WORD, ATTN_PY_SIGN } kind;
+    size_t begin, end;
+    double number;
+    int newline; /* before it */
+  } token;
+
+  /* what is followed */
+  attn_lesson *lesson;
+  attn_example *example; /* of this snippet */
+  struct attn_memo variables;
+  int imports; /* steps of earlier snippets that this one has copies of */
+  struct attn_py_import *import;
+  double work;               /* multiplications so far: ones(1000, 1000) is cheap to write */
+  int weights;               /* the step of the statement's attention; -1: it has none */
+  int rounding;              /* 1: only printed, so round() changes nothing */
+  struct attn_py_value last; /* what was set or shown last */
+  int may_tell;              /* 1: a comment may tell its value */
+  int shown_steps;           /* of the example, before it was only shown; -1: its steps stay */
+  int shown_imports;
 };
-
-/* snippet.c: finds the snippets of scan->source. */
-attn_status attn_read_python(struct attn_python *p, struct attn_scan *scan);
-
-/* python_graph.c: the examples that they compute -> lesson. *followed: of each snippet, 1 if it is
- * one. */
-attn_status attn_follow_python(const struct attn_python *p, struct attn_maker *maker,
-                               attn_lesson *lesson, unsigned char **followed);
 
 /* Adds the examples of a document's snippets to the lesson, and makes the text of these snippets
  * blank for the scan that follows. */
@@ -76,42 +100,30 @@ attn_status attn_add_snippets(struct attn_scan *scan, attn_lesson *lesson);
 
 /* ---- between the files of python ---- */
 
-int attn_python_fail(struct attn_python *p, size_t offset, const char *format, ...)
+/* Is the text of the part one of the words, with blanks between? */
+int attn_py_is(const struct attn_python *p, struct attn_part part, const char *words);
+/* Does the pattern match the code at `at`? */
+int attn_py_matches(const struct attn_python *p, const char *pattern, size_t at,
+                    struct attn_match *m);
+int attn_py_fail(struct attn_python *p, size_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-int attn_python_no_memory(struct attn_python *p);
+int attn_py_no_memory(struct attn_python *p); /* 0 */
 
-enum attn_python_token_kind {
-  ATTN_PYTHON_END, /* of the range */
-  ATTN_PYTHON_NUMBER,
-  ATTN_PYTHON_WORD,
-  ATTN_PYTHON_SIGN, /* a character */
-};
+/* python.c: the expression in [begin, end); a, b is a tuple. 0: it is not followed, or an error. */
+int attn_py_expression(struct attn_python *p, size_t begin, size_t end, struct attn_py_value *v);
 
-struct attn_python_token {
-  enum attn_python_token_kind kind;
-  size_t begin, end;
-  char sign;
-  double number;
-  int newline; /* before it */
-};
+/* variables.c */
+struct attn_py_value attn_py_lookup(struct attn_python *p, struct attn_part name);
+void attn_py_bind(struct attn_python *p, struct attn_part name, struct attn_py_value v);
+void attn_py_add_result(struct attn_python *p, int step, const attn_printing *result);
 
-struct attn_cursor {
-  struct attn_python *p;
-  size_t at, end;
-  size_t previous; /* where the token before this one ended */
-  int open;        /* brackets: inside them lines go on */
-  int depth;
-  struct attn_python_token token;
-};
-
-/* python_token.c */
-struct attn_cursor attn_cursor_at(struct attn_python *p, size_t begin, size_t end);
-int attn_advance(struct attn_cursor *c);
-int attn_token_is(const struct attn_cursor *c, char sign);
-/* python.c: an expression; a, b is a tuple. */
-int attn_python_expression(struct attn_cursor *c, struct attn_expr **e);
-
-/* Whether the text of e is one of the names, which end with NULL. */
-int attn_expr_is_named(const struct attn_expr *e, const char *const *names);
+/* python_ops.c */
+struct attn_py_value attn_py_scalar(double x);
+struct attn_py_value attn_py_binary(struct attn_python *p, char operation, struct attn_py_value a,
+                                    struct attn_py_value b);
+struct attn_py_value attn_py_call(struct attn_python *p, const struct attn_py_call *call);
+struct attn_py_value attn_py_given(struct attn_python *p, const attn_printing *table);
+/* A step of its own for what was only marked as transposed. */
+struct attn_py_value attn_py_settled(struct attn_python *p, struct attn_py_value v);
 
 #endif
