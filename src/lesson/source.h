@@ -14,7 +14,6 @@ enum {
   ATTN_TEXT_BYTES_MAX = 64 << 20,
   ATTN_LINE_BYTES_MAX = 16 << 20,
   ATTN_CELLS_MAX = 1 << 20, /* of one matrix */
-  ATTN_HEIGHT_MAX = 500,    /* operations one within another, as in a + a + .. */
   ATTN_NESTING_MAX = 48,
 };
 

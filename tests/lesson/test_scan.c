@@ -187,7 +187,6 @@ static void test_asciidoc_tables(void **state) {
   (void)state;
   check(".Q = X W~Q~\n[options=\"header\"]\n|===\n| |1 |2\n\n|a |3 |4\n|b |5 |6\n|===\n",
         "2x2: 3 4; 5 6\n");
-  check("[cols=\"2*\"]\n|===\n|3\n|4\n|5\n|6\n|===\n", "2x2: 3 4; 5 6\n");
 }
 
 static void test_nested_lists(void **state) {
@@ -200,8 +199,6 @@ static void test_nested_lists(void **state) {
 static void test_typst(void **state) {
   (void)state;
   check_file("a.typ", "$ S = mat(delim: \"[\", 1, 2;\n 3, 4) $\n", "S = 2x2: 1 2; 3 4\n");
-  check_file("a.typ", "#table(columns: 3, [], [a], [b],\n [a], [1], [2], [b], [3], [4])\n",
-             "2x2: 1 2; 3 4\n");
 }
 
 static void test_merged_headers_name_parts(void **state) {
@@ -424,9 +421,8 @@ static void test_comments_of_programs(void **state) {
   check("// Q:\n//   1 2\n//   3 4\n//\n", "2x2: 1 2; 3 4\n");
 }
 
-static void test_brackets_of_slashes_and_pipes(void **state) {
+static void test_brackets_of_pipes(void **state) {
   (void)state;
-  check("    / 1  2 \\\nQ = | 3  4 |\n    \\ 5  6 /\n", "Q = 3x2: 1 2; 3 4; 5 6\n");
   check("    | 1  2 |       | 5 |\nQ = | 3  4 |   v = | 6 |\n",
         "Q = 2x2: 1 2; 3 4\nv = 2x1: 5; 6\n");
   check("    | 1  2 |       | 5  0 |\nQ = | 3  4 |   K = | 6  7 |\n",
@@ -586,7 +582,7 @@ int main(void) {
       cmocka_unit_test(test_once_is_enough),
       cmocka_unit_test(test_products_and_their_quotients),
       cmocka_unit_test(test_comments_of_programs),
-      cmocka_unit_test(test_brackets_of_slashes_and_pipes),
+      cmocka_unit_test(test_brackets_of_pipes),
       cmocka_unit_test(test_calls_that_make_matrices),
       cmocka_unit_test(test_matrices_side_by_side),
       cmocka_unit_test(test_lines_of_a_chat),

@@ -56,23 +56,6 @@ static int follows_equals(const struct attn_value_reader *p, size_t at) {
   return begin > 0 && at - begin < 6 && (text[begin - 1] == '=' || text[begin - 1] == ':');
 }
 
-/* All grids of one row each are the rows of one grid. */
-static void join_rows(struct attn_value_reader *p) {
-  for (size_t g = 0; g < p->grids; g++)
-    if (p->grid[g].count != 1) return;
-  p->grid[0].count = p->rows;
-  p->grids = 1;
-}
-
-/* Rows of one number, of which one has more: not a matrix. */
-static int is_list(const struct attn_value_reader *p) {
-  for (size_t g = 0; g < p->grids; g++)
-    if (p->row[p->grid[g].first].count == 1 &&
-        attn_rows_differ(p, p->grid[g].first, p->grid[g].count))
-      return 1;
-  return 0;
-}
-
 static int check_widths(struct attn_value_reader *p, const struct attn_range *grid) {
   size_t width = p->row[grid->first].count;
   for (size_t r = grid->first + 1; r < grid->first + grid->count; r++) {
@@ -109,7 +92,6 @@ static int copy_value(struct attn_value_reader *p, size_t at, struct attn_scan_v
   memset(value, 0, sizeof *value);
   value->grid = attn_pool_take(p->scan->pool, p->grids * sizeof *value->grid);
   if (!value->grid) return p->status = attn_scan_no_memory(p->scan), 0;
-  if (is_list(p)) return 1;
   value->grids = (int)p->grids;
   for (size_t g = 0; g < p->grids; g++)
     if (!copy_grid(p, &p->grid[g], p->text->origin[at], &value->grid[g])) return 0;
@@ -131,7 +113,6 @@ static int charge(struct attn_value_reader *p, size_t at) {
 
 static int is_value(struct attn_value_reader *p, size_t at, enum attn_shape shape) {
   if (shape == ATTN_SHAPE_WORDS || p->mixed) return 0;
-  join_rows(p);
   char c = p->text->text[at];
   return p->cells >= 2 || (c != '(' && c != '{' && follows_equals(p, at));
 }
@@ -151,14 +132,19 @@ int attn_read_value(struct attn_value_reader *p, size_t at, struct attn_scan_val
   return is_value(p, at, shape) ? copy_value(p, at, value) : charge(p, at);
 }
 
+/* Do the rows differ in length? */
+static int rows_differ(const struct attn_value_reader *p, const struct attn_range *grid) {
+  for (size_t r = 1; r < grid->count; r++)
+    if (p->row[grid->first + r].count != p->row[grid->first].count) return 1;
+  return 0;
+}
+
 int attn_read_array(struct attn_value_reader *p, size_t at, int strict, attn_printing *table,
                     size_t *end) {
   enum attn_shape shape = read_shape(p, at, end);
   if (p->status != ATTN_OK) return 0;
   if (shape == ATTN_SHAPE_WORDS || p->mixed) return charge(p, at);
-  join_rows(p);
-  if (p->grids != 1 || (!strict && attn_rows_differ(p, p->grid[0].first, p->grid[0].count)))
-    return 0;
+  if (p->grids != 1 || (!strict && rows_differ(p, p->grid))) return 0;
   *table = (attn_printing){.rows = 0};
   return copy_grid(p, &p->grid[0], p->text->origin[at], table);
 }

@@ -6,7 +6,6 @@
 /* One pair of brackets. */
 struct bracket {
   size_t at, cell; /* where the reader is, where the current cell begins */
-  size_t begin;    /* of the bracket */
   uint32_t mate;
   int depth;
   int is_matrix;                            /* in marks: blanks are cells, commas and & separate */
@@ -15,16 +14,18 @@ struct bracket {
   size_t row_cell;                          /* where the current row begins */
   int parts, rows_of_parts, first_is_row;
   uint32_t separator; /* the last one since a cell; a newline at a row's begin */
-  int lines, marks;   /* row ends that are newlines; others */
-  size_t first_line;  /* bytes up to the first newline that ends a row */
 };
 
-enum { TERM_BYTES = 48, TERM_DEPTH_MAX = 3 };
-enum { PRINTED_BYTES = 56 }; /* programs do not break shorter lines */
-
+/* A number in brackets, or an expression with digits before or after an operator. */
+#define INNER "[-\\d.+*/^ \\x{80}-\\x{10FFFF}]"
+#define INNERMOST "\\(" INNER "{1,48}+\\)"
+#define NESTED "\\((?:" INNER "|" INNERMOST "){1,48}+\\)"
+static const char TERM[] =
+    "\\( *[-+]? *[\\d.]+ *\\)|(?=[^\\d)]{0,48}\\d)(?:(?<=[-\\d+*/^\u221A\u00D7\u00B7])|"
+    "(?<=[-\\d+*/^\u221A\u00D7\u00B7] )|(?=" NESTED " *[/^*]))" NESTED;
 enum progress { WORDS, MORE, CLOSED };
 
-enum { OPEN = 0x27E6, CLOSE = 0x27E7, ROW = 0x23CE, CELL = 0xA6, ROOT = 0x221A, INFINITE = 0x221E };
+enum { OPEN = 0x27E6, CLOSE = 0x27E7, ROW = 0x23CE, ROOT = 0x221A, INFINITE = 0x221E };
 
 uint32_t attn_bracket_mate(uint32_t c) {
   return c == '[' ? ']' : c == '(' ? ')' : c == '{' ? '}' : c == OPEN ? CLOSE : 0;
@@ -71,7 +72,7 @@ static int add_cell(struct attn_value_reader *p, const attn_cell *cell, size_t a
 
 static int is_blank_cell(const struct bracket *b, uint32_t separator) {
   if (!b->is_matrix) return 0;
-  if (b->has_ampersands) return separator == '&' || separator == CELL;
+  if (b->has_ampersands) return separator == '&';
   return separator == ',' && (b->separator == ',' || b->separator == '\n');
 }
 
@@ -92,28 +93,12 @@ static int end_cell(struct attn_value_reader *p, struct bracket *b, uint32_t sep
 }
 
 /* 0: no memory. */
-static int end_row(struct attn_value_reader *p, struct bracket *b, int is_line) {
+static int end_row(struct attn_value_reader *p, struct bracket *b) {
   size_t cells = b->parts ? 0 : p->cells - b->row_cell;
   if (cells && !add_range(p, &p->row, &p->row_room, &p->rows, b->row_cell, cells)) return 0;
-  if (cells && is_line && b->lines++ == 0) b->first_line = b->at - b->begin;
-  if (cells && !is_line) b->marks++;
   b->row_cell = p->cells;
   b->separator = '\n';
   return 1;
-}
-
-int attn_rows_differ(const struct attn_value_reader *p, size_t first, size_t rows) {
-  for (size_t r = 1; r < rows; r++)
-    if (p->row[first + r].count != p->row[first].count) return 1;
-  return 0;
-}
-
-/* A long row in several lines, as programs print it: all are as long as the first but the last. */
-static int is_wrapped(const struct attn_value_reader *p, const struct bracket *b) {
-  size_t rows = p->rows - b->first_row;
-  if (b->first_line < PRINTED_BYTES || b->marks || b->lines + 1 != (int)rows) return 0;
-  size_t last = p->row[p->rows - 1].count, width = p->row[b->first_row].count;
-  return width > 1 && last < width && !attn_rows_differ(p, b->first_row, rows - 1);
 }
 
 static enum attn_shape close_cells(struct attn_value_reader *p, struct bracket *b) {
@@ -121,10 +106,6 @@ static enum attn_shape close_cells(struct attn_value_reader *p, struct bracket *
   if (cells && !add_range(p, &p->row, &p->row_room, &p->rows, b->row_cell, cells))
     return ATTN_SHAPE_WORDS;
   if (p->rows == b->first_row) return ATTN_SHAPE_WORDS;
-  if (is_wrapped(p, b)) {
-    p->row[b->first_row].count = p->cells - b->first_cell;
-    p->rows = b->first_row + 1;
-  }
   size_t rows = p->rows - b->first_row;
   if (!add_range(p, &p->grid, &p->grid_room, &p->grids, b->first_row, rows))
     return ATTN_SHAPE_WORDS;
@@ -155,39 +136,13 @@ static enum progress read_part(struct attn_value_reader *p, struct bracket *b) {
   return MORE;
 }
 
-/* Is the bracket at `at` part of an expression: after an operator, a root or a digit? */
-static int is_factor(const struct bracket *b, const char *text, size_t at) {
-  static const char root[] = "\u221A", times[] = "\u00D7", dot[] = "\u00B7";
-  while (at > b->cell && attn_is_space((unsigned char)text[at - 1])) at--;
-  if (at == b->cell) return 0;
-  if (strchr("0123456789+-*/^", text[at - 1])) return 1;
-  return (at - b->cell >= 3 && memcmp(text + at - 3, root, 3) == 0) ||
-         (at - b->cell >= 2 &&
-          (memcmp(text + at - 2, times, 2) == 0 || memcmp(text + at - 2, dot, 2) == 0));
-}
-
 /* The bytes of "(-0.5)", or of "(2 + 1)" in an expression: part of a cell. 0: anything else. */
-static size_t term_in_brackets(const struct bracket *b, const struct attn_value_reader *p,
-                               size_t at) {
-  const char *text = p->text->text;
-  size_t begin = at, end = p->text->bytes - at > TERM_BYTES ? at + TERM_BYTES : p->text->bytes;
-  int depth = 0, digits = 0, operators = 0;
-  for (; at < end; at++) {
-    unsigned char c = (unsigned char)text[at];
-    depth += (c == '(') - (c == ')');
-    if (depth == 0) break;
-    if (depth > TERM_DEPTH_MAX || !(c >= 0x80 || c == ' ' || strchr("0123456789.+-*/^()", c)))
-      return 0;
-    digits += is_digit(c);
-    operators +=
-        c == '/' || c == '*' || c == '^' || c >= 0x80 || c == '+' || (c == '-' && digits > 0);
-  }
-  if (at == end || digits == 0) return 0;
-  size_t after = at + 1;
-  while (after < end && text[after] == ' ') after++;
-  int is_number = operators == 0 && memchr(text + begin + 1, '(', at - begin - 1) == NULL;
-  int is_divided = after < end && (text[after] == '/' || text[after] == '^' || text[after] == '*');
-  return is_number || is_divided || is_factor(b, text, begin) ? at + 1 - begin : 0;
+static size_t term_in_brackets(const struct bracket *b, const struct attn_value_reader *p) {
+  struct attn_match m;
+  const char *cell = p->text->text + b->cell;
+  size_t bytes = p->text->bytes - b->cell;
+  if (!attn_match_at(p->scan->patterns, TERM, cell, bytes, b->at - b->cell, &m)) return 0;
+  return m.group[0].end - m.group[0].begin;
 }
 
 /* Also at a newline, except after a comma: then the row is continued. */
@@ -198,8 +153,7 @@ static int is_row_end(const struct attn_value_reader *p, const struct bracket *b
 }
 
 static int is_cell_end(const struct bracket *b, uint32_t c) {
-  return c == CELL || c == ',' || (c == '&' && b->is_matrix) ||
-         (attn_is_space(c) && !b->has_ampersands);
+  return c == ',' || (c == '&' && b->is_matrix) || (attn_is_space(c) && !b->has_ampersands);
 }
 
 /* "1·2 + 3·4": a blank beside the + or - of products does not end their cell. */
@@ -213,14 +167,10 @@ static int is_in_sum(const struct attn_value_reader *p, const struct bracket *b)
   return (before || after) && attn_match_at(p->scan->patterns, SUM, text, b->at, b->cell, NULL);
 }
 
-/* The row of a matrix, which may be left to the reader in part: [[1, …], [?, 2]]. */
-static int is_row_of(const struct bracket *b) { return b->is_matrix || b->depth > 1; }
-
-static int is_of_a_number(const struct bracket *b, uint32_t c) {
-  if (c == '?') return is_row_of(b);
+static int is_of_a_number(uint32_t c) {
   if (c < 0x80)
     return is_digit(c) || attn_is_space(c) || strchr(".+-/*^eE%)nanNAxif", (int)c) != NULL;
-  return c == ROOT || c == 0xD7 || c == 0xB7 || c == INFINITE || (c == 0x2026 && is_row_of(b));
+  return c == ROOT || c == 0xD7 || c == 0xB7 || c == INFINITE;
 }
 
 /* What a line begins with in quotations, comments and sessions: "> ", "# ", "... ". */
@@ -236,7 +186,7 @@ static enum progress step(struct attn_value_reader *p, struct bracket *b) {
   size_t next;
   uint32_t c = attn_value_character(p, b->at, &next);
   if (attn_bracket_mate(c)) {
-    size_t number = c == '(' ? term_in_brackets(b, p, b->at) : 0;
+    size_t number = c == '(' ? term_in_brackets(b, p) : 0;
     if (!number) return read_part(p, b);
     b->at += number;
     return MORE;
@@ -246,12 +196,12 @@ static enum progress step(struct attn_value_reader *p, struct bracket *b) {
     return end_cell(p, b, b->separator == '&' ? '&' : c) ? CLOSED : WORDS;
   }
   if (is_row_end(p, b, c)) {
-    if (!end_cell(p, b, b->separator == '&' ? '&' : c) || !end_row(p, b, c == '\n')) return WORDS;
+    if (!end_cell(p, b, b->separator == '&' ? '&' : c) || !end_row(p, b)) return WORDS;
   } else if (is_cell_end(b, c) && !(attn_is_space(c) && is_in_sum(p, b))) {
     if (!end_cell(p, b, c)) return WORDS;
   } else {
     b->at = next;
-    return is_of_a_number(b, c) ? MORE : WORDS;
+    return is_of_a_number(c) ? MORE : WORDS;
   }
   b->at = b->cell = c == '\n' ? skip_prompt(p, next) : next;
   return MORE;
@@ -265,14 +215,14 @@ static int has_ampersands(struct attn_value_reader *p, size_t at) {
     p->close = end ? (size_t)(end - text) : p->text->bytes;
     p->ampersand = at;
     for (size_t n = at + 1; n < p->close; n++)
-      if (text[n] == '&' || strncmp(text + n, ATTN_MARK_CELL, 2) == 0) p->ampersand = n;
+      if (text[n] == '&') p->ampersand = n;
     if (p->reached < p->close) p->reached = p->close;
   }
   return p->ampersand > at;
 }
 
 enum attn_shape attn_read_brackets(struct attn_value_reader *p, size_t at, int depth, size_t *end) {
-  struct bracket b = {.begin = at, .depth = depth, .separator = '\n'};
+  struct bracket b = {.depth = depth, .separator = '\n'};
   uint32_t c = attn_value_character(p, at, &b.at);
   if (depth > ATTN_NESTING_MAX) {
     p->status = attn_scan_fail(p->scan, p->text->origin[at],

@@ -36,9 +36,6 @@ enum attn_shape attn_read_brackets(struct attn_value_reader *p, size_t at, int d
 
 /* The bracket that closes c; 0: c opens none. */
 uint32_t attn_bracket_mate(uint32_t c);
-/* Do the rows differ in length? */
-int attn_rows_differ(const struct attn_value_reader *p, size_t first, size_t rows);
-
 /* The character at `at` of the reader's text; *next: where the one after it is. */
 static inline uint32_t attn_value_character(const struct attn_value_reader *p, size_t at,
                                             size_t *next) {

@@ -73,30 +73,11 @@ static struct source_line heading_in(const struct attn_scan *scan, struct source
   return is_label && !matches(scan, ANNOUNCES, l, NULL) ? none : group_of(l, &m, 1);
 }
 
-/* Punctuation of Japanese sentences. */
-static int is_kept(uint32_t point) { return point == 0xFF01 || point == 0xFF1A || point == 0xFF1F; }
-
-/* Full-width forms as the ASCII characters that they look like, except ！, ： and ？. */
-static char *heading_text(struct attn_scan *scan, struct source_line l) {
-  char *text = attn_pool_text(scan->pool, l.text, l.bytes);
-  size_t bytes = 0, next;
-  for (size_t at = 0; text && at < l.bytes; at = next) {
-    uint32_t point = attn_code_point(l.text, at, l.bytes, &next);
-    uint32_t glyph = attn_glyph(l.text, at, l.bytes, &next);
-    if (glyph < 128 && (point == 0x3000 || (point >= 0xFF01 && !is_kept(point))))
-      text[bytes++] = (char)glyph;
-    else
-      memmove(text + bytes, l.text + at, next - at), bytes += next - at;
-  }
-  if (text) text[bytes] = 0;
-  return text;
-}
-
 static int add_heading(struct attn_scan *scan, struct source_line l, int line, int marked) {
   if (attn_pool_grow(scan->pool, (void **)&scan->heading, (size_t)scan->headings,
                      sizeof *scan->heading))
     return 0;
-  char *text = heading_text(scan, l);
+  char *text = attn_pool_text(scan->pool, l.text, l.bytes);
   if (text) scan->heading[scan->headings++] = (struct attn_scan_heading){line, marked, text};
   return text != NULL;
 }

@@ -28,24 +28,9 @@ static size_t table_end(const struct attn_canonical *text, size_t at, size_t *cl
   return *close + strlen(ATTN_MARK_CLOSE);
 }
 
-/* One row of symbols is part of a formula: [A B] W. */
-static void add_symbols(struct attn_text *out, const struct attn_canonical *text, size_t at,
-                        size_t end) {
-  for (size_t n = at; n < end; n++)
-    if (text->text[n] == '&')
-      attn_text_add(out, " ", 1, text->origin[n]);
-    else
-      attn_text_copy(out, text, n, n + 1);
-}
-
 static void add_table(struct attn_text *out, const struct attn_canonical *text, size_t at,
                       size_t end) {
   size_t mark = strlen(ATTN_MARK_OPEN);
-  const char *row = strstr(text->text + at, ATTN_MARK_ROW);
-  if (!row || row > text->text + end) {
-    add_symbols(out, text, at + mark, end - mark);
-    return;
-  }
   attn_text_add(out, "\n\n", 2, text->origin[at]);
   for (size_t n = at + mark; n < end - mark; n++) {
     if (text->text[n] == '&')
@@ -143,7 +128,6 @@ static attn_status add_line(struct splitter *s, size_t begin, uint32_t end_origi
 static attn_status split_line(struct splitter *s) {
   size_t begin = s->kept, length = 0;
   for (; s->at < s->end && (length = line_end(s)) == 0; s->at++) {
-    if (s->text[s->at] == *ATTN_MARK_NEWLINE) continue;
     s->text[s->kept] = s->text[s->at];
     s->origin[s->kept++] = s->origin[s->at];
   }

@@ -17,11 +17,11 @@
   "|\\.)++"                                                          \
   "(?<=\\d)(?![\\w.?#])"
 #define WORD "(?!(?i:-?inf|nan)\\b)[A-Za-z]\\w*+|" BROKEN "|\\d++[A-Za-z]\\w*+"
-#define NEXT "\\s*+(?:[,;&\u00A6]|\\]\\s*+,\\s*+\\[|" ATTN_MARK_ROW ")\\s*+"
+#define NEXT "\\s*+(?:[,;&]|\\]\\s*+,\\s*+\\[|" ATTN_MARK_ROW ")\\s*+"
 
 static const char IN_MATRIX[] =
     "(?:\\[\\s*+\\[|" ATTN_MARK_OPEN ")\\s*+(?|" NUMBER "(?:" NEXT NUMBER "(?![\\w.?#]))*+" NEXT
-    "(" WORD ")|(" BROKEN "))\\s*+(?=[,;&\u00A6\\])]|" ATTN_MARK_ROW "|" ATTN_MARK_CLOSE ")";
+    "(" WORD ")|(" BROKEN "))\\s*+(?=[,;&\\])]|" ATTN_MARK_ROW "|" ATTN_MARK_CLOSE ")";
 /* In a line of numbers, perhaps in brackets, or a row between pipes */
 #define BESIDE "(?:[ \\t]*+[,;|][ \\t]*+|[ \\t]++)"
 #define REST "(?=(?:" BESIDE NUMBER "(?![\\w.]))*+[ \\t]*+[])|]{0,2}+[,;]?+[ \\t]*+$)"

@@ -5,7 +5,6 @@
 
 /* A text without the characters that a pattern needs cannot match. */
 static int may_match(const struct attn_canonical *text, const char *needs) {
-  if (!needs) return 1;
   for (; *needs; needs++)
     if (memchr(text->text, *needs, text->bytes)) return 1;
   return 0;
@@ -47,12 +46,6 @@ static void add_replacement(struct attn_text *out, const struct attn_canonical *
   if (had > has) keep_newlines(out, from, begin, end, had - has);
 }
 
-static void add_without_commas(struct attn_text *out, const struct attn_canonical *from,
-                               const struct attn_match *m) {
-  for (size_t at = m->group[0].begin; at < m->group[0].end; at++)
-    if (from->text[at] != ',') attn_text_copy(out, from, at, at + 1);
-}
-
 void attn_rewrite_all(struct attn_rewrite *r, const char *pattern, const char *replacement,
                       const char *needs) {
   const struct attn_canonical *from = &r->text->now;
@@ -64,10 +57,7 @@ void attn_rewrite_all(struct attn_rewrite *r, const char *pattern, const char *r
   attn_text_clear(out);
   do {
     attn_text_copy(out, from, done, m.group[0].begin);
-    if (replacement)
-      add_replacement(out, from, &m, replacement);
-    else
-      add_without_commas(out, from, &m);
+    add_replacement(out, from, &m, replacement);
     done = m.group[0].end;
   } while (m.group[0].end > m.group[0].begin &&
            attn_find(r->scan->patterns, pattern, from->text, from->bytes, done, &m));
@@ -117,7 +107,6 @@ struct notation {
 #define LISTS "\\s*+(\\[\\[(?:[-\\d.,\\s]|\\](?!\\])|\\[)++\\]\\])\\s*+"
 #define OPTION "(?:\\[[^\\]\\n]{0,80}\\])?"
 #define END "(?![a-zA-Z])" /* of a command */
-#define BLANKS "[\\s\\x01]*+"
 #define FONTS                                                                                     \
   "(?:text|mathrm|mathbf|mathsf|mathit|operatorname|boldsymbol|bm|textbf|emph|hat|tilde|bar|vec|" \
   "mathbb)"
@@ -298,6 +287,8 @@ static const struct notation notations[] = {
     {"\\\\q?quad" END, " ", 0, "\\"},
     {"\\\\" FONTS "\\*?\\s*+" BRACED, "$1", 0, "\\"},
     {"\\\\sqrt\\s*+" BRACED, "\u221A$1", 0, "\\"},
+    {"\\\\[dt]?frac\\s*+\\{" TERMS "\\}\\s*+\\{" TERMS "\\}", "($1)/($2)", 0, "\\"},
+    {"\\\\[dt]?frac\\s*+\\{" TERMS "\\}\\s*+" BRACED, "($1)/$2", 0, "\\"},
     {"\\\\[dt]?frac\\s*+" BRACED "\\s*+\\{" TERMS "\\}", "$1/($2)", 0, "\\"},
     {"\\\\[dt]?frac\\s*+" BRACED "\\s*+" BRACED, "$1/$2", 0, "\\"},
     {"\\\\[dt]?frac\\s*+" BRACED_TWICE "\\s*+" BRACED_TWICE, "$1/$2", 0, "\\"},
@@ -317,8 +308,9 @@ static const struct notation notations[] = {
 
     /* HTML */
     /* a rule below the first row, of headers alone */
-    {"(?i)(?<!</tr>)(?<!</tr>[\\s\\x01])(<tr\\b[^<>]*+>" BLANKS
-     "(?:<th\\b[^<>]*+>[^|<]*+(?:<(?!/?t[dhr]\\b)[^|<]*+)*+</th>" BLANKS "){2,}+</tr>)",
+    {"(?i)(?<!</tr>)(?<!</tr>\\s)(<tr\\b[^<>]*+>\\s*+"
+     "(?:<th\\b[^<>]*+>[^|<]*+(?:<(?!/?t[dhr]\\b)[^|<]*+)*+</th>\\s*+"
+     "){2,}+</tr>)",
      "$1" ATTN_MARK_ROW "|---|", HTML, "<"},
     {"(?i)<t[hd]\\b[^<>]*+>", " |", HTML, "<"},
     {"(?i)<tr\\b[^<>]*+>", ATTN_MARK_ROW, HTML, "<"},
@@ -395,26 +387,12 @@ static int has_decimal_commas(struct attn_rewrite *r) {
   return numbers >= 2 && numbers > count_matches(r, "\\d,\\d++(?:,\\d++)++");
 }
 
-#define THOUSANDS "[ \\t]{0,40}+[-+]?[1-9]\\d{0,2}"
-
 void attn_rewrite_commas(struct attn_rewrite *r) {
   int decimal = has_decimal_commas(r);
   attn_rewrite_all(r, "(\\d)\\{,\\}(?=\\d)", "$1.", "{");
-  if (decimal) {
-    attn_rewrite_all(r, "(?<![\\d.]|\\d,)(\\d++),(\\d++)(?!,\\d)", "$1.$2", ",");
-    attn_rewrite_all(r, "\\(([-+]?[.\\d]++) ?\\| ?([-+]?[.\\d]++)\\)", "($1, $2)", "|");
-    if (!count_matches(r, "[\\[(][^\\])\\n;]{0,200}?\\d[ \\t]++[-+]?\\d"))
-      attn_rewrite_all(r, "(?<=[\\d)])[ \\t]*+;[ \\t]*+(?=[-+(]{0,2}\\d)", ", ", ";");
-    return;
-  }
-  /* 1,234.5: a cell of its own, or the result of an equation */
-  attn_rewrite_all(r,
-                   "(?m)(?:(?<=[|&\u00A6\\t\u23CE])|^(?=[ \\t\\d,.+-]{1,60}+[|\\t&]))" THOUSANDS
-                   "(?:,\\d{3})++(?:\\.\\d++)?(?=[ \\t]{0,40}(?:[|&\u00A6\\t\u23CE]|$))",
-                   NULL, ",");
-  attn_rewrite_all(r,
-                   "=" THOUSANDS
-                   "(?:,\\d{3}(?:\\.\\d++)?|(?:,\\d{3})++\\.\\d++)"
-                   "(?![\\w,]|\\.\\d|[ \\t]{0,40}[,;])",
-                   NULL, ",");
+  if (!decimal) return;
+  attn_rewrite_all(r, "(?<![\\d.]|\\d,)(\\d++),(\\d++)(?!,\\d)", "$1.$2", ",");
+  attn_rewrite_all(r, "\\(([-+]?[.\\d]++) ?\\| ?([-+]?[.\\d]++)\\)", "($1, $2)", "|");
+  if (!count_matches(r, "[\\[(][^\\])\\n;]{0,200}?\\d[ \\t]++[-+]?\\d"))
+    attn_rewrite_all(r, "(?<=[\\d)])[ \\t]*+;[ \\t]*+(?=[-+(]{0,2}\\d)", ", ", ";");
 }

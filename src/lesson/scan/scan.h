@@ -173,7 +173,6 @@ attn_status attn_scan_fail_misprint(const struct attn_scan *scan);
 #define ATTN_MARK_OPEN "\u27E6"  /* a matrix begins */
 #define ATTN_MARK_CLOSE "\u27E7" /* ends */
 #define ATTN_MARK_ROW "\u23CE"   /* a row ends */
-#define ATTN_MARK_CELL "\u00A6"  /* a cell ends */
 #define ATTN_MARK_VALUE "\u25A3" /* around the index of a value: in lines only */
 attn_status attn_canonical_text(struct attn_scan *scan, const char *file,
                                 struct attn_canonical *out);

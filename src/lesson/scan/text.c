@@ -107,39 +107,6 @@ static void replace_entities(struct attn_rewrite *r) {
   attn_rewrite_end(r, done);
 }
 
-/* A row of a table in the source has several lines: makes them one. */
-static void join_lines(struct attn_text *out, const struct attn_canonical *from, size_t begin,
-                       size_t end) {
-  for (size_t at = begin; at < end; at++) {
-    size_t next = at;
-    while (next < end && (from->text[next] == ' ' || from->text[next] == '\t')) next++;
-    if (next < end && from->text[next] == '\n') {
-      attn_text_add(out, ATTN_MARK_NEWLINE, 1, from->origin[next]);
-      at = next;
-      while (at + 1 < end && (from->text[at + 1] == ' ' || from->text[at + 1] == '\t')) at++;
-    } else {
-      attn_text_copy(out, from, at, next > at ? next : at + 1);
-      at = next > at ? next - 1 : at;
-    }
-  }
-}
-
-static void join_table_rows(struct attn_rewrite *r) {
-  const struct attn_canonical *from = &r->text->now;
-  struct attn_patterns *p = r->scan->patterns;
-  struct attn_match begin, end;
-  size_t done = 0;
-  if (r->text->failed) return;
-  attn_text_clear(r->spare);
-  while (attn_find(p, "(?i)<table", from->text, from->bytes, done, &begin) &&
-         attn_find(p, "(?i)</table>", from->text, from->bytes, begin.group[0].end, &end)) {
-    attn_text_copy(r->spare, from, done, begin.group[0].begin);
-    join_lines(r->spare, from, begin.group[0].begin, end.group[0].end);
-    done = end.group[0].end;
-  }
-  attn_rewrite_end(r, done);
-}
-
 /* ---- which notations a document has ---- */
 
 static int has_extension(const char *file, const char *extension) {
@@ -170,8 +137,7 @@ static int find_kinds(struct attn_rewrite *r, const char *file) {
   if (has_extension(file, "html") || occurs(r, HTML, "<")) kinds |= ATTN_NOTATION_HTML;
   if (has_extension(file, "tex") || has_extension(file, "latex") || strstr(text, "\\begin{"))
     kinds |= ATTN_NOTATION_TEX;
-  if (has_extension(file, "typ") || strstr(text, "mat(") || strstr(text, "#table("))
-    kinds |= ATTN_NOTATION_TYPST;
+  if (has_extension(file, "typ") || strstr(text, "mat(")) kinds |= ATTN_NOTATION_TYPST;
   if (occurs(r, "(?m)^[ \\t]*+In ?\\[\\d+\\]:", "[")) kinds |= ATTN_NOTATION_PROMPTS;
   if (occurs(r, "(?m)^[ \\t]*+\\{\\|", "{")) kinds |= ATTN_NOTATION_WIKI;
   if (strstr(text, "|===") && occurs(r, "(?m)^\\|={3}", "|")) kinds |= ATTN_NOTATION_ASCIIDOC;
@@ -201,11 +167,7 @@ attn_status attn_canonical_text(struct attn_scan *scan, const char *file,
   rewrite_bbcode(&r);
   int kinds = find_kinds(&r, file);
   attn_blank_leaders(&r.text->now);
-  if (kinds & ATTN_NOTATION_HTML) {
-    replace_entities(&r);
-    join_table_rows(&r);
-  }
-  if (kinds & ATTN_NOTATION_TYPST) attn_typst_tables(&r);
+  if (kinds & ATTN_NOTATION_HTML) replace_entities(&r);
   attn_markup_tables(&r, kinds);
   attn_rewrite_calls(&r);
   attn_rewrite_notations(&r, kinds);

@@ -5,14 +5,8 @@
 
 #include "scan.h"
 
-/* In canonical text: a newline of the source inside a row of an HTML table. Blank, and removed from
- * lines. */
-#define ATTN_MARK_NEWLINE "\x01"
-
 /* A blank of canonical text. */
-static inline int attn_is_space(uint32_t c) {
-  return c == ' ' || (c >= '\t' && c <= '\r') || c == (uint32_t)*ATTN_MARK_NEWLINE;
-}
+static inline int attn_is_space(uint32_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /* A rule of a LaTeX table. Blank elsewhere. */
 #define ATTN_MARK_RULE "\f"
@@ -53,8 +47,8 @@ struct attn_rewrite {
   struct attn_text *text, *spare;
 };
 /* Replaces each match of the pattern; $1 to $9 in `replacement` are its groups. Newlines of the
- * match that are not in the groups are kept after it; NULL: removes the commas of the match. needs:
- * characters, at least one of which any match contains, NULL: unknown. */
+ * match that are not in the groups are kept after it. needs: characters, at least one of which any
+ * match contains. */
 void attn_rewrite_all(struct attn_rewrite *r, const char *pattern, const char *replacement,
                       const char *needs);
 /* The text from `from` on is as it was: r->spare, with the rest of it, becomes the text. */
@@ -66,9 +60,6 @@ void attn_rewrite_commas(struct attn_rewrite *r);
 
 /* markup.c: the tables of wikis, of AsciiDoc and of nested lists -> rows between pipes. */
 void attn_markup_tables(struct attn_rewrite *r, int kinds);
-
-/* typst.c: the tables of Typst -> rows between pipes. */
-void attn_typst_tables(struct attn_rewrite *r);
 
 /* character.c: the code point as plain text where it is a variant of a plainer one, else NULL.
  * buffer: at least 2 bytes, for the result. */
