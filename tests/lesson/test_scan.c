@@ -436,10 +436,6 @@ static void test_calls_that_make_matrices(void **state) {
   check("> X <- matrix(c(1, 2, 3,\n 4, 5, 6), ncol = 2, byrow = TRUE)\n",
         "> X <- 3x2: 1 2; 3 4; 5 6\n");
   check("> X <- matrix(c(1, 2, 3, 4), 2, 2)\n", "> X <- 2x2: 1 3; 2 4\n");
-  check("> X <- rbind(c(1, 2), c(3, 4))\n", "> X <- 2x2: 1 2; 3 4\n");
-  check("> X <- cbind(a = c(1, 2), b = c(-3, 4e-1))\n", "> X <- 2x2: 1 -3; 2 0.4\n");
-  check("X = reshape([1, 2, 3, 4, 5, 6], 2, 3)\n", "X = 2x3: 1 3 5; 2 4 6\n");
-  check("X = [1, 2, 3, 4, 5, 6].view(2, 3)\n", "X = 2x3: 1 2 3; 4 5 6\n");
   check("> X <- matrix(c(1, 2, 3), nrow = 2)\n", "> X <-  ( 1x3: 1 2 3\n"); /* no matrix */
 }
 

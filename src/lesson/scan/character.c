@@ -59,37 +59,21 @@ size_t attn_scan_put_character(uint32_t c, char *out) {
   return bytes;
 }
 
+enum { ENTITY_BYTES_MAX = 11 };
+
 struct entity {
   char name[10];
   uint32_t code;
 };
 
-/* Those that tables of numbers and formulas have; a tag does not begin with lt. Sorted by
- * name, in ASCII order. */
+/* Those that tables of numbers and formulas have; a tag does not begin with lt. */
 static const struct entity entities[] = {
-    {"Sigma", 0x3A3},   {"alpha", 0x3B1},   {"amp", '&'},      {"apos", '\''},
-    {"asymp", 0x2248},  {"beta", 0x3B2},    {"bull", 0x2022},  {"cdot", 0xB7},
-    {"delta", 0x3B4},   {"divide", 0xF7},   {"emsp", 0x2003},  {"ensp", 0x2002},
-    {"epsilon", 0x3B5}, {"equals", '='},    {"frac12", 0xBD},  {"frac14", 0xBC},
-    {"frac34", 0xBE},   {"frasl", 0x2044},  {"gamma", 0x3B3},  {"ge", 0x2265},
-    {"gt", '>'},        {"hellip", 0x2026}, {"infin", 0x221E}, {"lambda", 0x3BB},
-    {"langle", 0x27E8}, {"larr", 0x2190},   {"lbrace", '{'},   {"lbrack", '['},
-    {"ldquo", 0x201C},  {"le", 0x2264},     {"lowbar", '_'},   {"lsqb", '['},
-    {"lsquo", 0x2018},  {"lt", 0x2039},     {"mdash", 0x2014}, {"middot", 0xB7},
-    {"minus", 0x2212},  {"mu", 0x3BC},      {"nbsp", 0xA0},    {"ndash", 0x2013},
-    {"ne", 0x2260},     {"num", '#'},       {"omega", 0x3C9},  {"percnt", '%'},
-    {"phi", 0x3C6},     {"pi", 0x3C0},      {"plus", '+'},     {"prime", 0x2032},
-    {"quot", '"'},      {"rArr", 0x21D2},   {"radic", 0x221A}, {"rangle", 0x27E9},
-    {"rarr", 0x2192},   {"rbrace", '}'},    {"rbrack", ']'},   {"rdquo", 0x201D},
-    {"rho", 0x3C1},     {"rsqb", ']'},      {"rsquo", 0x2019}, {"sdot", 0x22C5},
-    {"sigma", 0x3C3},   {"sum", 0x2211},    {"tau", 0x3C4},    {"theta", 0x3B8},
-    {"thinsp", 0x2009}, {"times", 0xD7},    {"top", 0x22A4},   {"verbar", '|'},
-    {"zwnj", 0x200C},
+    {"alpha", 0x3B1},  {"amp", '&'},      {"apos", '\''},    {"asymp", 0x2248}, {"hellip", 0x2026},
+    {"infin", 0x221E}, {"gt", '>'},       {"ldquo", 0x201C}, {"lt", 0x2039},    {"mdash", 0x2014},
+    {"middot", 0xB7},  {"minus", 0x2212}, {"nbsp", 0xA0},    {"ndash", 0x2013}, {"quot", '"'},
+    {"radic", 0x221A}, {"rarr", 0x2192},  {"rdquo", 0x201D}, {"sdot", 0x22C5},  {"sum", 0x2211},
+    {"tau", 0x3C4},    {"times", 0xD7},   {"top", 0x22A4},
 };
-
-static int compare_entity(const void *key, const void *item) {
-  return strcmp(key, ((const struct entity *)item)->name);
-}
 
 /* &#8722; &#x2212; */
 static uint32_t numeric_entity(const char *digits, size_t count) {
@@ -108,15 +92,13 @@ static uint32_t numeric_entity(const char *digits, size_t count) {
 }
 
 uint32_t attn_entity(const char *text, size_t bytes, size_t *length) {
-  char name[10];
-  size_t end = 1;
-  while (end < bytes && end < sizeof name && text[end] != ';') end++;
-  if (end >= bytes || text[end] != ';' || end < 3) return 0;
-  *length = end + 1;
-  if (text[1] == '#') return numeric_entity(text + 2, end - 2);
-  memcpy(name, text + 1, end - 1);
-  name[end - 1] = 0;
-  const struct entity *e =
-      bsearch(name, entities, sizeof entities / sizeof *entities, sizeof *entities, compare_entity);
-  return e ? e->code : 0;
+  const char *end = memchr(text, ';', bytes < ENTITY_BYTES_MAX ? bytes : ENTITY_BYTES_MAX);
+  size_t name = end ? (size_t)(end - text) - 1 : 0;
+  *length = name + 2;
+  if (name < 2) return 0;
+  if (text[1] == '#') return numeric_entity(text + 2, name - 1);
+  for (size_t n = 0; n < sizeof entities / sizeof *entities; n++)
+    if (strlen(entities[n].name) == name && memcmp(text + 1, entities[n].name, name) == 0)
+      return entities[n].code;
+  return 0;
 }

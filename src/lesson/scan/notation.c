@@ -10,40 +10,18 @@ static int may_match(const struct attn_canonical *text, const char *needs) {
   return 0;
 }
 
-static size_t count_newlines(const char *text, size_t begin, size_t end) {
-  size_t count = 0;
-  for (size_t at = begin; at < end; at++) count += text[at] == '\n';
-  return count;
-}
-
-/* The last `count` newlines of [begin, end). */
-static void keep_newlines(struct attn_text *out, const struct attn_canonical *from, size_t begin,
-                          size_t end, size_t count) {
-  size_t skip = count_newlines(from->text, begin, end) - count;
-  for (size_t at = begin; at < end; at++) {
-    if (from->text[at] != '\n') continue;
-    if (skip)
-      skip--;
-    else
-      attn_text_copy(out, from, at, at + 1);
-  }
-}
-
 static void add_replacement(struct attn_text *out, const struct attn_canonical *from,
                             const struct attn_match *m, const char *replacement) {
-  size_t begin = m->group[0].begin, end = m->group[0].end, before = out->now.bytes;
+  uint32_t origin = from->origin[m->group[0].begin];
   for (const char *c = replacement; *c; c++) {
     if (*c != '$') {
-      attn_text_add(out, c, 1, from->origin[begin]);
+      attn_text_add(out, c, 1, origin);
     } else {
       int n = *++c - '0';
       if (m->group[n].begin < m->group[n].end)
         attn_text_copy(out, from, m->group[n].begin, m->group[n].end);
     }
   }
-  size_t had = count_newlines(from->text, begin, end);
-  size_t has = out->failed ? 0 : count_newlines(out->now.text, before, out->now.bytes);
-  if (had > has) keep_newlines(out, from, begin, end, had - has);
 }
 
 void attn_rewrite_all(struct attn_rewrite *r, const char *pattern, const char *replacement,
@@ -116,6 +94,7 @@ struct notation {
 enum {
   HTML = ATTN_NOTATION_HTML,
   TEX = ATTN_NOTATION_TEX,
+  BBCODE = ATTN_NOTATION_BBCODE,
   TYPST = ATTN_NOTATION_TYPST,
   PROMPTS = ATTN_NOTATION_PROMPTS,
   SEMICOLONS = ATTN_NOTATION_SEMICOLONS,
@@ -123,6 +102,13 @@ enum {
 
 /* In this order: each is applied to what the ones above have left. */
 static const struct notation notations[] = {
+    /* the tags of forums become those of HTML */
+    {"(?i)\\[(/?+(?:table|t[dhr]|b|i|u|s|sub|sup))\\]", "<$1>", BBCODE, "["},
+    {"(?i)\\[(/?+)code(?:=[^\\]\\n]*+)?+\\]", "<$1pre>", BBCODE, "["},
+    {"(?i)\\[/?+(?:size|color|font|url)(?:=[^\\]\\n]*+)?+\\]", "", BBCODE, "["},
+    {"(?i)\\[/?+(?:quote|list|center)(?:=[^\\]\\n]*+)?+\\]", ATTN_MARK_ROW, BBCODE, "["},
+    {"\\[\\*\\]", ATTN_MARK_ROW "* ", BBCODE, "["},
+
     /* roots as powers: 2 ** 0.5, 2^{1/2} */
     {"(?<![\\w.)\\]])(\\d{1,6}+|(?!e\\b)[A-Za-z]\\w*+)[ \\t]*+(?:\\*\\*|(?<=\\d)\\^)[ \\t]*+[({]?+"
      "(?:0?\\.5|1/2)(?![\\d.])[)}]?+",
@@ -179,6 +165,7 @@ static const struct notation notations[] = {
     /* X=|1 0|, a row of a drawn matrix */
     {"(?m)^([^|\\n]{0,40}(?:=|[ \\t]|^))\\|(-?\\d[-.\\d \\t]*+)(?<=\\d)\\|[ \\t]*+$", "$1| $2 |", 0,
      "|"},
+    {"(?<![\\w.])c\\((" LITERAL "(?:\\s*+,\\s*+" LITERAL ")*+)\\s*+\\)", "[$1]", 0, "("}, /* of R */
     /* rows of one line: X = 1 2 / 0 1 */
     {"([=:][ \\t]*+)(" ROW_OF_LINE "(?:[ \\t]*+(?://?|;|\\|)[ \\t]*+" ROW_OF_LINE
      ")++)(?![ \\t,;|]*+[-+*/=\\w.])",

@@ -131,10 +131,13 @@ static const char SEMICOLONS[] =
 static const char HTML[] =
     "(?i)<(?:html|mtable|table|t[dr]|p)\\b[^<>\\n]*+>|</(?:p|pre|li|d[dt]|div|h[1-6])>";
 
+static const char BBCODE[] = "(?i)\\[/(?:t[dr]|b|i|u|code|quote|list)\\]";
+
 static int find_kinds(struct attn_rewrite *r, const char *file) {
   const char *text = r->text->now.text;
   int kinds = 0;
   if (has_extension(file, "html") || occurs(r, HTML, "<")) kinds |= ATTN_NOTATION_HTML;
+  if (occurs(r, BBCODE, "[")) kinds |= ATTN_NOTATION_BBCODE | ATTN_NOTATION_HTML;
   if (has_extension(file, "tex") || has_extension(file, "latex") || strstr(text, "\\begin{"))
     kinds |= ATTN_NOTATION_TEX;
   if (has_extension(file, "typ") || strstr(text, "mat(")) kinds |= ATTN_NOTATION_TYPST;
@@ -143,16 +146,6 @@ static int find_kinds(struct attn_rewrite *r, const char *file) {
   if (strstr(text, "|===") && occurs(r, "(?m)^\\|={3}", "|")) kinds |= ATTN_NOTATION_ASCIIDOC;
   if (occurs(r, SEMICOLONS, ";")) kinds |= ATTN_NOTATION_SEMICOLONS;
   return kinds;
-}
-
-/* The tags of forums, [b]..[/b], become those of HTML. */
-static void rewrite_bbcode(struct attn_rewrite *r) {
-  if (!occurs(r, "(?i)\\[/(?:t[dr]|b|i|u|code|quote|list)\\]", "[")) return;
-  attn_rewrite_all(r, "(?i)\\[(/?+(?:table|t[dhr]|b|i|u|s|sub|sup))\\]", "<$1>", "[");
-  attn_rewrite_all(r, "(?i)\\[(/?+)code(?:=[^\\]\\n]*+)?+\\]", "<$1pre>", "[");
-  attn_rewrite_all(r, "(?i)\\[/?+(?:size|color|font|url)(?:=[^\\]\\n]*+)?+\\]", "", "[");
-  attn_rewrite_all(r, "(?i)\\[/?+(?:quote|list|center)(?:=[^\\]\\n]*+)?+\\]", ATTN_MARK_ROW, "[");
-  attn_rewrite_all(r, "\\[\\*\\]", ATTN_MARK_ROW "* ", "[");
 }
 
 attn_status attn_canonical_text(struct attn_scan *scan, const char *file,
@@ -164,7 +157,6 @@ attn_status attn_canonical_text(struct attn_scan *scan, const char *file,
   read_source(&scan->source, &a);
   attn_text_end(&a, (uint32_t)scan->source.size);
   if (a.failed) return attn_scan_no_memory(scan);
-  rewrite_bbcode(&r);
   int kinds = find_kinds(&r, file);
   attn_blank_leaders(&r.text->now);
   if (kinds & ATTN_NOTATION_HTML) replace_entities(&r);

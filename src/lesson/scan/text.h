@@ -14,6 +14,7 @@ static inline int attn_is_space(uint32_t c) { return c == ' ' || (c >= '\t' && c
 enum attn_notation_kind {
   ATTN_NOTATION_HTML = 1,
   ATTN_NOTATION_TEX = 2,
+  ATTN_NOTATION_BBCODE = 4,
   ATTN_NOTATION_TYPST = 8,
   ATTN_NOTATION_PROMPTS = 32, /* In[1]:= */
   ATTN_NOTATION_WIKI = 64,
@@ -46,9 +47,8 @@ struct attn_rewrite {
   struct attn_scan *scan;
   struct attn_text *text, *spare;
 };
-/* Replaces each match of the pattern; $1 to $9 in `replacement` are its groups. Newlines of the
- * match that are not in the groups are kept after it. needs: characters, at least one of which any
- * match contains. */
+/* Replaces each match of the pattern; $1 to $9 in `replacement` are its groups. needs: characters,
+ * at least one of which any match contains. */
 void attn_rewrite_all(struct attn_rewrite *r, const char *pattern, const char *replacement,
                       const char *needs);
 /* The text from `from` on is as it was: r->spare, with the rest of it, becomes the text. */
