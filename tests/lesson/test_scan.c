@@ -152,12 +152,6 @@ static void test_a_row_of_header_cells_is_a_header(void **state) {
       "2x2: 1 3; 4 5\n");
 }
 
-static void test_a_fence_of_comments(void **state) {
-  (void)state;
-  check("Q\n```\n##      a b\n## le   0 2\n## chat 0 1\n```\n", "2x2: 0 2; 0 1\n");
-  check("```\n#> 1 2\n#> 3 4\n```\n", "2x2: 1 2; 3 4\n");
-}
-
 static void test_equations_side_by_side(void **state) {
   (void)state;
   check("1.00/4.00 = 0.25   3.00/4.00 = 0.75\n", "1.00/4.00 1x2: 0.25 0.75\n");
@@ -548,7 +542,6 @@ int main(void) {
       cmocka_unit_test(test_a_session_has_prompts),
       cmocka_unit_test(test_html_cells),
       cmocka_unit_test(test_a_row_of_header_cells_is_a_header),
-      cmocka_unit_test(test_a_fence_of_comments),
       cmocka_unit_test(test_equations_side_by_side),
       cmocka_unit_test(test_a_name_in_front_of_any_row),
       cmocka_unit_test(test_html_in_other_texts),

@@ -368,7 +368,6 @@ static int has_decimal_commas(struct attn_rewrite *r) {
   if (r->scan->japanese || r->text->failed) return 0;
   if (!memchr(r->text->now.text, ',', r->text->now.bytes)) return 0;
   int points = count_matches(r, "(?<![.\\d])\\d++\\.\\d++(?!\\.\\d)"); /* not 02.11.2023 */
-  if (points == 0 && count_matches(r, "\\d\\{,\\}\\d") > 1) return 1;
   int numbers = count_matches(r, "(?<![\\w.]|\\d,)0,\\d\\d++(?!\\w|,\\d)");
   if (numbers < MANY_COMMAS * points) return 0;
   return numbers >= 2 && numbers > count_matches(r, "\\d,\\d++(?:,\\d++)++");
@@ -379,7 +378,4 @@ void attn_rewrite_commas(struct attn_rewrite *r) {
   attn_rewrite_all(r, "(\\d)\\{,\\}(?=\\d)", "$1.", "{");
   if (!decimal) return;
   attn_rewrite_all(r, "(?<![\\d.]|\\d,)(\\d++),(\\d++)(?!,\\d)", "$1.$2", ",");
-  attn_rewrite_all(r, "\\(([-+]?[.\\d]++) ?\\| ?([-+]?[.\\d]++)\\)", "($1, $2)", "|");
-  if (!count_matches(r, "[\\[(][^\\])\\n;]{0,200}?\\d[ \\t]++[-+]?\\d"))
-    attn_rewrite_all(r, "(?<=[\\d)])[ \\t]*+;[ \\t]*+(?=[-+(]{0,2}\\d)", ", ", ";");
 }

@@ -17,44 +17,35 @@ static int has_cells(const char *text, size_t bytes) {
   return 0;
 }
 
-/* The bytes of a control sequence (a color of printed output), or of another control character; 0:
- * text. */
-static size_t control_bytes(const char *text, size_t at, size_t length) {
-  size_t end = at + 2;
-  if ((unsigned char)text[at] >= 0x20 || strchr("\t\n\r", text[at])) return 0;
-  if (text[at] != 0x1B || at + 1 >= length || text[at + 1] != '[') return 1;
-  while (end < length && text[end] >= 0x20 && text[end] < 0x40) end++;
-  return end + (end < length) - at;
-}
+/* A color of printed output, another control character. */
+static const char CONTROL[] = "\x1B\\[[ -?]*+[@-~]|[\x01-\x08\x0B\x0C\x0E-\x1F]";
 
-static void add_string(struct attn_text *out, const json_t *string) {
+static void add_string(struct attn_scan *scan, struct attn_text *out, const json_t *string) {
   const char *text = json_string_value(string);
-  size_t length = json_string_length(string), begin = 0, bytes;
-  for (size_t at = 0; at < length; at++) {
-    if ((bytes = control_bytes(text, at, length)) == 0) continue;
-    attn_text_add(out, text + begin, at - begin, 0);
-    begin = at + bytes;
-    at = begin - 1;
-  }
+  size_t length = json_string_length(string), begin = 0;
+  struct attn_match m;
+  for (; attn_find(scan->patterns, CONTROL, text, length, begin, &m); begin = m.group[0].end)
+    attn_text_add(out, text + begin, m.group[0].begin - begin, 0);
   attn_text_add(out, text + begin, length - begin, 0);
 }
 
 /* A string, or an array of lines; then an empty line. */
-static void add_part(struct attn_text *out, const json_t *part) {
+static void add_part(struct attn_scan *scan, struct attn_text *out, const json_t *part) {
   size_t index;
   json_t *line;
-  if (json_is_string(part)) add_string(out, part);
-  json_array_foreach(part, index, line) if (json_is_string(line)) add_string(out, line);
+  if (json_is_string(part)) add_string(scan, out, part);
+  json_array_foreach(part, index, line) if (json_is_string(line)) add_string(scan, out, line);
   attn_text_add(out, "\n\n", 2, 0);
 }
 
-static void add_cell(struct attn_text *out, const json_t *cell) {
+static void add_cell(struct attn_scan *scan, struct attn_text *out, const json_t *cell) {
   size_t index;
   json_t *output;
-  add_part(out, json_object_get(cell, "source"));
+  add_part(scan, out, json_object_get(cell, "source"));
   json_array_foreach(json_object_get(cell, "outputs"), index, output) {
     const json_t *text = json_object_get(output, "text");
-    add_part(out, text ? text : json_object_get(json_object_get(output, "data"), "text/plain"));
+    add_part(scan, out,
+             text ? text : json_object_get(json_object_get(output, "data"), "text/plain"));
   }
 }
 
@@ -68,7 +59,7 @@ attn_status attn_notebook_text(struct attn_scan *scan, const char **text, size_t
   size_t skip = memcmp(*text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
   json_t *root = json_loadb(*text + skip, *bytes - skip, 0, &problem);
   if (!root) return ATTN_OK; /* some other text with braces */
-  json_array_foreach(json_object_get(root, "cells"), index, cell) add_cell(&out, cell);
+  json_array_foreach(json_object_get(root, "cells"), index, cell) add_cell(scan, &out, cell);
   json_decref(root);
   attn_text_end(&out, 0);
   if (out.failed) return attn_scan_no_memory(scan);

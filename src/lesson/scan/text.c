@@ -158,7 +158,7 @@ attn_status attn_canonical_text(struct attn_scan *scan, const char *file,
   attn_text_end(&a, (uint32_t)scan->source.size);
   if (a.failed) return attn_scan_no_memory(scan);
   int kinds = find_kinds(&r, file);
-  attn_blank_leaders(&r.text->now);
+  attn_blank_leaders(&r);
   if (kinds & ATTN_NOTATION_HTML) replace_entities(&r);
   attn_markup_tables(&r, kinds);
   attn_rewrite_calls(&r);

@@ -29,9 +29,6 @@ struct attn_text {
   int failed; /* out of memory: everything that is added is lost */
 };
 
-/* leader.c: blanks the signs that comments of programs begin their lines with. */
-void attn_blank_leaders(struct attn_canonical *text);
-
 /* Adds bytes that all come from the same offset. */
 void attn_text_add(struct attn_text *t, const char *text, size_t bytes, uint32_t origin);
 /* Adds [begin, end) of another text with its origins. */
@@ -57,6 +54,9 @@ void attn_rewrite_end(struct attn_rewrite *r, size_t from);
 void attn_rewrite_notations(struct attn_rewrite *r, int kinds);
 /* Decimal commas and separators of thousands. */
 void attn_rewrite_commas(struct attn_rewrite *r);
+
+/* leader.c: blanks the signs that comments of programs begin their lines with. */
+void attn_blank_leaders(struct attn_rewrite *r);
 
 /* markup.c: the tables of wikis, of AsciiDoc and of nested lists -> rows between pipes. */
 void attn_markup_tables(struct attn_rewrite *r, int kinds);
