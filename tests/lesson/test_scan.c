@@ -430,7 +430,6 @@ static void test_calls_that_make_matrices(void **state) {
   check("> X <- matrix(c(1, 2, 3,\n 4, 5, 6), ncol = 2, byrow = TRUE)\n",
         "> X <- 3x2: 1 2; 3 4; 5 6\n");
   check("> X <- matrix(c(1, 2, 3, 4), 2, 2)\n", "> X <- 2x2: 1 3; 2 4\n");
-  check("> X <- matrix(c(1, 2, 3), nrow = 2)\n", "> X <-  ( 1x3: 1 2 3\n"); /* no matrix */
 }
 
 static void test_matrices_side_by_side(void **state) {

@@ -157,7 +157,6 @@ struct attn_value_reader *attn_value_reader_new(struct attn_scan *scan,
   if (!p) return NULL;
   p->scan = scan;
   p->text = text;
-  p->from = SIZE_MAX;
   p->budget = text->bytes * 4 + 65536;
   return p;
 }

@@ -207,18 +207,15 @@ static enum progress step(struct attn_value_reader *p, struct bracket *b) {
   return MORE;
 }
 
-/* Is there an & before the mark that closes this matrix? Remembers where it looked. */
+/* Is there an & before the next mark of a matrix? */
 static int has_ampersands(struct attn_value_reader *p, size_t at) {
-  if (at < p->from || at > p->close) {
-    const char *text = p->text->text, *end = strstr(text + at, ATTN_MARK_CLOSE);
-    p->from = at;
-    p->close = end ? (size_t)(end - text) : p->text->bytes;
-    p->ampersand = at;
-    for (size_t n = at + 1; n < p->close; n++)
-      if (text[n] == '&') p->ampersand = n;
-    if (p->reached < p->close) p->reached = p->close;
-  }
-  return p->ampersand > at;
+  const char *text = p->text->text;
+  size_t end = at + strlen(ATTN_MARK_OPEN);
+  while (end < p->text->bytes && text[end] != '&' &&
+         strncmp(text + end, ATTN_MARK_OPEN, 2) != 0) /* or that closes: its third byte differs */
+    end++;
+  if (p->reached < end) p->reached = end;
+  return text[end] == '&';
 }
 
 enum attn_shape attn_read_brackets(struct attn_value_reader *p, size_t at, int depth, size_t *end) {

@@ -25,10 +25,9 @@ struct attn_value_reader {
   struct attn_range *row, *grid;
   size_t cells, rows, grids;
   size_t cell_room, row_room, grid_room;
-  size_t reached;                /* the furthest byte that was looked at */
-  size_t budget;                 /* bytes that may still be looked at in vain */
-  int mixed;                     /* rows next to matrices: not a value */
-  size_t from, close, ampersand; /* the text from here to this mark has its last & there */
+  size_t reached; /* the furthest byte that was looked at */
+  size_t budget;  /* bytes that may still be looked at in vain */
+  int mixed;      /* rows next to matrices: not a value */
 };
 
 /* Reads the value at an opening bracket and appends it to the lists; *end is after it. depth: 0. */

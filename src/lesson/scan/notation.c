@@ -94,7 +94,6 @@ struct notation {
 enum {
   HTML = ATTN_NOTATION_HTML,
   TEX = ATTN_NOTATION_TEX,
-  BBCODE = ATTN_NOTATION_BBCODE,
   TYPST = ATTN_NOTATION_TYPST,
   PROMPTS = ATTN_NOTATION_PROMPTS,
   SEMICOLONS = ATTN_NOTATION_SEMICOLONS,
@@ -103,11 +102,7 @@ enum {
 /* In this order: each is applied to what the ones above have left. */
 static const struct notation notations[] = {
     /* the tags of forums become those of HTML */
-    {"(?i)\\[(/?+(?:table|t[dhr]|b|i|u|s|sub|sup))\\]", "<$1>", BBCODE, "["},
-    {"(?i)\\[(/?+)code(?:=[^\\]\\n]*+)?+\\]", "<$1pre>", BBCODE, "["},
-    {"(?i)\\[/?+(?:size|color|font|url)(?:=[^\\]\\n]*+)?+\\]", "", BBCODE, "["},
-    {"(?i)\\[/?+(?:quote|list|center)(?:=[^\\]\\n]*+)?+\\]", ATTN_MARK_ROW, BBCODE, "["},
-    {"\\[\\*\\]", ATTN_MARK_ROW "* ", BBCODE, "["},
+    {"(?i)\\[(/?+(?:table|t[dhr]|b|i|u|s|sub|sup))\\]", "<$1>", HTML, "["},
 
     /* roots as powers: 2 ** 0.5, 2^{1/2} */
     {"(?<![\\w.)\\]])(\\d{1,6}+|(?!e\\b)[A-Za-z]\\w*+)[ \\t]*+(?:\\*\\*|(?<=\\d)\\^)[ \\t]*+[({]?+"
@@ -165,7 +160,6 @@ static const struct notation notations[] = {
     /* X=|1 0|, a row of a drawn matrix */
     {"(?m)^([^|\\n]{0,40}(?:=|[ \\t]|^))\\|(-?\\d[-.\\d \\t]*+)(?<=\\d)\\|[ \\t]*+$", "$1| $2 |", 0,
      "|"},
-    {"(?<![\\w.])c\\((" LITERAL "(?:\\s*+,\\s*+" LITERAL ")*+)\\s*+\\)", "[$1]", 0, "("}, /* of R */
     /* rows of one line: X = 1 2 / 0 1 */
     {"([=:][ \\t]*+)(" ROW_OF_LINE "(?:[ \\t]*+(?://?|;|\\|)[ \\t]*+" ROW_OF_LINE
      ")++)(?![ \\t,;|]*+[-+*/=\\w.])",
@@ -230,11 +224,6 @@ static const struct notation notations[] = {
     {"(?m)^\\[?\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d(?::[\\d.,]++)?Z?\\]?(?:[ "
      "\\t]++(?:[A-Z]{4,8}|\\[[\\w.:-]{1,30}\\]):?)*+",
      "", 0, ":"},
-    /* a time: a word, as "v3" is */
-    {"(?i)(?:(?<=\\S[ (])(?=\\d\\d:)|(?<=\\b(?:at|um|by) "
-     "))([01]?\\d|2[0-3]):[0-5]\\d(?![\\w:]|\\.\\d|[ "
-     "\\t]*+[,;]?[ \\t]*+[-+\\d|(\\[])",
-     "h$1", 0, ":"},
     {"\"([^\"\\n]*+)\"", "$1", SEMICOLONS, "\""},
     {";", "\t", SEMICOLONS, ";"},
     {"\\bNumberForm\\[([^\\n]*?), ?(?:\\d|\\{\\d, ?\\d\\})\\]", "$1", 0, "["},
@@ -277,7 +266,6 @@ static const struct notation notations[] = {
     {"\\\\[dt]?frac\\s*+\\{" TERMS "\\}\\s*+\\{" TERMS "\\}", "($1)/($2)", 0, "\\"},
     {"\\\\[dt]?frac\\s*+\\{" TERMS "\\}\\s*+" BRACED, "($1)/$2", 0, "\\"},
     {"\\\\[dt]?frac\\s*+" BRACED "\\s*+\\{" TERMS "\\}", "$1/($2)", 0, "\\"},
-    {"\\\\[dt]?frac\\s*+" BRACED "\\s*+" BRACED, "$1/$2", 0, "\\"},
     {"\\\\[dt]?frac\\s*+" BRACED_TWICE "\\s*+" BRACED_TWICE, "$1/$2", 0, "\\"},
     {"([_^])" BRACED, "$1$2", 0, "{"},
 

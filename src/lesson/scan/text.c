@@ -128,16 +128,15 @@ static const char SEMICOLONS[] =
     "(?m)^(?:\"[^\"\\n]*+\";){2}"
     "|(?:^[^;:=(\\[\\n]*+(?:;[ \\t]*+-?\\d++(?:[.,]\\d++)?)++[ \\t]*+\\n){2}";
 
+/* <p> of HTML, [td] of forums */
 static const char HTML[] =
-    "(?i)<(?:html|mtable|table|t[dr]|p)\\b[^<>\\n]*+>|</(?:p|pre|li|d[dt]|div|h[1-6])>";
-
-static const char BBCODE[] = "(?i)\\[/(?:t[dr]|b|i|u|code|quote|list)\\]";
+    "(?i)<(?:html|table|t[dr]|p)\\b[^<>\\n]*+>|</(?:p|pre|li|d[dt]|div|h[1-6])>|\\[/"
+    "(?:t[dr]|b|i|u)\\]";
 
 static int find_kinds(struct attn_rewrite *r, const char *file) {
   const char *text = r->text->now.text;
   int kinds = 0;
-  if (has_extension(file, "html") || occurs(r, HTML, "<")) kinds |= ATTN_NOTATION_HTML;
-  if (occurs(r, BBCODE, "[")) kinds |= ATTN_NOTATION_BBCODE | ATTN_NOTATION_HTML;
+  if (has_extension(file, "html") || occurs(r, HTML, "<[")) kinds |= ATTN_NOTATION_HTML;
   if (has_extension(file, "tex") || has_extension(file, "latex") || strstr(text, "\\begin{"))
     kinds |= ATTN_NOTATION_TEX;
   if (has_extension(file, "typ") || strstr(text, "mat(")) kinds |= ATTN_NOTATION_TYPST;

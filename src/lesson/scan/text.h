@@ -14,12 +14,11 @@ static inline int attn_is_space(uint32_t c) { return c == ' ' || (c >= '\t' && c
 enum attn_notation_kind {
   ATTN_NOTATION_HTML = 1,
   ATTN_NOTATION_TEX = 2,
-  ATTN_NOTATION_BBCODE = 4,
-  ATTN_NOTATION_TYPST = 8,
-  ATTN_NOTATION_PROMPTS = 32, /* In[1]:= */
-  ATTN_NOTATION_WIKI = 64,
-  ATTN_NOTATION_ASCIIDOC = 128,
-  ATTN_NOTATION_SEMICOLONS = 256, /* "0,5";"1,2", cat;0,5 */
+  ATTN_NOTATION_TYPST = 4,
+  ATTN_NOTATION_PROMPTS = 8, /* In[1]:= */
+  ATTN_NOTATION_WIKI = 16,
+  ATTN_NOTATION_ASCIIDOC = 32,
+  ATTN_NOTATION_SEMICOLONS = 64, /* "0,5";"1,2", cat;0,5 */
 };
 
 struct attn_text {
@@ -50,9 +49,9 @@ void attn_rewrite_all(struct attn_rewrite *r, const char *pattern, const char *r
                       const char *needs);
 /* The text from `from` on is as it was: r->spare, with the rest of it, becomes the text. */
 void attn_rewrite_end(struct attn_rewrite *r, size_t from);
-/* LaTeX, HTML, MathML, arrays of programs: all to marks. kinds: bits of attn_notation_kind. */
+/* LaTeX, HTML, arrays of programs: all to marks. kinds: bits of attn_notation_kind. */
 void attn_rewrite_notations(struct attn_rewrite *r, int kinds);
-/* Decimal commas and separators of thousands. */
+/* Decimal commas. */
 void attn_rewrite_commas(struct attn_rewrite *r);
 
 /* leader.c: blanks the signs that comments of programs begin their lines with. */
