@@ -209,13 +209,9 @@ static enum progress step(struct attn_value_reader *p, struct bracket *b) {
 
 /* Is there an & before the next mark of a matrix? */
 static int has_ampersands(struct attn_value_reader *p, size_t at) {
-  const char *text = p->text->text;
-  size_t end = at + strlen(ATTN_MARK_OPEN);
-  while (end < p->text->bytes && text[end] != '&' &&
-         strncmp(text + end, ATTN_MARK_OPEN, 2) != 0) /* or that closes: its third byte differs */
-    end++;
+  size_t begin = at + strlen(ATTN_MARK_OPEN), end = attn_next_matrix_mark(p->text, begin);
   if (p->reached < end) p->reached = end;
-  return text[end] == '&';
+  return memchr(p->text->text + begin, '&', end - begin) != NULL;
 }
 
 enum attn_shape attn_read_brackets(struct attn_value_reader *p, size_t at, int depth, size_t *end) {

@@ -1,29 +1,26 @@
 /* headings.c -- the headings of a document, and the one that is the title of an example. */
-#include <string.h>
-
-#include "error.h"
-#include "scan.h"
 #include "steps.h"
+#include "text.h"
 
-enum { HEADING_BYTES_MAX = 150 };
-
+/* A fence, whose lines are no headings. */
+#define FENCE "(?:```|~~~)[^\\n]*+(?:\\n(?!```|~~~)[^\\n]*+)*+(?:\\n(?:```|~~~)[^\\n]*+)?"
+#define REST "[ \\t\\r]*$"
 /* "## Scores", "== Scores ==", \section{Scores}, "3.1 Scores" */
-static const char MARKED[] =
-    "(*UCP)\\s*(?:#{1,6}\\s+(.*?)[\\s#]*|=+ "
-    "(\\w.*?)[\\s=]*|\\\\(?:sub)*section\\*?\\{(.*?)\\}(?:\\s*\\\\label.*)?\\s*)$";
-static const char NUMBERED[] =
-    "(*UCP)\\s*([1-9]\\d?(?:\\.\\d{1,2})+\\.? [^\\W\\d][^\\n]*[^\\s.:;,!?])\\s*$";
-/* The line below a title. */
-static const char UNDERLINE[] = "(?:={3,}|-{3,})\\s*$";
-/* A short line of words alone: no label, equation or sentence. */
-static const char ALONE[] =
-    "(*UCP)(?!import |from |return |def |class "
-    ")(?![\\s\\[\\]{}()|=<>`\\\\$&!\"'0-9-])(?:\\*\\*)?((?:(?!\\*\\*$)[^=\\n])*?[^\\s.:;,!?=*<"
-    "。、：；，"
-    "！？．…」])(?:\\*\\*)?\\s*$";
-static const char LABEL[] = "[:：]";
-static const char ANNOUNCES[] =
-    "^[^:：]{0,40}(?:例|[Ee]xample|Step|Part|Case|第|ステップ|Section|Exercise|問)";
+#define MARKED                                                                   \
+  "[ \\t]*+(?|#{1,6}[ \\t]+([^\\n]+?)[ \\t\\r#]*$|=+ (\\w[^\\n]*?)[ \\t\\r=]*$|" \
+  "\\\\(?:sub)*section\\*?\\{([^\\n]+?)\\}(?:[ \\t]*\\\\label[^\\n]*)?" REST     \
+  "|"                                                                            \
+  "([1-9]\\d?(?:\\.\\d{1,2})+\\.? [^\\W\\d][^\\n]*[^\\s.:;,!?])" REST ")"
+/* A short line of words alone: no label unless it announces a part, no equation or sentence. */
+#define ALONE                                                                                  \
+  "(?!import |from |return |def |class )(?![\\s\\[\\]{}()|=<>`\\\\$&!\"'0-9-])"                \
+  "(?:(?![^\\n]*[:：])|(?=[^:：\\n]{0,40}(?:例|[Ee]xample|Step|Part|Case|第|ステップ|" \
+  "Section|Exercise|問)))"                                                                    \
+  "(?:\\*\\*)?((?:(?!\\*\\*$)[^=\\n])*?[^\\s.:;,!?=*<。、：；，！？．…」])(?:\\*\\*)?" REST
+/* A line below a title: then it is marked; or a blank or deeper one: then group 2 is there. */
+#define BELOW "(?:(?=\\n(?:={3,}|-{3,})" REST ")|(?=\\n[ \\t\\r\\n]|\\n?\\z)())"
+static const char HEADING[] =
+    "(*UCP)(?m)^(?:" FENCE "|(?=[^\\n]{1,150}$)(?|" MARKED "|" ALONE BELOW "))";
 static const char EXAMPLE[] =
     "(?i)(?:example|exercise|problem|case |例題?|演習|問題?)[\\s#(\\x{3000}]*\\d";
 /* Of a part of an example: never its title where another heading is near. */
@@ -31,70 +28,21 @@ static const char PART[] =
     "(?i)仮定|前提|入力|設定|given|setup|input|assum|embedding|埋め込み|重み|weights|解釈|計算|"
     "^(?:step|ステップ|手順)";
 
-/* A line of the source. */
-struct source_line {
-  const char *text;
-  size_t bytes;
-};
-
-static struct source_line line_at(const struct attn_source *s, size_t at) {
-  if (at >= s->size) return (struct source_line){s->text + s->size, 0};
-  const char *text = s->text + at, *end = memchr(text, '\n', s->size - at);
-  return (struct source_line){text, end ? (size_t)(end - text) : s->size - at};
-}
-
-static int matches(const struct attn_scan *scan, const char *pattern, struct source_line l,
-                   struct attn_match *m) {
-  return attn_match_at(scan->patterns, pattern, l.text, l.bytes, 0, m);
-}
-
-static int is_open_below(struct source_line l) {
-  return l.bytes == 0 || *l.text == ' ' || *l.text == '\t' || *l.text == '\r';
-}
-
-static struct source_line group_of(struct source_line l, const struct attn_match *m, int g) {
-  return (struct source_line){l.text + m->group[g].begin, m->group[g].end - m->group[g].begin};
-}
-
-/* The text of a heading; 0 bytes: the line is none. */
-static struct source_line heading_in(const struct attn_scan *scan, struct source_line l,
-                                     struct source_line below, int *marked) {
-  struct source_line none = {l.text, 0};
-  struct attn_match m;
-  *marked = 1;
-  if (!l.bytes || l.bytes > HEADING_BYTES_MAX) return none;
-  if (matches(scan, MARKED, l, &m))
-    for (int g = 1; g < m.groups; g++)
-      if (m.group[g].end > m.group[g].begin) return group_of(l, &m, g);
-  if (matches(scan, NUMBERED, l, &m)) return group_of(l, &m, 1);
-  *marked = matches(scan, UNDERLINE, below, NULL);
-  if ((!*marked && !is_open_below(below)) || !matches(scan, ALONE, l, &m)) return none;
-  int is_label = attn_find(scan->patterns, LABEL, l.text, l.bytes, 0, NULL);
-  return is_label && !matches(scan, ANNOUNCES, l, NULL) ? none : group_of(l, &m, 1);
-}
-
-static int add_heading(struct attn_scan *scan, struct source_line l, int line, int marked) {
-  if (attn_pool_grow(scan->pool, (void **)&scan->heading, (size_t)scan->headings,
-                     sizeof *scan->heading))
-    return 0;
-  char *text = attn_pool_text(scan->pool, l.text, l.bytes);
-  if (text) scan->heading[scan->headings++] = (struct attn_scan_heading){line, marked, text};
-  return text != NULL;
-}
-
 attn_status attn_scan_headings(struct attn_scan *scan) {
   const struct attn_source *s = &scan->source;
-  struct source_line l;
-  int fenced = 0, line = 1;
-  for (size_t at = 0; at < s->size; at += l.bytes + 1, line++) {
-    l = line_at(s, at);
-    int is_fence = l.bytes >= 3 && (memcmp(l.text, "```", 3) == 0 || memcmp(l.text, "~~~", 3) == 0);
-    if (is_fence) fenced = !fenced;
-    if (fenced || is_fence) continue;
-    int marked;
-    struct source_line text = heading_in(scan, l, line_at(s, at + l.bytes + 1), &marked);
-    if (text.bytes && !add_heading(scan, text, line, marked))
-      return attn_fail(scan->err, ATTN_ERR_MEMORY, NULL, "no memory for the headings");
+  struct attn_match m;
+  for (size_t at = 0; attn_find(scan->patterns, HEADING, s->text, s->size, at, &m);
+       at = m.group[0].end) {
+    if (m.groups < 2) continue; /* a fence */
+    struct attn_scan_heading heading = {
+        .line = attn_source_place(s, m.group[1].begin).line,
+        .marked = m.groups == 2,
+        .text = attn_pool_text(scan->pool, s->text + m.group[1].begin,
+                               m.group[1].end - m.group[1].begin)};
+    if (!heading.text ||
+        attn_pool_grow(scan->pool, (void **)&scan->heading, (size_t)scan->headings, sizeof heading))
+      return attn_scan_no_memory(scan);
+    scan->heading[scan->headings++] = heading;
   }
   return ATTN_OK;
 }

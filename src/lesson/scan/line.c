@@ -12,20 +12,13 @@ static void add_mark(struct attn_text *out, int index, uint32_t origin) {
 
 /* ---- LaTeX tables with words in them: rows between pipes ---- */
 
-/* The end of the matrix that opens at `at`, 0: it has no cells, or another one is inside. *close:
- * where the last one closes that was looked for, so that the text is searched once. */
-static size_t table_end(const struct attn_canonical *text, size_t at, size_t *close) {
+/* The end of the matrix that opens at `at`, 0: it has no cells, or another one is inside. */
+static size_t table_end(const struct attn_canonical *text, size_t at) {
   size_t mark = strlen(ATTN_MARK_OPEN);
   if (strncmp(text->text + at, ATTN_MARK_OPEN, mark) != 0) return 0;
-  const char *begin = text->text + at + mark;
-  if (*close <= at) {
-    const char *end = strstr(begin, ATTN_MARK_CLOSE);
-    *close = end ? (size_t)(end - text->text) : SIZE_MAX;
-  }
-  if (*close == SIZE_MAX) return 0;
-  const char *inner = strstr(begin, ATTN_MARK_OPEN), *end = text->text + *close;
-  if ((inner && inner < end) || !memchr(begin, '&', (size_t)(end - begin))) return 0;
-  return *close + strlen(ATTN_MARK_CLOSE);
+  size_t end = attn_next_matrix_mark(text, at + mark);
+  if (strncmp(text->text + end, ATTN_MARK_CLOSE, mark) != 0) return 0;
+  return memchr(text->text + at, '&', end - at) ? end + mark : 0;
 }
 
 static void add_table(struct attn_text *out, const struct attn_canonical *text, size_t at,
@@ -50,13 +43,13 @@ static attn_status take_values(struct attn_scan *scan, const struct attn_canonic
                                struct attn_text *out, struct attn_scan_lines *lines) {
   struct attn_value_reader *reader = attn_value_reader_new(scan, text);
   struct attn_scan_value value;
-  size_t done = 0, close = 0, end;
+  size_t done = 0, end;
   if (!reader) return attn_scan_no_memory(scan);
   for (size_t at = 0; at < text->bytes; at++) {
     if (!is_bracket((unsigned char)text->text[at])) continue;
     if (!attn_read_value(reader, at, &value, &end)) {
       if (attn_value_status(reader) != ATTN_OK) return attn_value_status(reader);
-      if ((end = table_end(text, at, &close)) == 0) continue;
+      if ((end = table_end(text, at)) == 0) continue;
       attn_text_copy(out, text, done, at);
       add_table(out, text, at, end);
       done = end;

@@ -5,25 +5,13 @@
  *   notebook.c           the cells of a Jupyter notebook -> text
  *   headings.c           the headings, and titles of examples
  *   text.c, character.c  bytes -> canonical text: characters one to one, then leader.c (the signs
- *                        of comments), constructor.c (calls), markup.c and typst.c
- *                        (tables -> rows between pipes) and notation.c, the table of notations;
- *                        each byte keeps the offset that it comes from
+ *                        of comments), markup.c and constructor.c (tables, calls) and notation.c,
+ *                        the table of notations; each byte keeps the offset that it comes from
  *   misprint.c           a word among the numbers of a matrix; lists and fences that are not closed
  *   number.c             one cell: a literal, -inf, blank, a fraction, a root, a sum
  *   bracketed.c, brackets.c  brackets -> values: matrices and vectors
  *   line.c               the lines that are left, which refer to values
- *   blocks.c             lines -> blocks: what kind of line each is
- *   row.c, run.c         one line -> a label and items, or prose; rows that look alike
- *   table.c, header.c, vectors.c  rows that look alike -> blocks, by columns and headers
- *   drawn.c              brackets drawn over several lines
- *   paragraph.c, sentence.c  sentences: the lines of one, its vectors
- *   results.c, groups.c  the numbers of a sentence, by kind -> blocks
- *   shown_rows.c         results that are shown row by row -> matrices
- *   parts.c              parts of one matrix -> the matrix
- *   recurring.c          vectors that recur with the same words -> matrices
- *   facts/               numbers that are left, by the words and indices they are called by
- *   mention.c, stray.c   the numbers that are in no block
- *   worked.c             arithmetic in a line: do its sides agree?
+ *   ../blocks, ../facts  lines -> blocks: blocks.h, facts.h
  */
 #ifndef ATTN_LESSON_SCAN_H
 #define ATTN_LESSON_SCAN_H

@@ -47,6 +47,14 @@ void attn_text_end(struct attn_text *t, uint32_t origin) {
   t->now.origin[t->now.bytes] = origin;
 }
 
+size_t attn_next_matrix_mark(const struct attn_canonical *text, size_t at) {
+  for (; at < text->bytes; at++)
+    if (strncmp(text->text + at, ATTN_MARK_OPEN, 3) == 0 ||
+        strncmp(text->text + at, ATTN_MARK_CLOSE, 3) == 0)
+      break;
+  return at;
+}
+
 /* ---- characters ---- */
 
 static void add_plain(struct attn_text *t, uint32_t c, const char *as_it_is, size_t bytes,

@@ -37,7 +37,10 @@ void attn_text_clear(struct attn_text *t);
 /* Ends the text in 0; origin: of the end. */
 void attn_text_end(struct attn_text *t, uint32_t origin);
 
-/* Rewrites text: to[0] is the text, and to[1] is of use while it changes. Both change roles.
+/* text.c: where the next matrix begins or ends, or the text. */
+size_t attn_next_matrix_mark(const struct attn_canonical *text, size_t at);
+
+/* Rewrites text; spare is of use while it changes. Both change roles.
  * notation.c */
 struct attn_rewrite {
   struct attn_scan *scan;
