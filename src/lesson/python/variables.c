@@ -120,33 +120,19 @@ void attn_py_bind(struct attn_python *p, struct attn_part name, value v) {
 
 /* ---- results ---- */
 
-static int is_row(const attn_matrix *m, int row, const attn_printing *p) {
-  for (int j = 0; j < p->cols; j++) {
-    const attn_cell *cell = &p->cells[j];
-    double right = m->at[row * m->cols + j], slack = cell->hi - cell->lo + 1e-9;
-    if (right < cell->lo - slack || right > cell->hi + slack) return 0;
-  }
-  return 1;
-}
-
-/* Where the numbers belong: the whole, a vector that is turned, or one row. 0: nowhere. */
-static int find_place(const attn_matrix *m, attn_printing *p) {
+/* Do the numbers belong to the whole, or to a vector that is turned? */
+static int fits(const attn_matrix *m, attn_printing *p) {
   if (p->rows == m->rows && p->cols == m->cols) return 1;
-  if ((p->rows == 1 || p->cols == 1) && p->rows == m->cols && p->cols == m->rows) {
-    p->rows = m->rows, p->cols = m->cols;
-    return 1;
-  }
-  if (p->rows != 1 || p->cols != m->cols) return 0;
-  for (p->row0 = 0; p->row0 < m->rows; p->row0++)
-    if (is_row(m, p->row0, p)) return 1;
-  return 0;
+  if ((p->rows != 1 && p->cols != 1) || p->rows != m->cols || p->cols != m->rows) return 0;
+  p->rows = m->rows, p->cols = m->cols;
+  return 1;
 }
 
 void attn_py_add_result(struct attn_python *p, int step, const attn_printing *result) {
   attn_step *s = &p->example->step[step];
   attn_printing printing = *result;
   if (s->op == ATTN_OP_GIVEN) return; /* an array shown again */
-  if (find_place(&s->exact, &printing))
+  if (fits(&s->exact, &printing))
     p->status = attn_add_printing(&p->maker, s, &printing);
   else
     p->example->uncertain = 1;
