@@ -17,6 +17,7 @@ struct account {
   struct attn_pool *pool;
   struct attn_places shown; /* that steps show */
   int64_t work;             /* steps that were compared so far */
+  const struct attn_known *known;
   int prints_shapes;
 };
 
@@ -322,16 +323,17 @@ static int list_block(struct account *a, int block, const attn_cell *first, int 
   return list(a, first, all ? p->rows : 1, all ? p->cols : left, b->name);
 }
 
-/* "(4, 3)", where a program prints a shape: the rows and columns of a matrix. */
-static int is_shape(const struct account *a, const attn_printing *p) {
-  const attn_lesson *l = a->lesson;
-  if (!a->prints_shapes || p->rows != 1 || p->cols != 2 || has_decimals(p)) return 0;
-  for (int32_t i = 0; i < l->examples; i++)
-    for (int32_t s = 0; s < l->example[i].steps; s++) {
-      const attn_matrix *m = &l->example[i].step[s].exact;
-      if (m->rows == p->cells[0].value && m->cols == p->cells[1].value) return 1;
-    }
-  return 0;
+/* "shape (4, 3)", "d_model, d_k: 4, 3", or what a program prints for a shape. */
+static int are_sizes(const struct account *a, const struct attn_block *b) {
+  static const char SIZES[] =
+      "(?i)\\bshapes?\\W*$|^\\W*(?:(?:d_?[a-z]{1,5}|[nmh])\\b\\W{0,4}){2,}$";
+  const attn_printing *p = &b->reading[0];
+  if (p->rows != 1 || has_decimals(p)) return 0;
+  if (!(a->prints_shapes && p->cols == 2) && !attn_occurs(a->scan->patterns, SIZES, b->name))
+    return 0;
+  for (int32_t n = 0; n < p->cols; n++)
+    if (!attn_is_known_size(a->known, p->cells[n].value)) return 0;
+  return 1;
 }
 
 /* Does a table show the mask of a step: 1 and 0, or 0 and minus infinity? */
@@ -363,7 +365,7 @@ static int list_blocks(struct account *a) {
     const attn_cell *first = is_prose(a, n) ? NULL : find_unplaced(a, &a->scan->block[n], &left);
     const attn_printing *p = &a->scan->block[n].reading[0];
     int is_unread = first && !block_is_worked_out(a, p) && !is_mention(a, n) && !is_mask(a, n) &&
-                    !is_shape(a, p);
+                    !are_sizes(a, &a->scan->block[n]);
     if (is_unread) failed = list_block(a, n, first, left);
   }
   return failed;
@@ -374,14 +376,23 @@ static int list_blocks(struct account *a) {
 /* "√d_k": the number after it is the root of a size. */
 static const char ROOT[] = "(?:\\x{221A}|sqrt)[\\s({]*[A-Za-z][^=(]{0,9}$";
 
+/* Is another number with as many decimals in its line? */
+static int is_in_list(const struct account *a, const struct attn_stray *s) {
+  const struct attn_stray *end = a->scan->stray + a->scan->strays;
+  for (const struct attn_stray *t = s > a->scan->stray ? s - 1 : s; t <= s + 1 && t < end; t++)
+    if (t != s && t->cell.line == s->cell.line && t->cell.decimals == s->cell.decimals) return 1;
+  return 0;
+}
+
 /* Integers in passing are prose, and so is a number with one or two decimals in an example without
  * such numbers; after a sign of equality they are a result. */
-static int is_explained(const struct account *a, const struct attn_known *known,
-                        const struct attn_stray *s) {
+static int is_explained(const struct account *a, const struct attn_stray *s) {
+  const struct attn_known *known = a->known;
   if (s->is_size && attn_occurs(a->scan->patterns, ROOT, s->name))
     return attn_is_known_root(known, &s->cell);
   if (s->is_size) return attn_is_known_size(known, s->cell.value);
-  int is_fine = s->cell.decimals >= FINE || attn_has_decimals(known, s->cell.decimals);
+  int is_fine = s->cell.decimals >= FINE || attn_has_decimals(known, s->cell.decimals) ||
+                (s->cell.decimals > 0 && is_in_list(a, s));
   if (!s->is_result && !is_fine) return 1;
   if (!s->is_result && fabs(s->cell.value - 1) <= ABOUT_1) return 1; /* a sum of weights */
   return is_placed(a, &s->cell) || is_worked_out(a->scan, &s->cell) ||
@@ -416,8 +427,7 @@ static int is_misnamed(const struct account *a, struct attn_known *const *known,
 }
 
 static int list_strays(struct account *a) {
-  struct attn_known *called[CALLS], *known = attn_known_of(a->lesson, UINT32_MAX, a->pool);
-  if (!known) return -1;
+  struct attn_known *called[CALLS];
   for (int n = 0; n < CALLS && a->scan->strays; n++)
     if (!(called[n] = attn_known_of(a->lesson, CALLED[n].steps, a->pool))) return -1;
   for (int n = 0; n < a->scan->strays; n++) {
@@ -425,8 +435,7 @@ static int list_strays(struct account *a) {
     const attn_unread *last =
         a->lesson->unreads ? &a->lesson->unread[a->lesson->unreads - 1] : NULL;
     if (last && last->line == s->cell.line && last->column == s->cell.column) continue;
-    if ((!is_explained(a, known, s) || is_misnamed(a, called, s)) &&
-        list(a, &s->cell, 1, 1, s->name))
+    if ((!is_explained(a, s) || is_misnamed(a, called, s)) && list(a, &s->cell, 1, 1, s->name))
       return -1;
   }
   for (int n = 0; n < a->scan->workeds; n++) {
@@ -449,7 +458,8 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
   attn_lesson *lesson = &o->lesson;
   struct account a = {.scan = scan, .priors = priors, .lesson = lesson, .pool = scan->pool};
   a.prints_shapes = attn_occurs(scan->patterns, "\\.shape\\b", scan->text);
-  int failed = collect_places(&a) || list_blocks(&a);
+  a.known = attn_known_of(lesson, UINT32_MAX, a.pool);
+  int failed = !a.known || collect_places(&a) || list_blocks(&a);
   for (int32_t i = 0; i < lesson->unreads; i++)
     o->unexplained += (int64_t)lesson->unread[i].rows * lesson->unread[i].cols;
   int has_strays = lesson->examples && !attn_has_programs(lesson);
