@@ -441,6 +441,22 @@ static int of_mask(const struct cause_search *h, size_t first) {
   return count > 1 || !hidden ? ATTN_CAUSE_MASK_IGNORED : ATTN_CAUSE_MASK_OFF_BY_ONE;
 }
 
+/* Is a row of weights the softmax of the scores before they were masked? */
+static int of_unmasked_row(const struct cause_search *h, size_t first) {
+  const attn_step *masked =
+      h->step->op == ATTN_OP_SOFTMAX ? &h->example->step[h->step->operand[0]] : NULL;
+  if (!masked || masked->op != ATTN_OP_MASK) return ATTN_CAUSE_NONE;
+  const double *logits = h->all[masked->operand[0]].carried.at;
+  struct cell_line line = query_of(h, first);
+  double sum = 0;
+  for (size_t n = 0; n < line.count; n++) sum += exp(logits[line.first + n * line.stride]);
+  for (size_t n = 0; n < line.count; n++) {
+    size_t at = line.first + n * line.stride;
+    if (h->judged->printed[at] && !fits(h, at, exp(logits[at]) / sum)) return ATTN_CAUSE_NONE;
+  }
+  return ATTN_CAUSE_MASK_IGNORED;
+}
+
 /* Nothing is known but the place. A step that only copies can only copy wrongly. */
 static int by_place(const struct cause_search *h, size_t first) {
   size_t in_row = misses(h, line_of(h, first, 0));
@@ -471,6 +487,7 @@ static int search(struct cause_search *h) {
   if (misses(h, all_cells(h)) == 1) cause = of_cell(h, first);
   if (!cause) cause = of_rounding(h);
   if (!cause) cause = of_swap(h);
+  if (!cause) cause = of_unmasked_row(h, first);
   if (!cause && is_scattered(h, first)) return by_place(h, first);
   if (!cause) cause = by_lines(h, first, of_other_line);
   if (!cause) cause = by_lines(h, first, of_operand);
