@@ -89,7 +89,7 @@ static unsigned char *zero_cells(const struct attn_listing *l, int *any) {
 }
 
 void attn_list_exponentials(struct attn_listing *l) {
-  struct source plain = {attn_listing_node(l, ATTN_ROLE_LOGITS), {1, 0, 0, 0, 0}};
+  struct source plain = {attn_listing_node(l, ATTN_ROLE_LOGITS), {1, 0, 0, 0, 0}, 1, 1};
   struct attn_masks masks = {.count = 0};
   int any = 0;
   const unsigned char *zero = zero_cells(l, &any);

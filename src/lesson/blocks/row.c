@@ -360,7 +360,7 @@ static int read_columns(struct attn_grouping *g, struct attn_row *row, struct at
 
 /* Can the part end in a number or value? It does in a digit, "2.", "5%", " -", nan,
  * infinity or a value, and perhaps a full stop or comma. */
-static int ends_in_item(struct attn_grouping *g, const char *text, struct attn_part p) {
+static int ends_in_item(const char *text, struct attn_part p) {
   struct attn_part full = p;
   p = attn_part_trim(text, attn_part_chop(text, p, ".,;"));
   if (p.begin == p.end) return 0;
@@ -382,7 +382,7 @@ static int read_labelled(struct attn_grouping *g, struct attn_row *row, struct a
   const char *text = row->line->text;
   size_t value;
   p = attn_part_trim(text, p);
-  if (p.begin == p.end || !ends_in_item(g, text, p) || is_two_assignments(g, text, p)) return 0;
+  if (p.begin == p.end || !ends_in_item(text, p) || is_two_assignments(g, text, p)) return 0;
   for (size_t n = 0; n < sizeof signs / sizeof signs[0]; n++)
     if (read_after(g, row, p, signs[n].sign, signs[n].style)) return 1;
   if (attn_next_value(text, p, &value, NULL)) return read_values(g, row, p, value);
