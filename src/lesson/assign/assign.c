@@ -178,6 +178,7 @@ static int follow(struct beam_search *s, const struct beam_successor *by,
   if (adds_node(&by->option)) {
     if (!attn_node_follow(s->relations, by->option.node)) return -1;
     set_role(&to->state, &by->option);
+    if (to->state.section < 0) to->state.section = c->section;
   }
   last->roles = to->state.head[by->option.head];
   to->state.score = by->score;
@@ -289,6 +290,7 @@ static int set_candidates(struct searched_document *d, int columns, int transpos
   for (int i = 0; i < d->blocks; i++) {
     struct attn_candidate *c = &d->candidate[i];
     c->evidence = d->evidence[i];
+    if (i > 0 && c->section != c[-1].section) bias = NULL;
     c->hints.bias = bias;
     if (c->names_bias) bias = c->scores[0];
   }
@@ -517,9 +519,11 @@ static int set_document(struct searched_document *d, const struct attn_priors *p
   struct attn_hints hints = {.text = NULL};
   attn_document_hints(d->scan, &hints);
   d->by_columns = attn_mentions_columns(d->scan);
+  int section = 0;
   for (int i = 0; i < n; i++) {
     struct attn_candidate *c = &d->candidate[i];
     c->block = i;
+    c->section = section += attn_is_section(d->scan, &d->scan->block[i]);
     c->readings = d->scan->block[i].readings;
     c->priors = &priors[i];
     c->all_priors = priors;

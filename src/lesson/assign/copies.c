@@ -8,9 +8,16 @@ static const struct {
   double copy, transposed; /* numbers once more; and transposed */
   double contrary;         /* words name another role */
   double own_name;         /* bits of a name of its own: if it is another role's, it is no copy */
+  double section;          /* a given of another example */
   double weights;          /* a factor is one of the step rather than a weight matrix */
   double share;            /* of the cells: a copy has at least so many in common */
-} PRICE = {.copy = 5, .transposed = 2, .contrary = 4, .own_name = 5.9, .weights = .5, .share = .6};
+} PRICE = {.copy = 5,
+           .transposed = 2,
+           .contrary = 4,
+           .own_name = 5.9,
+           .section = 400,
+           .weights = .5,
+           .share = .6};
 
 /* Work, in about nanoseconds: to compare a cell; to make one. */
 static const double COMPARE = 5, MAKE = 60;
@@ -61,6 +68,7 @@ static void push_copy(struct attn_expansion *e, const struct attn_node *of, int 
   int is_result = c->is_again && of->grid->block == c->block - 1;
   if (!c->is_factor && !is_result) bits -= PRICE.copy;
   if (c->is_factor && role >= ATTN_ROLE_W_Q && role <= ATTN_ROLE_W_V) bits -= PRICE.weights;
+  if (attn_is_new_section(e) && !of->expected.lo.at) bits -= PRICE.section;
   if (contrary) bits -= PRICE.contrary;
   if (node->share == 1 && role == ATTN_ROLE_X && is_own_name(c->priors, role))
     bits += c->priors->bits[role];

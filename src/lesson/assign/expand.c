@@ -51,7 +51,7 @@ static const double LIST = 100, RELATION = 50, NODE = 500, CELL = 60, MULTIPLICA
 void attn_state_start(struct attn_state *state) {
   memset(state, 0, sizeof *state);
   state->heads = 1;
-  state->shared.row = -1;
+  state->shared.row = state->section = -1;
   for (int h = 0; h < ATTN_HEADS_MAX; h++) state->head[h].row = -1;
 }
 
@@ -353,9 +353,17 @@ static void push_other(struct attn_options *out, const struct attn_candidate *c)
   attn_push_option(out, &(struct attn_option){.bits = -share * best, .role = ATTN_ROLE_OTHER});
 }
 
+int attn_is_new_section(const struct attn_expansion *e) {
+  return e->before->section >= 0 && e->candidate->section != e->before->section;
+}
+
 static int is_finished(const struct attn_expansion *e) {
   const struct attn_state *s = e->before;
-  return attn_any_head_has(s, ATTN_ROLE_WEIGHTS) || attn_any_head_has(s, ATTN_ROLE_OUTPUT) ||
+  return (attn_is_new_section(e) &&
+          (s->shared.at[ATTN_ROLE_X] || attn_any_head_has(s, ATTN_ROLE_Q))) ||
+         (e->candidate->new_heading && s->shared.at[ATTN_ROLE_X] &&
+          attn_any_head_has(s, ATTN_ROLE_Q)) ||
+         attn_any_head_has(s, ATTN_ROLE_WEIGHTS) || attn_any_head_has(s, ATTN_ROLE_OUTPUT) ||
          attn_any_head_has(s, ATTN_ROLE_SCORES);
 }
 
@@ -390,6 +398,7 @@ void attn_expand(struct attn_relations *relations, const struct attn_state *stat
     if (!is_finished(&e)) continue;
     set_state(&e, &empty, 1);
     attn_expand_givens(&e);
+    if (attn_is_new_section(&e)) push_results(&e, ATTN_ROLE_POSITION_TABLE, 0);
     set_state(&e, state, 0);
   }
   e.reading = 0;

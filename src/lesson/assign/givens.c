@@ -10,8 +10,10 @@ static const struct {
   double own_label;              /* next to the numbers, not above them */
   double disorder;               /* a given after what it should come before */
   double head, head_named;       /* a further head; where a head is mentioned */
+  double head_below;             /* below a heading that mentions none */
   double head_unnamed;           /* no text mentions heads */
   double example, example_named; /* a further example */
+  double section;                /* a further head, where another example begins */
   double late_input;             /* inputs after the weights are known */
   double output_weights;         /* W_O before there is anything to project */
   double sum_one, sum_not;       /* given weights: each row */
@@ -26,9 +28,11 @@ static const struct {
     .disorder = 3,
     .head = 4,
     .head_named = 1,
+    .head_below = 8,
     .head_unnamed = 16,
     .example = 7,
     .example_named = 3,
+    .section = 60,
     .late_input = 8,
     .output_weights = 4,
     .sum_one = ATTN_ROW_BITS,
@@ -204,6 +208,7 @@ static int is_called(const struct attn_expansion *e, int head, int role) {
 /* A result by its name, beside its operands by theirs, in any head. */
 static int is_result(const struct attn_expansion *e, int role) {
   struct attn_expansion known = *e;
+  if (e->new_example && attn_is_new_section(e)) return 0;
   if (e->new_example) known.state = e->before;
   for (int h = 0; h < known.state->heads; h++)
     if (attn_is_free(known.state, h, role) && is_called(&known, h, role)) return 1;
@@ -212,8 +217,9 @@ static int is_result(const struct attn_expansion *e, int role) {
 
 static double head_price(const struct attn_expansion *e) {
   const struct attn_candidate *c = e->candidate;
+  if (attn_is_new_section(e)) return PRICE.section;
   if (c->names_head) return PRICE.head_named;
-  return !c->hints.heads ? PRICE.head_unnamed : PRICE.head;
+  return !c->hints.heads ? PRICE.head_unnamed : c->new_heading ? PRICE.head_below : PRICE.head;
 }
 
 /* Inputs after keys that do not follow from them, by the name of the values. */
@@ -235,7 +241,8 @@ static void push_given(struct attn_expansion *e, int role, int head) {
   if (is_late_input(e, role, head)) bits -= PRICE.disorder;
   if (c->is_factor) bits -= PRICE.factor;
   if (head == e->state->heads) bits -= head_price(e);
-  if (e->new_example) bits -= c->names_example ? PRICE.example_named : PRICE.example;
+  if (e->new_example)
+    bits -= c->names_example || c->new_heading ? PRICE.example_named : PRICE.example;
   if (is_result(e, role))
     bits -= PRICE.called;
   else if (role == ATTN_ROLE_WEIGHTS)
@@ -250,7 +257,8 @@ static void push_given(struct attn_expansion *e, int role, int head) {
 static int is_candidate(const struct attn_expansion *e, int role) {
   const double *named = e->candidate->priors->bits;
   const struct given_role *given = &GIVEN[role];
-  if (given->bits >= 0 || (e->new_example && !given->opens_example)) return 0;
+  if (given->bits >= 0 || (e->new_example && !given->opens_example && !attn_is_new_section(e)))
+    return 0;
   if (role == ATTN_ROLE_Y && !e->state->shared.at[ATTN_ROLE_X] && named[role] <= 0) return 0;
   return given->unnamed || named[role] > 0;
 }

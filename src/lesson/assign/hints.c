@@ -76,6 +76,9 @@ static const char HEAD[] = "(?i)head|ヘッド";
 static const char HEADS[] = "(?i)heads|multi|ヘッド";
 static const char EXAMPLE[] = "(?i)example|problem|例\\s*\\d|問\\s*\\d|part|sentence|その";
 
+/* The heading of one of several. */
+static const char SECTION[] = "(?i)(?:example|problem|exercise|例題?|問題?|演習)\\s*\\d";
+
 int attn_mentions_causal(struct attn_scan *scan, const char *text) {
   return attn_occurs(scan->patterns, CAUSAL, text);
 }
@@ -258,7 +261,15 @@ static int captions_mention(struct attn_scan *scan, const struct attn_block *b,
                             const char *pattern) {
   for (int i = 0; i < b->captions; i++)
     if (attn_occurs(scan->patterns, pattern, end_of(b->caption[i]))) return 1;
-  return 0;
+  return attn_occurs(scan->patterns, pattern, end_of(b->heading));
+}
+
+static int is_first(const struct attn_scan *scan, const struct attn_block *block) {
+  return block == scan->block || strcmp(block->heading, block[-1].heading) != 0;
+}
+
+int attn_is_section(struct attn_scan *scan, const struct attn_block *block) {
+  return is_first(scan, block) && attn_occurs(scan->patterns, SECTION, end_of(block->heading));
 }
 
 int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
@@ -271,6 +282,7 @@ int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
       captions_mention(scan, block, HEAD) || attn_occurs(scan->patterns, HEAD, end_of(block->name));
   out->names_bias = attn_occurs(scan->patterns, BIAS, end_of(block->name));
   out->names_example = captions_mention(scan, block, EXAMPLE);
+  out->new_heading = is_first(scan, block);
   out->is_factor = block->is_factor;
   out->stated_row = block->stated_row;
   out->is_again = block > scan->block && block[-1].line == block->line && !*block->name &&

@@ -140,6 +140,7 @@ struct attn_state {
   int is_split; /* they were projected together */
   struct attn_roles head[ATTN_HEADS_MAX];
   struct attn_roles shared;
+  int section;                       /* of its first block; -1: it has none */
   int examples;                      /* finished before this one */
   const struct attn_state *finished; /* the last state of the example before; NULL: none */
   const struct attn_placement *last; /* assign.h */

@@ -31,9 +31,11 @@ struct attn_candidate {
   struct attn_hints hints;
   int names_head, names_example; /* the text mentions a head; an example or a problem */
   int names_bias;                /* it is called a bias */
+  int new_heading;               /* it is the first below its heading */
   int is_factor;                 /* of a product: no result */
   int stated_row;                /* the row that it is shown as; 0: none */
   int is_again;                  /* "= [..]" after another matrix */
+  int section;                   /* how many headings of examples are above: "Example 2" */
 };
 
 /* hints.c */
@@ -55,6 +57,7 @@ int attn_replaces_root(struct attn_scan *scan);
 /* Softmax is taken of the scores divided by it; 1: none, or it is not said to be used. */
 double attn_stated_temperature(struct attn_scan *scan);
 int attn_stated_position_base(struct attn_scan *scan); /* one that is not usual first; 0: none */
+int attn_is_section(struct attn_scan *scan, const struct attn_block *block);
 /* The only query that the text numbers; 0: none, or several. */
 int attn_numbered_query(struct attn_scan *scan);
 int attn_mentions_padding(struct attn_scan *scan); /* and no causal mask */
@@ -126,6 +129,8 @@ int attn_is_free(const struct attn_state *s, int head, int role);
 int attn_any_head_has(const struct attn_state *s, int role);
 /* The price of a reading that is not the likely one, in bits. */
 double attn_reading_price(const struct attn_expansion *e);
+/* Is the block below the heading of another example than the state's blocks? */
+int attn_is_new_section(const struct attn_expansion *e);
 /* Are the inputs and the weights of a projection known, and called so? */
 int attn_product_is_called(const struct attn_expansion *e, int head, int role);
 /* Are the queries and keys known, and called so? */

@@ -9,7 +9,7 @@
 /* The weight of a name of each kind, in bits. */
 static const double RIGHT_SIDE = 0.4, RIGHT_SIDE_ALONE = 0.7; /* of an equation's bits */
 static const double QUALIFIER = 0.3; /* of the bits of a name: it is whose the numbers are */
-static const double OWN_NAME = 9, CAPTION = 6, HEADER = 3, LINE_ABOVE = 2;
+static const double OWN_NAME = 9, CAPTION = 6, HEADING = 1.5, HEADER = 3, LINE_ABOVE = 2;
 
 #define END "(?![A-Za-z])"
 /* W, W_, W_1^, W^(1)_: what is after it names the weights. */
@@ -375,6 +375,7 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   int named = nearest && add(scan, b, nearest, caption * share, out);
   if (nearest && !named && above) add(scan, b, above, CAPTION * 0.8 * share, out);
   if (above) add(scan, b, above, LINE_ABOVE * share, out);
+  if (*b->heading && !own) add(scan, b, b->heading, HEADING, out);
   if (*b->header) add(scan, b, b->header, HEADER, out);
   add_additive(scan, out);
   if (!is_divided_anew(scan, above, nearest, b->name)) return;

@@ -8,6 +8,11 @@
 #include "cell.h"
 #include "error.h"
 
+/* "Example 2: a longer sentence", "## Scores", "\section{Scores}" without its braces, "== Scores
+ * ==" */
+static const char HEADING[] =
+    "(*UCP)(?i)\\s*(?:具体例|例題?|example|problem|exercise)\\s*\\d+\\s*(?::|$)|\\s*#{1,6}\\s|\\s*"
+    "\\\\?(?:sub)*section|=+ (?=\\w)";
 /* "|---|", "| :-- |", "--- | ---", "-+-": the rule of a table's header */
 static const char HEADER_RULE[] = "\\|\\s*:?-{2}|(?<!-)-{2,}:?\\s*\\||-\\+-";
 static const char RULE_CHARACTERS[] = " \t\r\f\v|+:=-*_~#";
@@ -91,6 +96,7 @@ struct attn_block *attn_block_begin(struct attn_grouping *g, int source, int lin
   b->source = source;
   b->line = b->end = line;
   b->name = name;
+  b->heading = g->heading;
   b->header = "";
   b->readings = 1;
   for (int n = 0; n < g->aboves; n++)
@@ -344,6 +350,18 @@ static int read_matrices(struct attn_grouping *g, const struct attn_scan_line *l
   return 1;
 }
 
+static int read_heading(struct attn_grouping *g, const char *text) {
+  if (strstr(text, ATTN_MARK_VALUE)) return 0;
+  if (!attn_match_at(g->scan->patterns, HEADING, text, strlen(text), 0, NULL)) return 0;
+  attn_run_flush(g);
+  char *heading = attn_group_text(g, text, (struct attn_part){0, strlen(text)});
+  if (!heading) return 1;
+  g->heading = heading;
+  g->aboves = 0;
+  attn_group_above(g, heading);
+  return 1;
+}
+
 /* A blank line ends a table or columns; labelled numbers may continue. */
 static void read_blank(struct attn_grouping *g) {
   if (g->rows == 0) return;
@@ -363,7 +381,7 @@ static void read_line(struct attn_grouping *g, const struct attn_scan_line *line
     g->text_line = NULL;
   } else if (is_rule(line->text)) {
     read_rule(g, line->text);
-  } else if (!read_matrices(g, line)) {
+  } else if (!read_matrices(g, line) && !read_heading(g, line->text)) {
     if (attn_row_read(g, line, &row) && attn_run_add(g, &row)) return;
     attn_run_flush(g);
     attn_sentence(g, line);
@@ -448,7 +466,7 @@ static int set_result(struct attn_grouping *g) {
 }
 
 attn_status attn_scan_blocks(struct attn_scan *scan, struct attn_scan_lines *lines) {
-  struct attn_grouping g = {.scan = scan, .lines = lines};
+  struct attn_grouping g = {.scan = scan, .lines = lines, .heading = ""};
   int last = lines->lines ? lines->line[lines->lines - 1].line : 0;
   struct attn_facts facts = {.section = -1, .outer = -1};
   int recurs = scan->left && scan->left->recurring;

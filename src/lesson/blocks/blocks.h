@@ -113,6 +113,7 @@ struct attn_grouping {
   attn_status status;         /* the first error; nothing is done after it */
   char *above[ATTN_CAPTIONS]; /* the lines of text above, the nearest last */
   int aboves;
+  char *heading;
   struct attn_row header;                 /* of a table; items 0: none */
   const struct attn_scan_line *text_line; /* the last line of text; NULL: a blank line follows it */
   struct attn_row before;                 /* the last row before the run; items 0: none */

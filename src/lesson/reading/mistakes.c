@@ -42,7 +42,7 @@ static int named_role(const struct attn_scan *scan, const struct attn_priors *pr
  * more. */
 static const attn_printing *named(const struct named *n, int role) {
   const attn_printing *found = NULL;
-  for (int b = n->block - 1; b >= 0; b--) {
+  for (int b = n->block - 1; b >= 0 && !attn_is_section(n->scan, &n->scan->block[b + 1]); b--) {
     if (named_role(n->scan, n->priors, b) != role) continue;
     if (found) return NULL;
     found = &n->scan->block[b].reading[0];

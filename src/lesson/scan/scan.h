@@ -40,7 +40,8 @@ struct attn_block {
   char
       *caption[ATTN_CAPTIONS]; /* the lines of text before it, the nearest last; captions of them */
   int captions;
-  char *header; /* the cells of a table's header, never NULL */
+  char *heading; /* of the section, never NULL */
+  char *header;  /* the cells of a table's header, never NULL */
   int labels;
   char **label; /* of its rows */
   int column_labels;
