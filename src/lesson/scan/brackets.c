@@ -167,7 +167,9 @@ static int is_in_sum(const struct attn_value_reader *p, const struct bracket *b)
   return (before || after) && attn_match_at(p->scan->patterns, SUM, text, b->at, b->cell, NULL);
 }
 
-static int is_of_a_number(uint32_t c) {
+/* In the row of a matrix also one that is left to the reader: [[1, …], [?, 2]]. */
+static int is_of_a_number(const struct bracket *b, uint32_t c) {
+  if (c == '?' || c == 0x2026) return b->is_matrix || b->depth > 1;
   if (c < 0x80)
     return is_digit(c) || attn_is_space(c) || strchr(".+-/*^eE%)nanNAxif", (int)c) != NULL;
   return c == ROOT || c == 0xD7 || c == 0xB7 || c == INFINITE;
@@ -201,7 +203,7 @@ static enum progress step(struct attn_value_reader *p, struct bracket *b) {
     if (!end_cell(p, b, c)) return WORDS;
   } else {
     b->at = next;
-    return is_of_a_number(c) ? MORE : WORDS;
+    return is_of_a_number(b, c) ? MORE : WORDS;
   }
   b->at = b->cell = c == '\n' ? skip_prompt(p, next) : next;
   return MORE;
