@@ -47,6 +47,12 @@ static int may_be_copy(struct attn_expansion *e, const struct attn_grid *g,
   return attn_spend(e->budget, g->rows * g->cols * COMPARE);
 }
 
+/* Columns of one table: Q, K and V are different even where their numbers are the same. */
+static int are_siblings(const struct attn_candidate *c, int block) {
+  const struct attn_candidate *other = c + (block - c->block);
+  return c->siblings_line && c->siblings_line == other->siblings_line && block != c->block;
+}
+
 /* Is the block called so, and nothing else? */
 static int is_own_name(const struct attn_priors *p, int role) {
   for (int r = 0; r < ATTN_ROLES; r++)
@@ -60,6 +66,7 @@ static void push_copy(struct attn_expansion *e, const struct attn_node *of, int 
   const struct attn_grid *g = attn_role_is_of_scores(role) ? c->scores[0] : c->grid[0];
   int contrary = !c->is_factor && c->priors->best > 0 && c->priors->bits[role] <= 0;
   if (contrary && c->priors->best >= PRICE.own_name) return;
+  if (are_siblings(c, of->grid->block)) return;
   if (e->budget->exhausted || !may_be_copy(e, g, of->grid, transposed)) return;
   const struct attn_node *node = attn_node_copy(e->relations, g, of, transposed);
   attn_spend_node(e->budget, node, g->rows * g->cols * MAKE);

@@ -35,6 +35,7 @@ struct attn_candidate {
   int is_factor;                 /* of a product: no result */
   int stated_row;                /* the row that it is shown as; 0: none */
   int is_again;                  /* "= [..]" after another matrix */
+  int siblings_line;             /* of the columns of one table; 0: it has its own line or name */
   int section;                   /* how many headings of examples are above: "Example 2" */
 };
 
