@@ -121,9 +121,14 @@ static const char *const OPS[ATTN_OP_COUNT] = {
 };
 
 static const char *const MASKS[] = {
-    [ATTN_MASK_NONE] = "constant",    [ATTN_MASK_CAUSAL] = "causal",
-    [ATTN_MASK_CAUSAL_LATE] = "late", [ATTN_MASK_CAUSAL_EARLY_BUT_FIRST] = "early but first",
-    [ATTN_MASK_PADDING] = "padding",  [ATTN_MASK_AS_PRINTED] = "as printed",
+    [ATTN_MASK_NONE] = "constant",
+    [ATTN_MASK_CAUSAL] = "causal",
+    [ATTN_MASK_CAUSAL_LATE] = "late",
+    [ATTN_MASK_CAUSAL_EARLY] = "early",
+    [ATTN_MASK_CAUSAL_EARLY_BUT_FIRST] = "early but first",
+    [ATTN_MASK_PADDING] = "padding",
+    [ATTN_MASK_CAUSAL_PADDING] = "causal and padding",
+    [ATTN_MASK_AS_PRINTED] = "as printed",
 };
 
 static inline void put_node(struct words *w, const struct known *k, const struct attn_node *node) {

@@ -1,5 +1,5 @@
-/* assign.c -- a beam search over the blocks in the order of the document, in
- * five settings. States that cannot reach the score of a reading that is known are
+/* assign.c -- a beam search over the blocks in the order of the document, but weights before their
+ * product, in five settings. States that cannot reach the score of a reading that is known are
  * dropped. */
 #include <math.h>
 #include <stdint.h>
@@ -252,6 +252,7 @@ struct searched_document {
   struct attn_relations *relations;
   int blocks;
   struct attn_candidate *candidate;
+  int *order;                    /* in which the candidates are read */
   const struct attn_grid **grid; /* the likely reading of each block */
   struct attn_evidence *evidence;
   double *most; /* bits that a block and those after it may add to a score */
@@ -272,13 +273,23 @@ static int set_grids(struct searched_document *d, struct attn_candidate *c, int 
   return 0;
 }
 
+/* With the rows that may be a header. */
+static const struct attn_grid *whole_table(const struct attn_candidate *c) {
+  const struct attn_grid *most = c->scores[0];
+  for (int i = 1; i < c->readings; i++)
+    if (c->scores[i]->rows * c->scores[i]->cols > most->rows * most->cols) most = c->scores[i];
+  return most;
+}
+
 static void set_most(struct searched_document *d) {
   d->most[d->blocks] = 0;
   for (int i = d->blocks - 1; i >= 0; i--)
-    d->most[i] = d->most[i + 1] + attn_most_bits(&d->candidate[i]);
+    d->most[i] = d->most[i + 1] + attn_most_bits(&d->candidate[d->order[i]]);
 }
 
-static const double OWN_NAME = 5.9; /* bits: a block that is called so */
+static const double UNNAMED = 4;    /* bits: a block that no role's words are near */
+static const double OWN_NAME = 5.9; /* one that is called so */
+static const double BY_ITSELF = 7;  /* next to its numbers, not above them */
 
 static int set_candidates(struct searched_document *d, int columns, int transposed) {
   for (int i = 0; i < d->blocks; i++) {
@@ -286,13 +297,14 @@ static int set_candidates(struct searched_document *d, int columns, int transpos
     d->grid[i] = d->candidate[i].grid[0];
   }
   attn_find_evidence(d->grid, d->blocks, d->evidence);
-  const struct attn_grid *bias = NULL;
+  const struct attn_grid *mask = NULL, *bias = NULL;
   for (int i = 0; i < d->blocks; i++) {
     struct attn_candidate *c = &d->candidate[i];
     c->evidence = d->evidence[i];
-    if (i > 0 && c->section != c[-1].section) bias = NULL;
-    c->hints.bias = bias;
-    if (c->names_bias) bias = c->scores[0];
+    if (i > 0 && c->section != c[-1].section) mask = bias = NULL;
+    c->hints.mask = mask, c->hints.bias = bias;
+    if (c->names_bias || c->priors->best < UNNAMED) bias = c->scores[0];
+    if (attn_is_mask_table(c)) mask = whole_table(c);
   }
   set_most(d);
   return 0;
@@ -307,7 +319,7 @@ static int search_document(struct searched_document *d, int width, double least,
   struct beam_search *s = start_search(d->relations, &d->budget, pool, width);
   if (!s) return -1;
   for (int i = 0; i < d->blocks && s->members; i++)
-    if (advance(s, &d->candidate[i], least - d->most[i + 1])) return -1;
+    if (advance(s, &d->candidate[d->order[i]], least - d->most[i + 1])) return -1;
   *last = s->members ? &s->beam[0].state : NULL;
   return attn_relations_failed(d->relations) ? -1 : 0;
 }
@@ -342,6 +354,7 @@ static int copy_placements(struct searched_document *d, const struct attn_state 
     out->placement[i] = &all[i];
   }
   out->placements = n;
+  out->order = d->order;
   return 0;
 }
 
@@ -506,16 +519,42 @@ static int try_settings(struct searched_document *d, struct attn_reading *out) {
   return failed ? -1 : 0;
 }
 
+/* The place in the order of the only block that is called so; -1: none, or several. */
+static int only_called(const struct searched_document *d, int role) {
+  int found = -1;
+  for (int i = 0; i < d->blocks; i++) {
+    const struct attn_priors *p = d->candidate[d->order[i]].priors;
+    if (p->bits[role] < BY_ITSELF || p->bits[role] < p->best) continue;
+    if (found >= 0) return -1;
+    found = i;
+  }
+  return found;
+}
+
+/* The weights of a projection may be printed after it. */
+static void set_order(struct searched_document *d) {
+  for (int i = 0; i < d->scan->blocks; i++) d->order[i] = i;
+  int x = only_called(d, ATTN_ROLE_X);
+  for (int role = ATTN_ROLE_W_Q; role <= ATTN_ROLE_W_V; role++) {
+    int from = only_called(d, role), to = only_called(d, ATTN_ROLE_Q + role - ATTN_ROLE_W_Q);
+    if (x < 0 || to < x || from < to) continue;
+    int moved = d->order[from];
+    memmove(d->order + to + 1, d->order + to, (size_t)(from - to) * sizeof *d->order);
+    d->order[to] = moved;
+  }
+}
+
 static int set_document(struct searched_document *d, const struct attn_priors *priors) {
   struct attn_pool *pool = d->scan->pool;
   int all = d->scan->blocks, n = all < ATTN_SEARCHED_MAX ? all : ATTN_SEARCHED_MAX;
   d->blocks = n;
   d->budget = (struct attn_budget){.left = WORK};
   d->candidate = attn_pool_take(pool, (size_t)n * sizeof *d->candidate);
+  d->order = attn_pool_take(pool, (size_t)all * sizeof *d->order);
   d->grid = attn_pool_take(pool, (size_t)n * sizeof *d->grid);
   d->evidence = attn_pool_take(pool, (size_t)n * sizeof *d->evidence);
   d->most = attn_pool_take(pool, ((size_t)n + 1) * sizeof *d->most);
-  if (!d->candidate || !d->grid || !d->evidence || !d->most) return -1;
+  if (!d->candidate || !d->order || !d->grid || !d->evidence || !d->most) return -1;
   struct attn_hints hints = {.text = NULL};
   attn_document_hints(d->scan, &hints);
   d->by_columns = attn_mentions_columns(d->scan);
@@ -530,6 +569,7 @@ static int set_document(struct searched_document *d, const struct attn_priors *p
     c->hints = hints;
     if (attn_read_hints(d->scan, &d->scan->block[i], c)) return -1;
   }
+  set_order(d);
   return 0;
 }
 

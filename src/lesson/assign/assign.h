@@ -38,6 +38,7 @@ struct attn_reading {
   double score;
   int placements;
   const struct attn_placement **placement; /* in the order of the document */
+  const int *order;                        /* in which they were read: weights before products */
   int examples;
   const struct attn_state **example; /* the last state of each */
   int exhausted;                     /* 1: the search stopped before the last block */

@@ -57,8 +57,8 @@ void attn_state_start(struct attn_state *state) {
 
 /* Of the queries, and what follows from them. */
 static int is_of_row(int role) {
-  return role == ATTN_ROLE_Q || role == ATTN_ROLE_W_A_Q || role == ATTN_ROLE_TANH ||
-         attn_role_is_of_scores(role) || role == ATTN_ROLE_OUTPUT;
+  return role == ATTN_ROLE_Q || role == ATTN_ROLE_W_A_Q || role == ATTN_ROLE_TANH_INPUT ||
+         role == ATTN_ROLE_TANH || attn_role_is_of_scores(role) || role == ATTN_ROLE_OUTPUT;
 }
 
 void attn_roles_finish_row(struct attn_roles *head, int role) {
@@ -213,7 +213,11 @@ static int is_called(const struct attn_expansion *e, int role, int head,
                      const struct attn_relation *r) {
   const struct attn_priors *p = e->candidate->priors;
   if (p->bits[role] < PRICE.own || p->bits[role] < p->best || r->cause || r->cost > 1 ||
-      r->row != e->candidate->stated_row - 1 || r->uses != 1)
+      r->row != e->candidate->stated_row - 1)
+    return 0;
+  if (r->uses != 1 && r->mask != ATTN_MASK_STATED) return 0;
+  if (role == ATTN_ROLE_WEIGHTS && !e->state->head[head].at[ATTN_ROLE_MASKED] &&
+      e->candidate->hints.mask && r->mask != ATTN_MASK_STATED)
     return 0;
   if (role == ATTN_ROLE_WEIGHTS) return attn_logits_are_called(e, head);
   if (role == ATTN_ROLE_SCORES && p->bits[ATTN_ROLE_SCALED] >= p->bits[role]) return 0;
@@ -230,7 +234,7 @@ static int is_chance(const struct attn_candidate *c, const struct attn_relation 
   if (r->role == ATTN_ROLE_OUTPUT && r->row >= 0 && c->priors->bits[r->role] < PRICE.clear)
     return 1;
   double least = c->hints.causal || c->hints.padding ? PRICE.hidden : PRICE.masked;
-  return r->mask && node->share < least;
+  return r->mask && r->mask != ATTN_MASK_STATED && node->share < least;
 }
 
 static int is_next_row(const struct attn_expansion *e, int head, const struct attn_relation *r) {

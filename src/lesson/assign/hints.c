@@ -216,12 +216,16 @@ int attn_numbered_query(struct attn_scan *scan) {
 }
 
 void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints) {
+  static const char LARGEST[] =
+      "(?i)(?<!soft)\\bmax|amax|largest|greatest|biggest|highest|subtract|shift|stab(?:le|il)|"
+      "overflow|最大|安定|引い|引く|größte|maxim|mayor|plus grand|стабил|최대";
   hints->causal = attn_mentions_causal(scan, scan->text);
   hints->padding = attn_mentions_padding(scan);
   hints->query = hints->causal ? attn_numbered_query(scan) : 0;
   hints->heads = attn_occurs(scan->patterns, HEAD, scan->text);
   hints->splits = hints->heads && attn_occurs(scan->patterns, HEADS, scan->text);
   hints->temperature = stated_temperature(scan, scan->text);
+  hints->shifts = attn_occurs(scan->patterns, LARGEST, scan->text);
   hints->unscaled = attn_denies_scale(scan) && hints->temperature == 1;
   hints->position_base = attn_stated_position_base(scan);
 }
@@ -280,7 +284,9 @@ int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
       attn_mentions_causal(scan, out->hints.text) && !attn_denies_mask(scan, out->hints.text);
   out->names_head =
       captions_mention(scan, block, HEAD) || attn_occurs(scan->patterns, HEAD, end_of(block->name));
-  out->names_bias = attn_occurs(scan->patterns, BIAS, end_of(block->name));
+  out->names_bias = attn_occurs(scan->patterns, BIAS, end_of(block->name)) ||
+                    (block->captions && attn_occurs(scan->patterns, BIAS,
+                                                    end_of(block->caption[block->captions - 1])));
   out->names_example = captions_mention(scan, block, EXAMPLE);
   out->new_heading = is_first(scan, block);
   out->is_factor = block->is_factor;

@@ -30,10 +30,12 @@ static const struct {
     [ATTN_ROLE_V] = {2, DERIVED},
     [ATTN_ROLE_W_A_Q] = {2.5, DERIVED},
     [ATTN_ROLE_U_A_K] = {2.5, DERIVED},
+    [ATTN_ROLE_TANH_INPUT] = {2.6, DERIVED},
     [ATTN_ROLE_TANH] = {2.7, DERIVED},
     [ATTN_ROLE_SCORES] = {3, DERIVED},
     [ATTN_ROLE_SCALED] = {4, DERIVED},
     [ATTN_ROLE_MASKED] = {5, DERIVED},
+    [ATTN_ROLE_SHIFTED] = {5.5, DERIVED},
     [ATTN_ROLE_EXPONENTIALS] = {6, DERIVED},
     [ATTN_ROLE_ROW_SUM] = {7, DERIVED},
     [ATTN_ROLE_WEIGHTS] = {8, DERIVED},
@@ -88,27 +90,36 @@ static const struct way {
                          BIT(Q) | SOURCES, 0},
     [ATTN_ROLE_U_A_K] = {attn_list_rules, BIT(K) | BIT(U_A) | BIT(W_A) | POSITIONED_X,
                          BIT(U_A) | BIT(W_A), BIT(U_A) | BIT(W_A), BIT(K) | POSITIONED_X, 0},
-    [ATTN_ROLE_TANH] = {attn_list_rules, OF_TANH, TANH_TERMS | BIT(U_A), BIT(U_A),
-                        TANH_TERMS | KEYS, 0},
-    [ATTN_ROLE_SCORES] = {attn_list_steps,
+    [ATTN_ROLE_TANH_INPUT] = {attn_list_rules, OF_TANH, TANH_TERMS | BIT(U_A), BIT(U_A),
+                              TANH_TERMS | KEYS, 0},
+    [ATTN_ROLE_TANH] = {attn_list_rules, OF_TANH | BIT(TANH_INPUT),
+                        TANH_TERMS | BIT(TANH_INPUT) | BIT(U_A), BIT(U_A),
+                        TANH_TERMS | BIT(TANH_INPUT) | KEYS, 0},
+    [ATTN_ROLE_SCORES] = {attn_list_rules,
                           BIT(Q) | BIT(K) | BIT(V) | BIT(W_A) | BIT(U_A) | BIT(V_A) | BIT(W_A_Q) |
-                              BIT(U_A_K) | BIT(TANH) | SOURCES | BIT(W_Q) | BIT(W_K),
-                          BIT(K), BIT(Q) | BIT(K) | BIT(U_A_K) | BIT(V) | POSITIONED_X | BIT(TANH),
+                              BIT(U_A_K) | BIT(TANH_INPUT) | BIT(TANH) | SOURCES | BIT(W_Q) |
+                              BIT(W_K),
+                          BIT(K),
+                          BIT(Q) | BIT(K) | BIT(U_A_K) | BIT(V) | POSITIONED_X | BIT(TANH_INPUT) |
+                              BIT(TANH),
                           BIT(Q) | BIT(K) | BIT(W_A_Q) | SOURCES, 0},
     [ATTN_ROLE_SCALED] = {attn_list_scaled, BIT(SCORES) | GIVENS, BIT(SCORES), KEYS,
                           BIT(SCORES) | QUERIES, 0},
     [ATTN_ROLE_MASKED] = {attn_list_masked, BIT(SCORES) | BIT(SCALED) | GIVENS,
                           BIT(SCORES) | BIT(SCALED), KEYS, BIT(SCORES) | BIT(SCALED) | QUERIES, 0},
-    [ATTN_ROLE_EXPONENTIALS] = {attn_list_exponentials, LOGITS | GIVENS, LOGITS, KEYS,
-                                LOGITS | QUERIES, 0},
+    [ATTN_ROLE_SHIFTED] = {attn_list_shifted, LOGITS | GIVENS, LOGITS, KEYS, LOGITS | QUERIES, 0},
+    [ATTN_ROLE_EXPONENTIALS] = {attn_list_exponentials, LOGITS | BIT(SHIFTED) | GIVENS,
+                                LOGITS | BIT(SHIFTED), KEYS, LOGITS | BIT(SHIFTED) | QUERIES, 0},
     [ATTN_ROLE_ROW_SUM] = {attn_list_rules, BIT(EXPONENTIALS) | BIT(WEIGHTS), 0,
                            BIT(EXPONENTIALS) | BIT(WEIGHTS), BIT(EXPONENTIALS) | BIT(WEIGHTS), 0},
-    [ATTN_ROLE_WEIGHTS] = {attn_list_weights, LOGITS | BIT(EXPONENTIALS) | BIT(ROW_SUM) | GIVENS,
-                           LOGITS | BIT(EXPONENTIALS), KEYS, LOGITS | BIT(EXPONENTIALS) | QUERIES,
-                           0},
-    [ATTN_ROLE_OUTPUT] = {attn_list_steps, LOGITS | BIT(EXPONENTIALS) | BIT(WEIGHTS) | GIVENS,
+    [ATTN_ROLE_WEIGHTS] = {attn_list_weights,
+                           LOGITS | BIT(SHIFTED) | BIT(EXPONENTIALS) | BIT(ROW_SUM) | GIVENS,
+                           LOGITS | BIT(SHIFTED) | BIT(EXPONENTIALS), KEYS,
+                           LOGITS | BIT(SHIFTED) | BIT(EXPONENTIALS) | QUERIES, 0},
+    [ATTN_ROLE_OUTPUT] = {attn_list_output,
+                          LOGITS | BIT(SHIFTED) | BIT(EXPONENTIALS) | BIT(WEIGHTS) | GIVENS,
                           BIT(Q) | BIT(K) | BIT(V) | POSITIONED_X | BIT(W_V), 0,
-                          LOGITS | BIT(EXPONENTIALS) | BIT(WEIGHTS) | QUERIES, 0},
+                          LOGITS | BIT(SHIFTED) | BIT(EXPONENTIALS) | BIT(WEIGHTS) | QUERIES, 0},
     [ATTN_ROLE_CONCAT] = {attn_list_concat, 0, 0, 0, 0, 1},
     [ATTN_ROLE_PROJECTED] = {attn_list_projected, BIT(CONCAT) | BIT(W_O) | BIT(WEIGHTS) | BIT(V),
                              BIT(W_O), BIT(W_O), 0, 1},
@@ -138,8 +149,6 @@ const struct attn_node *attn_listing_node(const struct attn_listing *l, int role
   if (l->right && role == l->right_role) return l->right;
   if (role == ATTN_ROLE_SOURCE) return either(l, ATTN_ROLE_POSITIONED, ATTN_ROLE_X);
   if (role == ATTN_ROLE_QUERY_SOURCE) return either(l, ATTN_ROLE_Y, ATTN_ROLE_SOURCE);
-  if (role == ATTN_ROLE_QUERIES) return either(l, ATTN_ROLE_Q, ATTN_ROLE_QUERY_SOURCE);
-  if (role == ATTN_ROLE_KEYS) return either(l, ATTN_ROLE_K, ATTN_ROLE_SOURCE);
   if (role != ATTN_ROLE_LOGITS) return node_at(l->state, l->head, role);
   const struct attn_node *masked = attn_listing_node(l, ATTN_ROLE_MASKED);
   return masked ? masked : either(l, ATTN_ROLE_SCALED, ATTN_ROLE_SCORES);

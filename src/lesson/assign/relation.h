@@ -28,10 +28,12 @@ enum attn_role {
   ATTN_ROLE_V,
   ATTN_ROLE_W_A_Q,
   ATTN_ROLE_U_A_K,
-  ATTN_ROLE_TANH, /* of additive scores: W q, U k, tanh of their sum */
+  ATTN_ROLE_TANH_INPUT,
+  ATTN_ROLE_TANH, /* of additive scores: W q, U k, their sum, its tanh */
   ATTN_ROLE_SCORES,
   ATTN_ROLE_SCALED,
   ATTN_ROLE_MASKED,
+  ATTN_ROLE_SHIFTED, /* minus the largest of the row */
   ATTN_ROLE_EXPONENTIALS,
   ATTN_ROLE_ROW_SUM,
   ATTN_ROLE_WEIGHTS,
@@ -101,23 +103,27 @@ enum attn_divisor {
 enum attn_mask_kind {
   ATTN_MASK_NONE,
   ATTN_MASK_CAUSAL,
-  ATTN_MASK_CAUSAL_LATE,            /* one key more */
+  ATTN_MASK_CAUSAL_LATE, /* one key more */
+  ATTN_MASK_CAUSAL_EARLY,
   ATTN_MASK_CAUSAL_EARLY_BUT_FIRST, /* one less; the first row kept */
   ATTN_MASK_CAUSAL_IN_PART,         /* not of rows that hide nothing */
   ATTN_MASK_PADDING,
+  ATTN_MASK_CAUSAL_PADDING,
   ATTN_MASK_AS_PRINTED,
+  ATTN_MASK_STATED, /* a table of the document */
 };
 
 enum { ATTN_LEAST_COST = -5 }; /* bits: no relation costs less */
 
 struct attn_relation {
   int role;
-  int cause;         /* attn_cause of the slip that it is; NONE: it is right */
-  double cost;       /* bits */
-  int row;           /* the block is this row alone; -1: the whole */
-  int divisor, mask; /* attn_divisor, attn_mask_kind */
-  double divided_by; /* 1: nothing */
-  int coarse;        /* > 0: operands rounded to this many decimals */
+  int cause;                     /* attn_cause of the slip that it is; NONE: it is right */
+  double cost;                   /* bits */
+  int row;                       /* the block is this row alone; -1: the whole */
+  int divisor, mask;             /* attn_divisor, attn_mask_kind */
+  double divided_by;             /* 1: nothing */
+  const struct attn_grid *table; /* of a mask that is stated, where 1 is visible; or NULL */
+  int coarse;                    /* > 0: operands rounded to this many decimals */
   int operands, uses;
   const struct attn_node *const *operand;
   const struct attn_use *use;           /* the last one is the block */
@@ -155,8 +161,11 @@ struct attn_hints {
   int query;                    /* "word 2": the only one that is numbered so; 0: none, or more */
   int heads, splits;            /* heads are mentioned; several are */
   int unscaled;                 /* the text denies that scores are divided */
+  int shifts;                   /* a largest value is mentioned, which softmax may subtract */
   int transposed_weights;       /* 1: weights are printed transposed (Q = W X) */
-  const struct attn_grid *bias; /* the last block that is called a bias; NULL: none */
+  const struct attn_grid *mask; /* the last table of a mask before the block, in the layout of
+                                   scores; NULL: none */
+  const struct attn_grid *bias; /* the last block that is called a bias, or nothing; NULL: none */
   int position_base;            /* stated of sines and cosines; 0: none */
   double temperature;           /* stated: softmax is taken of the scores divided by it; or 1 */
 };

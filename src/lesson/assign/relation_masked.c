@@ -43,6 +43,8 @@ static double *causal(const struct attn_listing *l, int offset) {
   return triangle(l, row > 0 ? row : 0, offset);
 }
 
+attn_matrix attn_causal_mask(const struct attn_listing *l) { return mask_of(l, triangle(l, 0, 0)); }
+
 static int hides_something(const struct attn_listing *l, const double *keep) {
   for (size_t n = 0; keep && n < cells_of(l->grid); n++)
     if (keep[n] == 0) return 1;
@@ -52,7 +54,7 @@ static int hides_something(const struct attn_listing *l, const double *keep) {
 static void add(const struct attn_listing *l, struct attn_masks *masks, const double *keep,
                 int kind, int cause, double cost) {
   if (!hides_something(l, keep)) return;
-  struct attn_mask m = {mask_of(l, keep), kind, cause, cost};
+  struct attn_mask m = {mask_of(l, keep), kind, cause, cost, NULL};
   if (m.keep.at) masks->at[masks->count++] = m;
 }
 
@@ -72,9 +74,10 @@ static double *causal_in_part(const struct attn_listing *l, const unsigned char 
 static void add_slips(const struct attn_listing *l, const unsigned char *hidden,
                       struct attn_masks *masks) {
   const struct attn_hints *h = l->hints;
-  if (l->role == ATTN_ROLE_WEIGHTS && !h->causal && !h->causal_here) return;
+  if (l->role == ATTN_ROLE_WEIGHTS && !h->causal && !h->causal_here && !h->mask) return;
   int late = ATTN_CAUSE_MASK_OFF_BY_ONE;
   add(l, masks, causal(l, 1), ATTN_MASK_CAUSAL_LATE, late, 7);
+  add(l, masks, causal(l, -1), ATTN_MASK_CAUSAL_EARLY, late, 7);
   double *keep = first_query(l) < 0 ? causal(l, -1) : NULL;
   if (keep) keep[0] = 1;
   if (keep) add(l, masks, keep, ATTN_MASK_CAUSAL_EARLY_BUT_FIRST, late, 7);
@@ -89,34 +92,47 @@ static void add_causal(const struct attn_listing *l, const unsigned char *hidden
   add_slips(l, hidden, masks);
 }
 
-/* Of a column, in how many rows it is hidden. */
-static int count_hidden(const struct attn_grid *g, const unsigned char *hidden, int col) {
-  int rows = 0;
-  for (int i = 0; i < g->rows; i++) rows += hidden[i * g->cols + col];
-  return rows;
+/* Sets keep to 0 in the columns that are hidden in so many rows. Returns how many these are. */
+static int hide_columns(const struct attn_listing *l, const unsigned char *hidden, int least,
+                        double *keep) {
+  const struct attn_grid *g = l->grid;
+  int count = 0;
+  for (int j = 0; j < g->cols; j++) {
+    int rows = 0;
+    for (int i = 0; i < g->rows; i++) rows += hidden[(size_t)i * (size_t)g->cols + (size_t)j];
+    int hides = rows && rows >= least;
+    for (int i = 0; hides && i < g->rows; i++) keep[(size_t)i * (size_t)g->cols + (size_t)j] = 0;
+    count += hides;
+  }
+  return count;
 }
 
-/* Columns that are hidden in at least so many rows. */
-static void add_columns(const struct attn_listing *l, const unsigned char *hidden, int least,
-                        struct attn_masks *masks) {
+/* Returns how many columns are hidden. */
+static int add_hidden_columns(const struct attn_listing *l, const unsigned char *hidden, int least,
+                              struct attn_masks *masks) {
   const struct attn_grid *g = l->grid;
   double *keep = new_mask(l);
-  int visible = 0;
-  for (int j = 0; keep && j < g->cols; j++) {
-    int rows = count_hidden(g, hidden, j), hides = rows && rows >= least;
-    visible += !hides;
-    for (int i = 0; i < g->rows; i++) keep[i * g->cols + j] = !hides;
-  }
-  if (visible) add(l, masks, keep, ATTN_MASK_PADDING, ATTN_CAUSE_NONE, g->rows > 1 ? 2.5 : 12);
+  if (!keep) return 0;
+  for (size_t n = 0; n < cells_of(g); n++) keep[n] = 1;
+  int columns = hide_columns(l, hidden, least, keep);
+  double cost = g->rows > 1 ? 2.5 : 12;
+  if (columns && columns < g->cols) add(l, masks, keep, ATTN_MASK_PADDING, ATTN_CAUSE_NONE, cost);
+  return columns;
 }
 
 /* Columns that are hidden in every row; where padding is mentioned, in most, of scores in half. */
 static void add_padding(const struct attn_listing *l, const unsigned char *hidden,
                         struct attn_masks *masks) {
-  const int rows = l->grid->rows, most = rows / 2 + (l->role != ATTN_ROLE_MASKED);
-  if (rows == 1 && !l->hints->padding) return; /* any zero of one row looks like padding */
-  add_columns(l, hidden, rows, masks);
-  if (l->hints->padding && most < rows) add_columns(l, hidden, most, masks);
+  const struct attn_grid *g = l->grid;
+  const int most = g->rows / 2 + (l->role != ATTN_ROLE_MASKED);
+  const int least = l->hints->padding ? most : g->rows;
+  if (g->rows == 1 && !l->hints->padding) return; /* any zero of one row looks like padding */
+  int columns = add_hidden_columns(l, hidden, g->rows, masks);
+  if (least < g->rows) columns += add_hidden_columns(l, hidden, least, masks);
+  double *both = columns && g->rows == g->cols && g->rows > 2 ? causal(l, 0) : NULL;
+  if (!both) return;
+  hide_columns(l, hidden, least, both);
+  add(l, masks, both, ATTN_MASK_CAUSAL_PADDING, ATTN_CAUSE_NONE, 5);
 }
 
 /* The last keys of one query that the text does not number: which are later is not known. */
@@ -129,11 +145,36 @@ static void add_last(const struct attn_listing *l, const unsigned char *hidden,
     add(l, masks, triangle(l, visible - 1, 0), ATTN_MASK_AS_PRINTED, ATTN_CAUSE_NONE, 6);
 }
 
+/* The table that the document shows, where it has the size. 1 is visible, or hidden: as in most
+ * cells. */
+static int add_stated(const struct attn_listing *l, const unsigned char *hidden,
+                      struct attn_masks *masks) {
+  const struct attn_grid *g = l->grid, *table = l->hints->mask;
+  size_t count = cells_of(g), same = 0;
+  if (!table || table->rows != g->rows || table->cols != g->cols) return 0;
+  double *keep = new_mask(l);
+  for (size_t n = 0; n < count; n++) same += (table->value[n] != 0) != hidden[n];
+  for (size_t n = 0; keep && n < count; n++)
+    keep[n] = (table->value[n] != 0) == (2 * same >= count);
+  if (keep) add(l, masks, keep, ATTN_MASK_STATED, ATTN_CAUSE_NONE, 0);
+  if (masks->count && 2 * same >= count) masks->at[0].table = table;
+  return masks->count;
+}
+
+static int is_causal(const struct attn_listing *l, const attn_matrix *keep) {
+  attn_matrix all = attn_causal_mask(l);
+  return all.at && all.at == keep->at; /* one matrix for each content */
+}
+
 void attn_masks_of(const struct attn_listing *l, const unsigned char *hidden,
                    struct attn_masks *out) {
   const struct attn_grid *g = l->grid;
   int one_query = first_query(l) >= 0;
   out->count = 0;
+  if (add_stated(l, hidden, out)) {
+    if (is_causal(l, &out->at[0].keep)) add_slips(l, hidden, out);
+    return;
+  }
   if (g->cols > 1 && (one_query || (g->rows > 1 && g->rows == g->cols))) add_causal(l, hidden, out);
   if (!one_query && g->rows == 1 && !l->hints->padding) add_last(l, hidden, out);
   add_padding(l, hidden, out);
@@ -144,6 +185,7 @@ int attn_draft_mask(struct attn_draft *x, const struct attn_mask *m, int from) {
   int ref = attn_draft_use(x, ATTN_OP_MASK, ATTN_STEP_MASKED, 0, from, keep);
   x->use[x->relation.uses - 1].scalar = -(double)INFINITY;
   x->relation.mask = m->kind;
+  x->relation.table = m->table;
   return ref;
 }
 
@@ -154,15 +196,21 @@ static void list_masked(struct attn_listing *l, const struct attn_node *from,
   attn_list(l, &x);
 }
 
-/* A bias of the scores, as of their distances. */
-static void list_biased(struct attn_listing *l, const struct attn_node *from) {
+/* A bias of the scores, as of their distances; of raw scores that are scaled on the way, too. */
+static void list_biased(struct attn_listing *l, const struct attn_node *from, int is_scaled) {
   const struct attn_grid *bias = l->hints->bias;
-  if (!bias) return;
-  struct attn_draft x = attn_draft_over(l, from, NULL, ATTN_CAUSE_NONE, 1);
+  if (!bias || bias->rows != l->grid->rows || bias->cols != l->grid->cols) return;
   attn_matrix all = attn_relations_constant(l->memo, bias->rows, bias->cols, bias->value);
-  int ref = attn_draft_constant(&x, ATTN_STEP_MASK, all);
-  attn_draft_use(&x, ATTN_OP_ADD, ATTN_STEP_MASKED, 0, 0, ref);
-  attn_list(l, &x);
+  if (!all.at) return;
+  int d_k = is_scaled ? 0 : attn_listing_width(l);
+  struct attn_divided root = {sqrt(d_k), ATTN_DIVISOR_ROOT, d_k, ATTN_CAUSE_NONE, 1};
+  for (int divided = 0; divided < (d_k ? 2 : 1); divided++) {
+    struct attn_draft x = attn_draft_over(l, from, NULL, ATTN_CAUSE_NONE, 1 + divided);
+    int scaled = divided ? attn_draft_divide(&x, &root, 0) : 0;
+    int ref = attn_draft_constant(&x, ATTN_STEP_MASK, all);
+    attn_draft_use(&x, ATTN_OP_ADD, ATTN_STEP_MASKED, 0, scaled, ref);
+    attn_list(l, &x);
+  }
 }
 
 /* The cells that look hidden; any: whether there are some. */
@@ -205,7 +253,7 @@ static void list_as_printed(struct attn_listing *l, const struct attn_node *from
   double *keep = new_mask(l);
   for (size_t n = 0; keep && n < cells_of(l->grid); n++) keep[n] = !hidden[n];
   struct attn_mask m = {mask_of(l, keep), ATTN_MASK_AS_PRINTED, ATTN_CAUSE_NONE,
-                        6 + (double)cells_of(l->grid)};
+                        6 + (double)cells_of(l->grid), NULL};
   if (m.keep.at) list_mask(l, from, scaled, &m);
 }
 
@@ -222,7 +270,7 @@ static void list_unseen_padding(struct attn_listing *l, const struct attn_node *
   double *keep = new_mask(l);
   const int cols = l->grid->cols;
   for (int n = 0; keep && n < l->grid->rows * cols; n++) keep[n] = n % cols < cols - 1;
-  struct attn_mask m = {mask_of(l, keep), ATTN_MASK_PADDING, ATTN_CAUSE_NONE, 8};
+  struct attn_mask m = {mask_of(l, keep), ATTN_MASK_PADDING, ATTN_CAUSE_NONE, 8, NULL};
   if (m.keep.at) list_masked(l, from, &m);
 }
 
@@ -232,17 +280,23 @@ void attn_list_masked(struct attn_listing *l) {
   struct attn_masks masks;
   int any = 0;
   if (!from) from = attn_listing_node(l, ATTN_ROLE_SCORES);
-  const unsigned char *hidden = from ? attn_hidden_cells(l, &any) : NULL;
+  if (!from) {
+    attn_list_skipped(l);
+    return;
+  }
+  const unsigned char *hidden = attn_hidden_cells(l, &any);
   if (!hidden) return;
-  list_biased(l, from);
+  list_biased(l, from, scaled);
   attn_masks_of(l, hidden, &masks);
   if (!any) {
-    if (mentions && masks.count && masks.at[0].kind == ATTN_MASK_CAUSAL)
-      list_masked(l, from, &masks.at[0]);
+    for (int n = 0; n < masks.count; n++)
+      if ((masks.at[n].kind == ATTN_MASK_CAUSAL && mentions) ||
+          masks.at[n].kind == ATTN_MASK_STATED)
+        list_masked(l, from, &masks.at[n]);
     if (l->hints->padding) list_unseen_padding(l, from);
     if (mentions || l->hints->padding) list_unmasked(l, from);
     return;
   }
   for (int n = 0; n < masks.count; n++) list_mask(l, from, scaled, &masks.at[n]);
-  if (masks.count) list_as_printed(l, from, scaled, hidden);
+  if (masks.count && masks.at[0].kind != ATTN_MASK_STATED) list_as_printed(l, from, scaled, hidden);
 }

@@ -4,9 +4,11 @@
 #include "relations.h"
 
 enum {
-  ROWS = 1,   /* the block may be one row of the result */
-  COARSE = 2, /* try rounded operands as well */
-  SQUARE = 4, /* the first operand is square and the block has several rows */
+  ROWS = 1,          /* the block may be one row of the result */
+  COARSE = 2,        /* try rounded operands as well */
+  SQUARE = 4,        /* the first operand is square and the block has several rows */
+  SECOND_IS_ROW = 8, /* the second operand is a row, not a column or one number */
+  V_IS_NOT_K = 16,
 };
 
 enum { FIRST = -1, SECOND = -2, THIRD = -3 };
@@ -37,7 +39,9 @@ struct rule {
 #define OF4(a, b, c, d) \
   4, { ATTN_ROLE_##a, ATTN_ROLE_##b, ATTN_ROLE_##c, ATTN_ROLE_##d }
 #define OF_ADDITIVE \
-  5, { ATTN_ROLE_QUERIES, ATTN_ROLE_KEYS, ATTN_ROLE_W_A, ATTN_ROLE_U_A, ATTN_ROLE_V_A }
+  5, { ATTN_ROLE_Q, ATTN_ROLE_K, ATTN_ROLE_W_A, ATTN_ROLE_U_A, ATTN_ROLE_V_A }
+#define OF_ADDITIVE_INPUTS \
+  5, { ATTN_ROLE_Q, ATTN_ROLE_SOURCE, ATTN_ROLE_W_A, ATTN_ROLE_U_A, ATTN_ROLE_V_A }
 #define USE(op, name, ...)                                                 \
   {                                                                        \
     ATTN_OP_##op, ATTN_STEP_##name, 1, COUNT(__VA_ARGS__), { __VA_ARGS__ } \
@@ -51,54 +55,129 @@ static const struct rule rules[] = {
     /* scores */
     {ATTN_ROLE_SCORES, OF2(Q, K), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 0, ROWS | COARSE, 0, 0},
     {ATTN_ROLE_SCORES, OF2(K, Q), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, CAUSE(SWAPPED_QK), 7, ROWS, 0, 0},
-    {ATTN_ROLE_SCORES, OF2(Q, V), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, CAUSE(UNKNOWN), 9, 0, WITH(K)},
+    {ATTN_ROLE_SCORES, OF2(Q, K), 1, {USE(MATMUL, SCORES, 0, 1)}, CAUSE(TRANSPOSED_WEIGHTS), 9, 0, 0, 0},
+    {ATTN_ROLE_SCORES, OF2(Q, V), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, CAUSE(UNKNOWN), 9, V_IS_NOT_K, WITH(K)},
     /* inputs that serve as keys */
     {ATTN_ROLE_SCORES, OF2(Q, SOURCE), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 3, ROWS,
      0, 1u << ATTN_ROLE_K | 1u << ATTN_ROLE_W_K},
     {ATTN_ROLE_SCORES, OF2(SOURCE, SOURCE), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 4, ROWS,
      0, 1u << ATTN_ROLE_Q | 1u << ATTN_ROLE_K},
+    /* queries or keys that are not printed */
+    {ATTN_ROLE_SCORES, OF3(Q, SOURCE, W_K), 2, {USE(MATMUL, K, 1, 2), USE(MATMUL_NT, SCORES, 0, FIRST)},
+     0, 6, ROWS, WITHOUT(K)},
+    {ATTN_ROLE_SCORES, OF3(QUERY_SOURCE, W_Q, K), 2, {USE(MATMUL, Q, 0, 1), USE(MATMUL_NT, SCORES, FIRST, 2)},
+     0, 6, ROWS, WITHOUT(Q)},
+    {ATTN_ROLE_SCORES, OF4(QUERY_SOURCE, W_Q, SOURCE, W_K), 3,
+     {USE(MATMUL, Q, 0, 1), USE(MATMUL, K, 2, 3), USE(MATMUL_NT, SCORES, FIRST, SECOND)}, 0, 6, ROWS,
+     0, 1u << ATTN_ROLE_Q | 1u << ATTN_ROLE_K},
     /* general */
-    {ATTN_ROLE_SCORES, OF3(QUERIES, KEYS, W_A), 1, {USE(GENERAL, SCORES, 0, 1, 2)}, 0, 1, 0, 0, 0},
-    {ATTN_ROLE_SCORES, OF3(QUERIES, KEYS, W_A), 2, {USE(TRANSPOSE, W_A, 2), USE(GENERAL, SCORES, 0, 1, FIRST)},
+    {ATTN_ROLE_SCORES, OF3(Q, K, W_A), 1, {USE(GENERAL, SCORES, 0, 1, 2)}, 0, 1, 0, 0, 0},
+    {ATTN_ROLE_SCORES, OF3(QUERY_SOURCE, SOURCE, W_A), 1, {USE(GENERAL, SCORES, 0, 1, 2)}, 0, 2, 0,
+     0, 1u << ATTN_ROLE_Q | 1u << ATTN_ROLE_K | 1u << ATTN_ROLE_W_A_Q},
+    {ATTN_ROLE_SCORES, OF3(QUERY_SOURCE, SOURCE, W_A), 2, {USE(TRANSPOSE, W_A, 2), USE(GENERAL, SCORES, 0, 1, FIRST)},
+     CAUSE(TRANSPOSED_WEIGHTS), 8, 0, 0, 1u << ATTN_ROLE_Q | 1u << ATTN_ROLE_K | 1u << ATTN_ROLE_W_A_Q},
+    {ATTN_ROLE_SCORES, OF2(W_A_Q, K), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 1, ROWS, WITHOUT(U_A)},
+    {ATTN_ROLE_SCORES, OF2(W_A_Q, SOURCE), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 2, ROWS,
+     0, 1u << ATTN_ROLE_K | 1u << ATTN_ROLE_U_A},
+    {ATTN_ROLE_SCORES, OF2(Q, U_A_K), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 1, ROWS, WITHOUT(U_A)},
+    {ATTN_ROLE_SCORES, OF3(Q, K, W_A), 2, {USE(TRANSPOSE, W_A, 2), USE(GENERAL, SCORES, 0, 1, FIRST)},
      CAUSE(TRANSPOSED_WEIGHTS), 7, 0, 0, 0},
-    {ATTN_ROLE_SCORES, OF2(W_A_Q, KEYS), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 1, ROWS, WITHOUT(U_A)},
     /* additive: W and U for upright vectors, or for rows */
     {ATTN_ROLE_SCORES, OF_ADDITIVE, 1, {USE(ADDITIVE, SCORES, 0, 1, 2, 3, 4)}, 0, 1, 0, 0, 0},
+    {ATTN_ROLE_SCORES, OF_ADDITIVE, 2, {USE(TRANSPOSE, U_A, 3), USE(ADDITIVE, SCORES, 0, 1, 2, FIRST, 4)},
+     0, 2, 0, 0, 0},
+    {ATTN_ROLE_SCORES, OF_ADDITIVE, 2, {USE(TRANSPOSE, W_A, 2), USE(ADDITIVE, SCORES, 0, 1, FIRST, 3, 4)},
+     0, 2, 0, 0, 0},
     {ATTN_ROLE_SCORES, OF_ADDITIVE, 3,
      {USE(TRANSPOSE, W_A, 2), USE(TRANSPOSE, U_A, 3), USE(ADDITIVE, SCORES, 0, 1, FIRST, SECOND, 4)}, 0, 3, 0, 0, 0},
+    {ATTN_ROLE_SCORES, OF_ADDITIVE_INPUTS, 1, {USE(ADDITIVE, SCORES, 0, 1, 2, 3, 4)}, 0, 3, 0, WITHOUT(K)},
+    {ATTN_ROLE_SCORES, OF_ADDITIVE_INPUTS, 2, {USE(TRANSPOSE, U_A, 3), USE(ADDITIVE, SCORES, 0, 1, 2, FIRST, 4)},
+     0, 4, 0, WITHOUT(K)},
+    {ATTN_ROLE_SCORES, OF_ADDITIVE_INPUTS, 2, {USE(TRANSPOSE, W_A, 2), USE(ADDITIVE, SCORES, 0, 1, FIRST, 3, 4)},
+     0, 4, 0, WITHOUT(K)},
+    {ATTN_ROLE_SCORES, OF_ADDITIVE_INPUTS, 3,
+     {USE(TRANSPOSE, W_A, 2), USE(TRANSPOSE, U_A, 3), USE(ADDITIVE, SCORES, 0, 1, FIRST, SECOND, 4)}, 0, 5, 0, WITHOUT(K)},
     {ATTN_ROLE_SCORES, OF2(TANH, V_A), 2, {USE(MATMUL, OTHER, 0, 1), USE(TRANSPOSE, SCORES, FIRST)}, 0, 0, 0, 0, 0},
     {ATTN_ROLE_SCORES, OF2(V_A, TANH), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 0, 0, 0, 0},
-    {ATTN_ROLE_W_A_Q, OF2(QUERIES, W_A), 1, {USE(MATMUL_NT, Q, 0, 1)}, 0, 0, ROWS, 0, 0},
-    {ATTN_ROLE_W_A_Q, OF2(QUERIES, W_A), 1, {USE(MATMUL, Q, 0, 1)}, 0, 1, ROWS, 0, 0},
-    {ATTN_ROLE_U_A_K, OF2(KEYS, U_A), 1, {USE(MATMUL_NT, K, 0, 1)}, 0, 0, ROWS, 0, 0},
-    {ATTN_ROLE_U_A_K, OF2(KEYS, U_A), 1, {USE(MATMUL, K, 0, 1)}, 0, 1, ROWS, 0, 0},
+    {ATTN_ROLE_SCORES, OF2(TANH_INPUT, V_A), 3,
+     {USE(TANH, OTHER, 0), USE(MATMUL, OTHER, FIRST, 1), USE(TRANSPOSE, SCORES, SECOND)}, 0, 0, 0, WITHOUT(TANH)},
+    {ATTN_ROLE_SCORES, OF2(V_A, TANH_INPUT), 2, {USE(TANH, OTHER, 1), USE(MATMUL_NT, SCORES, 0, FIRST)},
+     0, 0, 0, WITHOUT(TANH)},
+    {ATTN_ROLE_W_A_Q, OF2(Q, W_A), 1, {USE(MATMUL_NT, Q, 0, 1)}, 0, 0, ROWS, 0, 0},
+    {ATTN_ROLE_W_A_Q, OF2(Q, W_A), 1, {USE(MATMUL, Q, 0, 1)}, 0, 1, ROWS, 0, 0},
+    {ATTN_ROLE_W_A_Q, OF2(QUERY_SOURCE, W_A), 1, {USE(MATMUL_NT, Q, 0, 1)}, 0, 2, ROWS, WITHOUT(Q)},
+    {ATTN_ROLE_W_A_Q, OF2(QUERY_SOURCE, W_A), 1, {USE(MATMUL, Q, 0, 1)}, 0, 2, ROWS, WITHOUT(Q)},
+    {ATTN_ROLE_U_A_K, OF2(K, U_A), 1, {USE(MATMUL_NT, K, 0, 1)}, 0, 0, ROWS, 0, 0},
+    {ATTN_ROLE_U_A_K, OF2(K, U_A), 1, {USE(MATMUL, K, 0, 1)}, 0, 1, ROWS, 0, 0},
+    {ATTN_ROLE_U_A_K, OF2(SOURCE, U_A), 1, {USE(MATMUL_NT, K, 0, 1)}, 0, 2, ROWS, WITHOUT(K)},
+    {ATTN_ROLE_U_A_K, OF2(SOURCE, U_A), 1, {USE(MATMUL, K, 0, 1)}, 0, 3, ROWS, WITHOUT(K)},
     {ATTN_ROLE_U_A_K, OF2(K, W_A), 1, {USE(MATMUL_NT, K, 0, 1)}, 0, 1, 0, WITHOUT(U_A)},
+    {ATTN_ROLE_U_A_K, OF2(K, W_A), 1, {USE(MATMUL, K, 0, 1)}, 0, 2, 0, WITHOUT(U_A)},
+    {ATTN_ROLE_TANH_INPUT, OF2(W_A_Q, U_A_K), 1, {USE(ADD, OTHER, 0, 1)}, 0, 0, ROWS, 0, 0},
+    {ATTN_ROLE_TANH_INPUT, OF4(Q, W_A, K, U_A), 3,
+     {USE(MATMUL_NT, Q, 0, 1), USE(MATMUL_NT, K, 2, 3), USE(ADD, OTHER, FIRST, SECOND)}, 0, 3, 0,
+     0, 1u << ATTN_ROLE_W_A_Q | 1u << ATTN_ROLE_U_A_K},
+    {ATTN_ROLE_TANH_INPUT, OF4(Q, W_A, K, U_A), 3,
+     {USE(MATMUL, Q, 0, 1), USE(MATMUL, K, 2, 3), USE(ADD, OTHER, FIRST, SECOND)}, 0, 4, 0,
+     0, 1u << ATTN_ROLE_W_A_Q | 1u << ATTN_ROLE_U_A_K},
+    {ATTN_ROLE_TANH_INPUT, OF4(Q, W_A, SOURCE, U_A), 3,
+     {USE(MATMUL_NT, Q, 0, 1), USE(MATMUL_NT, K, 2, 3), USE(ADD, OTHER, FIRST, SECOND)}, 0, 4, 0,
+     0, 1u << ATTN_ROLE_W_A_Q | 1u << ATTN_ROLE_U_A_K | 1u << ATTN_ROLE_K},
+    {ATTN_ROLE_TANH, OF1(TANH_INPUT), 1, {USE(TANH, OTHER, 0)}, 0, 0, 0, 0, 0},
     {ATTN_ROLE_TANH, OF2(W_A_Q, U_A_K), 2, {USE(ADD, OTHER, 0, 1), USE(TANH, SCORES, FIRST)}, 0, 0, 0, 0, 0},
-    {ATTN_ROLE_TANH, OF4(QUERIES, W_A, KEYS, U_A), 4,
+    {ATTN_ROLE_TANH, OF3(W_A_Q, K, U_A), 3,
+     {USE(MATMUL_NT, K, 1, 2), USE(ADD, OTHER, 0, FIRST), USE(TANH, OTHER, SECOND)}, 0, 2, ROWS, WITHOUT(U_A_K)},
+    {ATTN_ROLE_TANH, OF3(W_A_Q, K, U_A), 3,
+     {USE(MATMUL, K, 1, 2), USE(ADD, OTHER, 0, FIRST), USE(TANH, OTHER, SECOND)}, 0, 3, ROWS, WITHOUT(U_A_K)},
+    {ATTN_ROLE_TANH, OF3(W_A_Q, SOURCE, U_A), 3,
+     {USE(MATMUL_NT, K, 1, 2), USE(ADD, OTHER, 0, FIRST), USE(TANH, OTHER, SECOND)}, 0, 3, ROWS,
+     0, 1u << ATTN_ROLE_U_A_K | 1u << ATTN_ROLE_K},
+    {ATTN_ROLE_TANH, OF4(Q, W_A, K, U_A), 4,
      {USE(MATMUL_NT, Q, 0, 1), USE(MATMUL_NT, K, 2, 3), USE(ADD, OTHER, FIRST, SECOND), USE(TANH, OTHER, THIRD)}, 0, 3, 0,
      0, 1u << ATTN_ROLE_W_A_Q | 1u << ATTN_ROLE_U_A_K},
+    {ATTN_ROLE_TANH, OF4(Q, W_A, K, U_A), 4,
+     {USE(MATMUL, Q, 0, 1), USE(MATMUL, K, 2, 3), USE(ADD, OTHER, FIRST, SECOND), USE(TANH, OTHER, THIRD)}, 0, 4, 0,
+     0, 1u << ATTN_ROLE_W_A_Q | 1u << ATTN_ROLE_U_A_K},
+    {ATTN_ROLE_TANH, OF4(Q, W_A, SOURCE, U_A), 4,
+     {USE(MATMUL_NT, Q, 0, 1), USE(MATMUL_NT, K, 2, 3), USE(ADD, OTHER, FIRST, SECOND), USE(TANH, OTHER, THIRD)}, 0, 4, 0,
+     0, 1u << ATTN_ROLE_W_A_Q | 1u << ATTN_ROLE_U_A_K | 1u << ATTN_ROLE_K},
     /* softmax in steps */
+    {ATTN_ROLE_SHIFTED, OF1(LOGITS), 1, {USE(SHIFT, OTHER, 0)}, 0, 2, 0, 0, 0},
+    {ATTN_ROLE_EXPONENTIALS, OF1(SHIFTED), 1, {USE(EXP, EXPONENTIALS, 0)}, 0, 0, 0, 0, 0},
+    {ATTN_ROLE_WEIGHTS, OF1(SHIFTED), 1, {USE(SOFTMAX, WEIGHTS, 0)}, 0, 0, 0, 0, 0},
     {ATTN_ROLE_EXPONENTIALS, OF1(LOGITS), 1, {USE(EXP, EXPONENTIALS, 0)}, 0, 0, 0, 0, 0},
+    {ATTN_ROLE_EXPONENTIALS, OF1(SCORES), 1, {USE(EXP, EXPONENTIALS, 0)}, CAUSE(MISSING_SCALE), 6, 0, WITH(SCALED)},
+    {ATTN_ROLE_EXPONENTIALS, OF1(LOGITS), 2, {USE(SHIFT, OTHER, 0), USE(EXP, EXPONENTIALS, FIRST)}, 0, 2, 0, 0, 0},
     {ATTN_ROLE_ROW_SUM, OF1(EXPONENTIALS), 1, {USE(SUM, ROW_SUM, 0)}, 0, 0, 0, 0, 0},
     {ATTN_ROLE_ROW_SUM, OF1(EXPONENTIALS), 2, {USE(SUM, ROW_SUM, 0), USE(TRANSPOSE, ROW_SUM, FIRST)}, 0, 0, 0, 0, 0},
+    {ATTN_ROLE_ROW_SUM, OF1(WEIGHTS), 1, {USE(SUM, ROW_SUM, 0)}, 0, 2, 0, 0, 0},
     {ATTN_ROLE_ROW_SUM, OF1(WEIGHTS), 2, {USE(SUM, ROW_SUM, 0), USE(TRANSPOSE, ROW_SUM, FIRST)}, 0, 2, 0, 0, 0},
     {ATTN_ROLE_WEIGHTS, OF2(EXPONENTIALS, ROW_SUM), 1, {USE(QUOTIENT, WEIGHTS, 0, 1)}, 0, 0, 0, 0, 0},
     {ATTN_ROLE_WEIGHTS, OF2(EXPONENTIALS, ROW_SUM), 2,
-     {USE(TRANSPOSE, ROW_SUM, 1), USE(QUOTIENT, WEIGHTS, 0, FIRST)}, 0, 0, 0, 0, 0},
+     {USE(TRANSPOSE, ROW_SUM, 1), USE(QUOTIENT, WEIGHTS, 0, FIRST)}, 0, 0, SECOND_IS_ROW, 0, 0},
     {ATTN_ROLE_WEIGHTS, OF1(EXPONENTIALS), 2, {USE(SUM, ROW_SUM, 0), USE(QUOTIENT, WEIGHTS, 0, FIRST)}, 0, .5, 0, 0, 0},
     /* output: of the values; of keys or inputs that serve as values; of the wrong matrix */
     {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, V), 1, {USE(MATMUL, OUTPUT, 0, 1)}, 0, 0, COARSE | ROWS, 0, 0},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, V), 1, {USE(MATMUL_TN, OUTPUT, 0, 1)}, CAUSE(SWAPPED_QK), 7, SQUARE, 0, 0},
     {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, K), 1, {USE(MATMUL, OUTPUT, 0, 1)}, 0, 2, ROWS,
      0, 1u << ATTN_ROLE_V | 1u << ATTN_ROLE_W_V},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, K), 1, {USE(MATMUL, OUTPUT, 0, 1)}, CAUSE(K_INSTEAD_OF_V), 7, 0,
+     1u << ATTN_ROLE_W_V, 1u << ATTN_ROLE_V},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, K), 1, {USE(MATMUL_TN, OUTPUT, 0, 1)}, CAUSE(SWAPPED_QK), 9, SQUARE, WITHOUT(V)},
     {ATTN_ROLE_OUTPUT, OF3(WEIGHTS, SOURCE, W_V), 2, {USE(MATMUL, V, 1, 2), USE(MATMUL, OUTPUT, 0, FIRST)},
      0, 6, 0, WITHOUT(V)},
     {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, X), 1, {USE(MATMUL, OUTPUT, 0, 1)}, 0, 3, ROWS,
      0, 1u << ATTN_ROLE_V | 1u << ATTN_ROLE_K},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, X), 1, {USE(MATMUL_TN, OUTPUT, 0, 1)}, CAUSE(SWAPPED_QK), 10, SQUARE,
+     0, 1u << ATTN_ROLE_V | 1u << ATTN_ROLE_K},
     {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, K), 1, {USE(MATMUL, OUTPUT, 0, 1)}, CAUSE(K_INSTEAD_OF_V), 7, ROWS, WITH(V)},
-    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, K), 1, {USE(MATMUL, OUTPUT, 0, 1)}, CAUSE(K_INSTEAD_OF_V), 7, 0,
-     1u << ATTN_ROLE_W_V, 1u << ATTN_ROLE_V},
-    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, V), 1, {USE(MATMUL_TN, OUTPUT, 0, 1)}, CAUSE(SWAPPED_QK), 7, SQUARE, 0, 0},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, K), 1, {USE(MATMUL_TN, OUTPUT, 0, 1)}, CAUSE(K_INSTEAD_OF_V), 14, SQUARE, WITH(V)},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, Q), 1, {USE(MATMUL, OUTPUT, 0, 1)}, CAUSE(UNKNOWN), 9, 0, WITH(V)},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, Q), 1, {USE(MATMUL_TN, OUTPUT, 0, 1)}, CAUSE(UNKNOWN), 16, SQUARE, WITH(V)},
     {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, SOURCE), 1, {USE(MATMUL, OUTPUT, 0, 1)}, CAUSE(UNKNOWN), 9, 0, WITH(V)},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, SOURCE), 1, {USE(MATMUL_TN, OUTPUT, 0, 1)}, CAUSE(UNKNOWN), 16, SQUARE, WITH(V)},
+    {ATTN_ROLE_PROJECTED, OF3(WEIGHTS, V, W_O), 2, {USE(MATMUL, OUTPUT, 0, 1), USE(MATMUL, PROJECTED, FIRST, 2)},
+     0, 1, 0, WITHOUT(OUTPUT)},
 };
 /* clang-format on */
 
@@ -109,10 +188,16 @@ static int known(const struct attn_listing *l, uint32_t set, int any) {
   return !any;
 }
 
+static int is_row(const struct attn_node *node) {
+  return node->grid->rows == 1 && node->grid->cols > 1;
+}
+
 static int applies(const struct attn_listing *l, const struct rule *rule,
                    const struct attn_draft *x) {
   const struct attn_grid *a = x->operand[0]->grid;
   if (rule->flags & SQUARE && (a->rows != a->cols || l->grid->rows < 2)) return 0;
+  if (rule->flags & SECOND_IS_ROW && !is_row(x->operand[1])) return 0;
+  if (rule->flags & V_IS_NOT_K && x->operand[1] == attn_listing_node(l, ATTN_ROLE_K)) return 0;
   return known(l, rule->with, 0) && !known(l, rule->without, 1);
 }
 

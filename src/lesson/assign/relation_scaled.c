@@ -140,6 +140,28 @@ int attn_draft_divide(struct attn_draft *x, const struct attn_divided *d, int fr
 
 /* ---- scaled scores ---- */
 
+static const double FIRST_ROW = 1.5; /* bits */
+
+static void list_usual_widths(struct attn_listing *l, const struct attn_node *scores) {
+  struct attn_divisors d;
+  attn_usual_divisors(&d);
+  for (int n = 0; n < d.count; n++) {
+    struct attn_draft x = attn_draft_over(l, scores, NULL, d.at[n].cause, d.at[n].cost);
+    attn_draft_divide(&x, &d.at[n], 0);
+    attn_list(l, &x);
+  }
+}
+
+/* Q K^T divided at once */
+static void list_scaled_product(struct attn_listing *l, const struct attn_divided *d) {
+  const struct attn_node *q = attn_listing_node(l, ATTN_ROLE_Q);
+  const struct attn_node *k = attn_listing_node(l, ATTN_ROLE_K);
+  if (!q || !k) return;
+  struct attn_draft x = attn_draft_over(l, q, k, d->cause, d->cost + 1);
+  attn_draft_divide(&x, d, attn_draft_use(&x, ATTN_OP_MATMUL_NT, ATTN_STEP_SCORES, 0, 0, 1));
+  attn_list_rows(l, &x);
+}
+
 /* Scores that a mask hides in the same step are masked ones. */
 static int hides(const struct attn_listing *l, const struct attn_node *scores) {
   int any = 0, before = 0;
@@ -150,41 +172,29 @@ static int hides(const struct attn_listing *l, const struct attn_node *scores) {
   return any && !before;
 }
 
-static const double FIRST_ROW = 1.5; /* bits */
-
-/* By each of these: the scores, or Q K^T at once. */
-static void list_divided(struct attn_listing *l, const struct attn_node *scores,
-                         const struct attn_divisors *d) {
-  const struct attn_node *a = scores ? scores : attn_listing_node(l, ATTN_ROLE_Q);
-  const struct attn_node *b = scores ? NULL : attn_listing_node(l, ATTN_ROLE_K);
-  for (int n = 0; n < d->count; n++) {
-    struct attn_draft x = attn_draft_over(l, a, b, d->at[n].cause, d->at[n].cost + !scores);
-    int ref = b ? attn_draft_use(&x, ATTN_OP_MATMUL_NT, ATTN_STEP_SCORES, 0, 0, 1) : 0;
-    attn_draft_divide(&x, &d->at[n], ref);
-    if (!scores) attn_list_rows(l, &x);
-    if (!scores) continue;
-    attn_list(l, &x);
-    x.relation.row = 0; /* the first row, where an exercise is begun */
-    x.relation.cost += FIRST_ROW;
-    attn_list(l, &x);
-  }
-}
-
 void attn_list_scaled(struct attn_listing *l) {
   const struct attn_node *scores = attn_listing_node(l, ATTN_ROLE_SCORES);
   struct attn_divisors d;
   int d_k = attn_listing_width(l);
   if (scores && scores->grid->rows == 1 && l->grid->rows > 1) scores = NULL; /* of the last query */
   if (hides(l, scores)) return;
-  if (!scores && !(attn_listing_node(l, ATTN_ROLE_Q) && attn_listing_node(l, ATTN_ROLE_K))) {
+  if (scores && !d_k) list_usual_widths(l, scores);
+  if (!scores && !(attn_listing_node(l, ATTN_ROLE_Q) && attn_listing_node(l, ATTN_ROLE_K)))
     attn_list_skipped(l);
-    return;
+  if (!d_k) return;
+  attn_divisors_of(l, d_k, 1, &d);
+  try(&d, 1 / sqrt(d_k), ATTN_DIVISOR_OTHER_SIZE, 0, ATTN_CAUSE_UNKNOWN, 7); /* multiplied */
+  for (int n = 0; n < d.count; n++) {
+    if (!scores) {
+      list_scaled_product(l, &d.at[n]);
+      continue;
+    }
+    struct attn_draft x = attn_draft_over(l, scores, NULL, d.at[n].cause, d.at[n].cost);
+    attn_draft_divide(&x, &d.at[n], 0);
+    attn_list(l, &x);
+    if (l->grid->rows > 1 || scores->grid->rows < 2) continue;
+    x.relation.row = 0; /* the first row, where an exercise is begun */
+    x.relation.cost += FIRST_ROW;
+    attn_list(l, &x);
   }
-  if (d_k) {
-    attn_divisors_of(l, d_k, 1, &d);
-    try(&d, 1 / sqrt(d_k), ATTN_DIVISOR_OTHER_SIZE, 0, ATTN_CAUSE_UNKNOWN, 7); /* multiplied */
-  } else {
-    attn_usual_divisors(&d);
-  }
-  list_divided(l, scores, &d);
 }

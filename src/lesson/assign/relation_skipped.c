@@ -4,21 +4,37 @@
 
 #include "relations.h"
 
-static const double SKIPPED = 1.5, WEIGHTS_SKIPPED = 8, PROJECTION_SKIPPED = 4; /* bits */
-static const double KEYS_AS_VALUES = 2;
-enum { NOTHING = INT8_MIN };
-
-/* A relation from the last printed step to the role of the list. */
-struct path {
-  const struct attn_listing *l;
-  int from;    /* the role of that step; below ATTN_ROLE_SCORES: none */
-  int divided; /* by the root of so much on the way; 0: by nothing */
-  struct attn_draft x;
+/* The steps from the scores to the output, in order. */
+enum stage {
+  NO_STAGE = -1,
+  SCORES,
+  SCALED,
+  MASKED,
+  SHIFTED,
+  EXPONENTIALS,
+  WEIGHTS,
+  OUTPUT,
+  STAGES
 };
 
-static const struct attn_node *node_of(const struct path *p, int role) {
-  return attn_listing_node(p->l, role);
-}
+static const int role_of[STAGES] = {ATTN_ROLE_SCORES,  ATTN_ROLE_SCALED,       ATTN_ROLE_MASKED,
+                                    ATTN_ROLE_SHIFTED, ATTN_ROLE_EXPONENTIALS, ATTN_ROLE_WEIGHTS,
+                                    ATTN_ROLE_OUTPUT};
+
+static const double SKIPPED = 1.5, WEIGHTS_SKIPPED = 8, PROJECTION_SKIPPED = 4; /* bits */
+static const double NOT_DIVIDED = 1.5, KEYS_AS_VALUES = 2;
+enum { NOTHING = INT8_MIN };
+
+/* A relation from the last printed step to the target. */
+struct path {
+  struct attn_listing *l;
+  int from, target;                   /* stages */
+  const struct attn_divided *divided; /* or NULL */
+  const struct attn_mask *mask;       /* or NULL */
+  int is_shifted;
+  int is_turned; /* W and U of additive scores are for rows */
+  struct attn_draft x;
+};
 
 static int take(struct attn_draft *x, const struct attn_node *node) {
   x->operand[x->relation.operands] = node;
@@ -27,16 +43,19 @@ static int take(struct attn_draft *x, const struct attn_node *node) {
 
 /* Are the inputs their own queries and keys, so that nothing is printed of these? */
 static int is_unprojected(const struct path *p) {
-  return !node_of(p, ATTN_ROLE_Q) && !node_of(p, ATTN_ROLE_K) && !node_of(p, ATTN_ROLE_W_Q) &&
-         !node_of(p, ATTN_ROLE_W_K) && p->l->head == 0;
+  static const int ROLES[] = {ATTN_ROLE_Q, ATTN_ROLE_K, ATTN_ROLE_W_Q, ATTN_ROLE_W_K};
+  for (size_t n = 0; n < sizeof ROLES / sizeof *ROLES; n++)
+    if (attn_listing_node(p->l, ROLES[n])) return 0;
+  return p->l->head == 0;
 }
 
 /* Q, K or V; where it is not printed, X W, or X. NOTHING: there is none. */
 static int take_projection(struct path *p, int role) {
+  const struct attn_node *node = attn_listing_node(p->l, role);
+  if (node) return take(&p->x, node);
   int source = role == ATTN_ROLE_Q ? ATTN_ROLE_QUERY_SOURCE : ATTN_ROLE_SOURCE;
-  const struct attn_node *of = node_of(p, source);
-  const struct attn_node *by = node_of(p, ATTN_ROLE_W_Q + role - ATTN_ROLE_Q);
-  if (node_of(p, role)) return take(&p->x, node_of(p, role));
+  const struct attn_node *of = attn_listing_node(p->l, source);
+  const struct attn_node *by = attn_listing_node(p->l, ATTN_ROLE_W_Q + role - ATTN_ROLE_Q);
   if (of && role != ATTN_ROLE_V && is_unprojected(p)) return take(&p->x, of);
   if (!of || !by) return NOTHING;
   int a = take(&p->x, of), b = take(&p->x, by);
@@ -47,72 +66,153 @@ static int take_projection(struct path *p, int role) {
 /* Values that are not given apart are the keys, or the inputs. */
 static int take_values(struct path *p) {
   int v = take_projection(p, ATTN_ROLE_V);
-  const struct attn_node *keys = node_of(p, ATTN_ROLE_KEYS);
-  if (v != NOTHING || node_of(p, ATTN_ROLE_W_V)) return v;
+  if (v != NOTHING || attn_listing_node(p->l, ATTN_ROLE_W_V)) return v;
+  const struct attn_node *keys = attn_listing_node(p->l, ATTN_ROLE_K);
+  if (!keys) keys = attn_listing_node(p->l, ATTN_ROLE_SOURCE);
   p->x.relation.cost += KEYS_AS_VALUES;
   return keys ? take(&p->x, keys) : NOTHING;
 }
 
 /* Additive scores, or those of q^T W k. NOTHING: an operand is missing. */
 static int take_alignment(struct path *p) {
-  static const int roles[] = {ATTN_ROLE_QUERIES, ATTN_ROLE_KEYS, ATTN_ROLE_W_A, ATTN_ROLE_U_A,
+  static const int roles[] = {ATTN_ROLE_Q, ATTN_ROLE_K, ATTN_ROLE_W_A, ATTN_ROLE_U_A,
                               ATTN_ROLE_V_A};
-  const int is_additive = node_of(p, ATTN_ROLE_U_A) != NULL;
+  const int is_additive = attn_listing_node(p->l, ATTN_ROLE_U_A) != NULL;
   struct attn_use use = {.op = is_additive ? ATTN_OP_ADDITIVE : ATTN_OP_GENERAL,
                          .name = ATTN_STEP_SCORES,
                          .operands = is_additive ? 5 : 3};
   for (int n = 0; n < use.operands; n++) {
-    const struct attn_node *node = node_of(p, roles[n]);
+    const struct attn_node *node = attn_listing_node(p->l, roles[n]);
+    if (!node && n < 2)
+      node = attn_listing_node(p->l, n ? ATTN_ROLE_SOURCE : ATTN_ROLE_QUERY_SOURCE);
     if (!node) return NOTHING;
     use.operand[n] = (int8_t)take(&p->x, node);
+    int is_turned = p->is_turned && (roles[n] == ATTN_ROLE_W_A || roles[n] == ATTN_ROLE_U_A);
+    if (is_turned)
+      use.operand[n] =
+          (int8_t)attn_draft_use(&p->x, ATTN_OP_TRANSPOSE, ATTN_STEP_W_A, 0, use.operand[n], 0);
   }
+  p->x.relation.cost += SKIPPED + p->is_turned;
   p->x.use[p->x.relation.uses++] = use;
   return -p->x.relation.uses;
 }
 
 /* What the path begins with. NOTHING: queries or keys are missing. */
 static int take_first(struct path *p) {
-  if (p->from >= ATTN_ROLE_SCORES) return take(&p->x, node_of(p, p->from));
-  p->x.relation.cost += SKIPPED;
-  if (node_of(p, ATTN_ROLE_W_A)) return take_alignment(p);
+  p->x = attn_draft_over(p->l, NULL, NULL, ATTN_CAUSE_NONE, 0);
+  p->x.relation.operands = 0;
+  if (p->from >= SCORES) return take(&p->x, attn_listing_node(p->l, role_of[p->from]));
+  if (attn_listing_node(p->l, ATTN_ROLE_W_A)) return take_alignment(p);
   int q = take_projection(p, ATTN_ROLE_Q);
   int k = q == NOTHING ? NOTHING : take_projection(p, ATTN_ROLE_K);
+  p->x.relation.cost += SKIPPED;
   return k == NOTHING ? k : attn_draft_use(&p->x, ATTN_OP_MATMUL_NT, ATTN_STEP_SCORES, 0, q, k);
 }
 
-static int add_division(struct path *p, int ref) {
-  struct attn_divided root = {sqrt(p->divided), ATTN_DIVISOR_ROOT, p->divided, 0, 0};
-  if (p->from < ATTN_ROLE_SCALED) p->x.relation.cost += SKIPPED;
-  return p->divided ? attn_draft_divide(&p->x, &root, ref) : ref;
+/* Scores, divided and masked on the way. */
+static int add_logits(struct path *p, int ref) {
+  if (p->divided) {
+    ref = attn_draft_divide(&p->x, p->divided, ref);
+    p->x.relation.cost += SKIPPED + p->divided->cost;
+    p->x.relation.cause = p->divided->cause;
+  } else if (p->from < SCALED) {
+    p->x.relation.cost += NOT_DIVIDED;
+  }
+  if (!p->mask) return ref;
+  p->x.relation.cost += SKIPPED + p->mask->cost;
+  return attn_draft_mask(&p->x, p->mask, ref);
 }
 
 static int add_weights(struct path *p, int ref) {
-  if (p->from < ATTN_ROLE_EXPONENTIALS)
+  if (p->from < EXPONENTIALS)
     return attn_draft_use(&p->x, ATTN_OP_SOFTMAX, ATTN_STEP_WEIGHTS, 1, ref, 0);
   int sum = attn_draft_use(&p->x, ATTN_OP_SUM, ATTN_STEP_ROW_SUM, 1, ref, 0);
   return attn_draft_use(&p->x, ATTN_OP_QUOTIENT, ATTN_STEP_WEIGHTS, 1, ref, sum);
 }
 
-/* Returns 0 where something is missing. */
-static int add_steps(struct path *p) {
-  int role = p->l->role, ref = take_first(p);
-  if (ref == NOTHING) return 0;
-  if (role > ATTN_ROLE_SCORES) ref = add_division(p, ref);
-  if (role == ATTN_ROLE_EXPONENTIALS)
-    attn_draft_use(&p->x, ATTN_OP_EXP, ATTN_STEP_EXPONENTIALS, 0, ref, 0);
-  if (role >= ATTN_ROLE_WEIGHTS) ref = add_weights(p, ref);
-  if (role != ATTN_ROLE_OUTPUT) return 1;
-  int values = take_values(p);
-  if (values == NOTHING) return 0;
-  p->x.relation.cost += WEIGHTS_SKIPPED;
-  attn_draft_use(&p->x, ATTN_OP_MATMUL, ATTN_STEP_OUTPUT, 0, ref, values);
-  return 1;
+static int add_exponentials(struct path *p, int ref) {
+  if (p->is_shifted) {
+    p->x.relation.cost += SKIPPED;
+    ref = attn_draft_use(&p->x, ATTN_OP_SHIFT, ATTN_STEP_OTHER, 1, ref, 0);
+  }
+  return attn_draft_use(&p->x, ATTN_OP_EXP, ATTN_STEP_EXPONENTIALS, 0, ref, 0);
 }
 
-static int last_printed(const struct attn_listing *l) {
-  int role = l->role <= ATTN_ROLE_EXPONENTIALS ? l->role - 1 : ATTN_ROLE_EXPONENTIALS;
-  while (role >= ATTN_ROLE_SCORES && !attn_listing_node(l, role)) role--;
-  return role;
+static void list_path(struct path *p) {
+  int ref = take_first(p), v = 0;
+  if (ref != NOTHING) ref = add_logits(p, ref);
+  if (ref == NOTHING) return;
+  if (p->target == SHIFTED) ref = attn_draft_use(&p->x, ATTN_OP_SHIFT, ATTN_STEP_OTHER, 1, ref, 0);
+  if (p->target == EXPONENTIALS) ref = add_exponentials(p, ref);
+  if (p->target >= WEIGHTS) ref = add_weights(p, ref);
+  if (p->target == OUTPUT) {
+    v = take_values(p);
+    if (v == NOTHING) return;
+    p->x.relation.cost += WEIGHTS_SKIPPED;
+    attn_draft_use(&p->x, ATTN_OP_MATMUL, ATTN_STEP_OUTPUT, 0, ref, v);
+  }
+  if (p->x.relation.uses < 2) return; /* nothing is skipped */
+  if (p->mask)
+    attn_list(p->l, &p->x);
+  else
+    attn_list_rows(p->l, &p->x);
+}
+
+/* ---- All paths ---- */
+
+/* How many keys there are; 0: not known. */
+static int count_keys(const struct path *p) {
+  if (p->from >= SCORES) return attn_listing_node(p->l, role_of[p->from])->grid->cols;
+  const struct attn_node *k = attn_listing_node(p->l, ATTN_ROLE_K);
+  if (!k) k = attn_listing_node(p->l, ATTN_ROLE_SOURCE);
+  return k ? k->grid->rows : 0;
+}
+
+/* Of an output, which shows no hidden cell: the mask that the document states. */
+static void stated_mask(const struct path *p, struct attn_masks *out) {
+  const struct attn_hints *h = p->l->hints;
+  const int rows = p->l->grid->rows, cols = count_keys(p);
+  out->count = 0;
+  if (!(h->causal || h->padding) || rows < 2 || cols < 2) return;
+  double *keep = attn_pool_take(p->l->memo->pool, (size_t)rows * (size_t)cols * sizeof *keep);
+  if (!keep) p->l->memo->failed = 1;
+  for (int n = 0; keep && n < rows * cols; n++)
+    keep[n] = h->causal ? n % cols <= n / cols : n % cols < cols - 1;
+  attn_matrix mask =
+      keep ? attn_relations_constant(p->l->memo, rows, cols, keep) : (attn_matrix){0, 0, NULL};
+  int kind = h->causal ? ATTN_MASK_CAUSAL : ATTN_MASK_PADDING;
+  if (mask.at) out->at[out->count++] = (struct attn_mask){mask, kind, ATTN_CAUSE_NONE, 1, NULL};
+}
+
+static void find_masks(const struct path *p, struct attn_masks *out) {
+  int any = 0;
+  out->count = 0;
+  if (p->from >= MASKED || p->target < MASKED) return;
+  if (p->target == OUTPUT) {
+    stated_mask(p, out);
+    return;
+  }
+  const unsigned char *hidden =
+      p->target >= EXPONENTIALS ? attn_zero_cells(p->l, &any) : attn_hidden_cells(p->l, &any);
+  if (hidden && any) attn_masks_of(p->l, hidden, out);
+}
+
+static void list_masks(struct path *p, const struct attn_masks *masks) {
+  const int least = p->target == MASKED ? 0 : -1; /* -1: no mask */
+  for (int n = least; n < masks->count; n++) {
+    p->mask = n < 0 ? NULL : &masks->at[n];
+    if (p->mask && p->mask->cause) continue;
+    for (p->is_shifted = 0; p->is_shifted <= (p->target == EXPONENTIALS && p->from < SHIFTED);
+         p->is_shifted++)
+      list_path(p);
+  }
+}
+
+static int last_printed(const struct attn_listing *l, int target) {
+  int stage = target < EXPONENTIALS ? target - 1 : EXPONENTIALS;
+  if (target == EXPONENTIALS) stage = SHIFTED;
+  while (stage >= SCORES && !attn_listing_node(l, role_of[stage])) stage--;
+  return stage;
 }
 
 /* Is nothing filled in? It fits all that is tried. */
@@ -122,28 +222,23 @@ static int is_open(const struct attn_grid *g) {
   return n == g->rows * g->cols;
 }
 
-/* The width that the scores are divided by the root of; 0: none. */
-static int width_of(const struct path *p) {
-  const struct attn_node *x = is_unprojected(p) ? node_of(p, ATTN_ROLE_SOURCE) : NULL;
-  if (p->from >= ATTN_ROLE_SCALED || p->l->role < ATTN_ROLE_SCALED || node_of(p, ATTN_ROLE_W_A))
-    return 0;
-  return x && p->from < ATTN_ROLE_SCORES ? x->grid->cols : attn_listing_width(p->l);
-}
-
 void attn_list_skipped(struct attn_listing *l) {
-  struct path p = {.l = l, .from = last_printed(l)};
+  struct path p = {.l = l, .target = OUTPUT};
+  struct attn_masks masks;
   if (is_open(l->grid)) return;
   if (l->head > 0 && !l->hints->heads) return; /* a head that nothing mentions has all steps */
-  int width = width_of(&p);
-  for (int divides = width > 0; divides >= 0; divides--) {
-    p.x = attn_draft_over(l, NULL, NULL, ATTN_CAUSE_NONE, 0);
-    p.x.relation.operands = 0;
-    p.divided = divides ? width : 0;
-    if (add_steps(&p) && p.x.relation.uses > 1) attn_list_rows(l, &p.x);
+  while (p.target > SCORES && role_of[p.target] != l->role) p.target--;
+  p.from = last_printed(l, p.target);
+  find_masks(&p, &masks);
+  const struct attn_node *x = is_unprojected(&p) ? attn_listing_node(l, ATTN_ROLE_SOURCE) : NULL;
+  int width = x && p.from < SCORES ? x->grid->cols : attn_listing_width(l);
+  int d_k = attn_listing_node(l, ATTN_ROLE_W_A) ? 0 : width;
+  struct attn_divided root = {sqrt(d_k), ATTN_DIVISOR_ROOT, d_k, ATTN_CAUSE_NONE, 0};
+  struct attn_divided one = {1, ATTN_DIVISOR_ONE, 0, ATTN_CAUSE_MISSING_SCALE, 6};
+  for (int divides = d_k > 0 && p.from < SCALED; divides >= 0; divides--) {
+    p.divided = divides ? &root : p.target == SCALED ? &one : NULL;
+    list_masks(&p, &masks);
   }
-}
-
-void attn_list_steps(struct attn_listing *l) {
-  attn_list_rules(l);
-  if (l->role != ATTN_ROLE_OUTPUT || !attn_listing_node(l, ATTN_ROLE_WEIGHTS)) attn_list_skipped(l);
+  p.is_turned = p.from < SCORES && attn_listing_node(l, ATTN_ROLE_U_A) != NULL;
+  if (p.is_turned) list_masks(&p, &masks);
 }

@@ -73,8 +73,6 @@ struct attn_listing {
 enum {
   ATTN_ROLE_SOURCE = ATTN_ROLES + 1, /* X, with its positions where they were added */
   ATTN_ROLE_QUERY_SOURCE,            /* Y, else that */
-  ATTN_ROLE_QUERIES,                 /* Q, else that */
-  ATTN_ROLE_KEYS,                    /* K, else ATTN_ROLE_SOURCE */
   ATTN_ROLE_LOGITS, /* what softmax is taken of: masked, else scaled, else scores */
 };
 
@@ -109,16 +107,16 @@ void attn_list_concat(struct attn_listing *l);
 void attn_list_projected(struct attn_listing *l);
 void attn_list_scaled(struct attn_listing *l);
 void attn_list_masked(struct attn_listing *l);
+void attn_list_shifted(struct attn_listing *l);
 void attn_list_exponentials(struct attn_listing *l);
 void attn_list_weights(struct attn_listing *l);
+void attn_list_output(struct attn_listing *l);
 
 /* ---- relation_skipped.c ---- */
 
-/* Of a role from the scores to the output: over the last printed step, or the queries and keys, or
- * the inputs. */
+/* Of a role from the scaled scores to the output: over the last printed step, or the queries and
+ * keys, or the inputs. */
 void attn_list_skipped(struct attn_listing *l);
-/* Those of its rules, too. */
-void attn_list_steps(struct attn_listing *l);
 
 /* ---- relation_scaled.c: what scores may be divided by ---- */
 
@@ -156,6 +154,7 @@ struct attn_masks {
     int kind;         /* attn_mask_kind */
     int cause;
     double cost;
+    const struct attn_grid *table; /* that states it; or NULL */
   } at[ATTN_MASKS_MAX];
 };
 
@@ -163,8 +162,13 @@ struct attn_masks {
 void attn_masks_of(const struct attn_listing *l, const unsigned char *hidden,
                    struct attn_masks *out);
 
-/* The scores that look hidden; any: whether there are some. NULL: no memory. */
+/* The cells that look hidden: scores; exponentials or weights. any: whether there are some that no
+ * rounding explains. NULL: no memory. */
 unsigned char *attn_hidden_cells(const struct attn_listing *l, int *any);
+unsigned char *attn_zero_cells(const struct attn_listing *l, int *any);
+
+/* A causal mask of the grid's size, from the first query on. */
+attn_matrix attn_causal_mask(const struct attn_listing *l);
 
 /* Hides cells of `from` (a reference). */
 int attn_draft_mask(struct attn_draft *x, const struct attn_mask *m, int from);

@@ -30,7 +30,7 @@ struct attn_candidate {
   struct attn_evidence evidence;
   struct attn_hints hints;
   int names_head, names_example; /* the text mentions a head; an example or a problem */
-  int names_bias;                /* it is called a bias */
+  int names_bias;                /* a bias that is added to scores */
   int new_heading;               /* it is the first below its heading */
   int is_factor;                 /* of a product: no result */
   int stated_row;                /* the row that it is shown as; 0: none */

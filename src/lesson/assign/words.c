@@ -41,6 +41,9 @@ static const struct word WORDS[] = {
      "[ )^]*/ ?(?:√|d_?k|\\d|\\w*\\.?sqrt)"},
     {ATTN_ROLE_MASKED,
      "(*UCP)(?i)" NOT_DENIED "mask(?:ed(?: scaled| attention)? " OF_SCORES ")?|-∞|\\+ ?M\\b"},
+    {ATTN_ROLE_SHIFTED,
+     "(*UCP)(?i)shifted|subtract\\w*|\\b(?:minus|less) (?:the |its |their )?(?:\\w+ "
+     ")?(?:max|larg|great|high)\\w*|that leaves|- ?max\\b"},
     {ATTN_ROLE_EXPONENTIALS, "(*UCP)(?i)exponen|\\bexp\\b(?:\\s?\\([^()\\n]{0,40}\\))?|e\\^"},
     {ATTN_ROLE_ROW_SUM, "(*UCP)(?i)\\bsums?" END "|row_?sums?|denominator"},
     {ATTN_ROLE_SCORES,
@@ -85,6 +88,9 @@ static const struct word WORDS[] = {
                       "|\\b[qhs](?:_?\\w)?(?:\\^?T| ) ?W(?:_?a)?" END},
     {ATTN_ROLE_U_A_K,
      "(*UCP)(?i)\\bW(?:_?a)? ?h(?:_?\\d)?" END "|\\b(?:U(?:_?a)?|W_?[h2]) ?[kh](?:_?\\d)?" END},
+    {ATTN_ROLE_TANH_INPUT,
+     "(*UCP)(?i)\\bW(?:_?[as1])? ?[qs](?:_?\\d)? ?\\+ ?(?:U(?:_?a)?|W_?[h2]) ?[kh](?:_?\\d)?" END
+     "|\\bsums?" END},
     {ATTN_ROLE_TANH, "(*UCP)(?i)tanh|\\bt_?\\d"},
 };
 
@@ -124,6 +130,7 @@ static const struct word OTHER_WORDS[] = {
      "スケー(?:ル|リング)(?:済み|後|した)の?(?:スコア|内積)|スケー|平方根|割|缩放|除以|나눈|나누|"
      "스케일|дел(?:им|ени|ённ)|масштаб"},
     {ATTN_ROLE_MASKED, "マスク(?:済み|後|した)の?(?:スコア|内積)|マスク|掩码|마스크|маск"},
+    {ATTN_ROLE_SHIFTED, "最大値|最大值|최댓값"},
     {ATTN_ROLE_EXPONENTIALS, "指数|e ?の肩|何乗|지수|экспонент"},
     {ATTN_ROLE_ROW_SUM, "合計|総和|(?:その|の)和|分母|之和|합계|сумм"},
     {ATTN_ROLE_SCORES,
@@ -328,8 +335,8 @@ static int is_divided_anew(struct attn_scan *scan, const char *above, const char
   return bytes < TEXT_MAX && attn_occurs(scan->patterns, ANEW, text);
 }
 
-/* The largest scores, or what is added to the output: "subtract the maximum" is a step.
- * Weights of unscaled scores, next to those "with scaling". Each value times its weight. */
+/* The largest scores, or what is added to the output: "subtract the maximum" is a step. Weights of
+ * unscaled scores, next to those "with scaling". Each value times its weight. */
 int attn_is_aside(struct attn_scan *scan, const struct attn_block *b) {
   static const char ASIDE[] =
       "(*UCP)(?i)^(?!.*(?:subtract|minus|\\bless\\b|shift|[-−] ?(?:row "

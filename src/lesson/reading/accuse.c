@@ -78,9 +78,9 @@ static int is_divided(const struct attn_roles *head, int before, double by) {
 
 /* Is it the first result of a softmax that is shown, or its output? */
 static int is_first_of_softmax(const struct attn_roles *head, const struct attn_placement *p) {
-  for (int role = ATTN_ROLE_EXPONENTIALS; role < p->role; role++)
+  for (int role = ATTN_ROLE_SHIFTED; role < p->role; role++)
     if (head->at[role]) return 0;
-  return p->role >= ATTN_ROLE_EXPONENTIALS && p->role <= ATTN_ROLE_OUTPUT &&
+  return p->role >= ATTN_ROLE_SHIFTED && p->role <= ATTN_ROLE_OUTPUT &&
          (p->role != ATTN_ROLE_OUTPUT || p->relation->uses > 1);
 }
 
@@ -246,7 +246,8 @@ static int may_replace(struct attn_scan *scan, const struct attn_relation *right
                        const struct attn_placement *p, int cause, const struct attn_roles *head) {
   if (right->cause != ATTN_CAUSE_NONE || right->row != p->relation->row) return 0;
   if (cause == ATTN_CAUSE_TRANSPOSED_WEIGHTS && right->operands < p->relation->operands) return 0;
-  int causal = right->mask == ATTN_MASK_CAUSAL;
+  int causal = right->mask == ATTN_MASK_CAUSAL || right->mask == ATTN_MASK_CAUSAL_PADDING ||
+               right->mask == ATTN_MASK_STATED;
   int in_part = p->relation->mask != ATTN_MASK_NONE; /* ignored in some rows */
   if (cause == ATTN_CAUSE_MASK_IGNORED && !causal && (in_part || !head->at[ATTN_ROLE_MASKED]))
     return 0;

@@ -26,10 +26,12 @@ static const int STEP_OF_ROLE[ATTN_ROLES] = {
     [ATTN_ROLE_V] = ATTN_STEP_V,
     [ATTN_ROLE_W_A_Q] = ATTN_STEP_OTHER,
     [ATTN_ROLE_U_A_K] = ATTN_STEP_OTHER,
+    [ATTN_ROLE_TANH_INPUT] = ATTN_STEP_OTHER,
     [ATTN_ROLE_TANH] = ATTN_STEP_OTHER,
     [ATTN_ROLE_SCORES] = ATTN_STEP_SCORES,
     [ATTN_ROLE_SCALED] = ATTN_STEP_SCALED,
     [ATTN_ROLE_MASKED] = ATTN_STEP_MASKED,
+    [ATTN_ROLE_SHIFTED] = ATTN_STEP_OTHER,
     [ATTN_ROLE_EXPONENTIALS] = ATTN_STEP_EXPONENTIALS,
     [ATTN_ROLE_ROW_SUM] = ATTN_STEP_ROW_SUM,
     [ATTN_ROLE_WEIGHTS] = ATTN_STEP_WEIGHTS,
@@ -121,6 +123,14 @@ static struct attn_turned operand_of(struct attn_builder *b, const struct attn_r
   return (struct attn_turned){step, turned};
 }
 
+/* A mask where a table states it, or any other constant. */
+static int add_stated(struct attn_builder *b, const struct attn_relation *r,
+                      const struct attn_use *use, int head, int line) {
+  const struct attn_grid *t = use->name == ATTN_STEP_MASK ? r->table : NULL;
+  if (t) return add_given(b, use->name, head, &b->scan->block[t->block].reading[t->reading]);
+  return add_constant(b, use, head, line);
+}
+
 /* The steps of a relation; the last one is the block's. -1: not possible. */
 static int add_relation(struct attn_builder *b, const struct attn_relation *r, int name, int head,
                         const struct attn_placement *p) {
@@ -133,7 +143,7 @@ static int add_relation(struct attn_builder *b, const struct attn_relation *r, i
     for (int k = 0; k < use->operands && !b->status; k++)
       in[k] = operand_of(b, r, use->operand[k], result);
     if (b->status) return -1;
-    result[n] = use->op == ATTN_OP_GIVEN ? (struct attn_turned){add_constant(b, use, head, line),
+    result[n] = use->op == ATTN_OP_GIVEN ? (struct attn_turned){add_stated(b, r, use, head, line),
                                                                 attn_is_turned(b, use->name)}
                                          : attn_apply(b, use, head, last ? name : use->name, in);
   }
@@ -428,7 +438,7 @@ static attn_status build_example(struct attn_builder *b, int index) {
   b->count = 0;
   int related = has_relations(b, index), named = 1;
   for (int n = 0; n < b->reading->placements && !b->status; n++) {
-    const struct attn_placement *p = b->reading->placement[n];
+    const struct attn_placement *p = b->reading->placement[b->reading->order[n]];
     if (p->example != index || (!related && !is_named(b, p))) continue;
     named &= is_named(b, p);
     if (!ex.line) ex.line = b->scan->block[p->block].line;
