@@ -320,7 +320,8 @@ static void read_line(struct attn_grouping *g, const struct attn_scan_line *line
     int begins = may_be_first(&r, at) && may_begin(&r, at);
     r.at = at, r.literals = r.operators = r.sums = c.sides = 0;
     if (begins) read_chain(&r, &c);
-    if (c.sides > 1 && r.operators) add_worked(&r, at, &c);
+    int is_sum = c.sides == 1 && r.sums && c.side[0].cols > 1; /* of vectors, without a result */
+    if ((c.sides > 1 && r.operators) || is_sum) add_worked(&r, at, &c);
     at = c.sides && r.at > at ? r.at : at + 1;
   }
 }
