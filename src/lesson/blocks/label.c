@@ -71,6 +71,13 @@ static int is_short_name(const char *text, struct attn_part p) {
   return at < p.end && attn_skip_digits(text, at, p.end) == p.end;
 }
 
+/* aV, a V: the product of a vector and a matrix. */
+static int is_product(const char *text, struct attn_part p) {
+  size_t bytes = p.end - p.begin;
+  if (bytes != 2 && !(bytes == 3 && text[p.begin + 1] == ' ')) return 0;
+  return text[p.end - 1] == 'V' && text[p.begin] >= 'a' && text[p.begin] <= 'z';
+}
+
 /* The label without trailing signs, of a formula its left side; its last word if that is a short
  * name: "token x_1". */
 static struct attn_part name_of(const char *text) {
@@ -80,7 +87,7 @@ static struct attn_part name_of(const char *text) {
   struct attn_part word = p;
   for (size_t at = p.begin; at < p.end; at++)
     if (attn_is_blank(text[at])) word.begin = at + 1;
-  int is_name = is_short_name(text, word);
+  int is_name = is_short_name(text, word) || is_product(text, word);
   return word.begin > p.begin && is_name ? word : p;
 }
 
@@ -101,6 +108,7 @@ static size_t stem_of(const char *text, char stem[STEM_BYTES_MAX]) {
   if (p.end - p.begin > STEM_BYTES_MAX || p.begin == p.end) return 0;
   stem[0] = text[p.begin];
   if (p.end - p.begin == 1 && attn_is_letter(text[p.begin])) return 1;
+  if (is_product(text, p)) return stem[1] = 'V', 2;
   size_t bytes = indexed_name(text, p, stem);
   return bytes ? bytes : worded_name(text, p, stem);
 }

@@ -3,6 +3,9 @@
 
 #include "table.h"
 
+/* More groups of one vector each, with long names, are one matrix. */
+enum { GROUPS_MAX = 3 };
+
 static const attn_printing *value_at(struct attn_grouping *g, const struct attn_table *t, int row,
                                      int col) {
   struct attn_row_item *item = attn_table_item(t, row, col);
@@ -37,15 +40,18 @@ static void add_vectors(struct attn_grouping *g, const struct attn_table *t, int
 
 /* Do labels part the rows: q1, q2, k1, k2? Not so if the labels have all different long names, as
  * tokens do. */
-static int has_groups(const struct attn_table *t) {
-  int groups = 0, longest = 0;
+static int has_groups(const struct attn_table *t, int columns) {
+  int groups = 0, longest = 0, letters = 1;
   if (t->steps) return 1;
   for (int r = 0, end; r < t->rows; r = end, groups++) {
     if (!t->row[r].label.stem) return 0;
     end = attn_table_group_end(t, r);
     if (end - r > longest) longest = end - r;
+    if (attn_part_last(t->row[r].label.stem, (struct attn_part){0, strlen(t->row[r].label.stem)}, 1)
+            .begin)
+      letters = 0;
   }
-  return groups > 1 && longest > 1;
+  return groups > 1 && (longest > 1 || (columns == 1 && (groups <= GROUPS_MAX || letters)));
 }
 
 static int same_lengths(struct attn_grouping *g, const struct attn_table *t, int col) {
@@ -79,7 +85,7 @@ static void add_value_column(struct attn_grouping *g, const struct attn_table *t
     for (int r = 0; r < t->rows && g->status == ATTN_OK; r++)
       if (value_at(g, t, r, col))
         add_vectors(g, t, col, r, r + 1, *t->row[r].label.text ? t->row[r].label.text : header, 0);
-  } else if ((columns == 1 || !*header) && has_groups(t)) {
+  } else if ((columns == 1 || !*header) && has_groups(t, columns)) {
     for (int r = 0, end; r < t->rows && g->status == ATTN_OK; r = end)
       add_vectors(g, t, col, r, end = attn_table_group_end(t, r), t->row[r].label.text, 0);
   } else {

@@ -274,6 +274,14 @@ static int may_begin(const struct worked_reader *r, size_t at) {
   return !attn_part_ends_in(r->g, MIDDLE, r->text, (struct attn_part){0, at}, FRONT_CHARACTERS);
 }
 
+/* The 1 of "score 1 = 2·1 + 3·1 = 5". */
+static int is_index(const struct worked_reader *r, size_t at) {
+  static const char LABEL[] =
+      "(?i)[a-z](?<!\\bis|\\bof|\\bby|\\bto|\\bare|gives|makes|equals|sum|total|root) $";
+  return attn_match_at(r->g->scan->patterns, "\\d+\\s*=", r->text, r->end, at, NULL) &&
+         attn_part_ends_in(r->g, LABEL, r->text, (struct attn_part){0, at}, FRONT_CHARACTERS);
+}
+
 static int may_be_first(const struct worked_reader *r, size_t at) {
   char c = r->text[at];
   return attn_is_digit(c) || c == '(' || c == '-' || ((c == 'e' || c == 's') && at + 4 < r->end) ||
@@ -317,7 +325,7 @@ static void read_line(struct attn_grouping *g, const struct attn_scan_line *line
   struct chain c;
   if (!strpbrk(line->text, "=+")) return;
   for (size_t at = 0; at < r.end && g->status == ATTN_OK;) {
-    int begins = may_be_first(&r, at) && may_begin(&r, at);
+    int begins = may_be_first(&r, at) && may_begin(&r, at) && !is_index(&r, at);
     r.at = at, r.literals = r.operators = r.sums = c.sides = 0;
     if (begins) read_chain(&r, &c);
     int is_sum = c.sides == 1 && r.sums && c.side[0].cols > 1; /* of vectors, without a result */
