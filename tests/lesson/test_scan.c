@@ -430,6 +430,8 @@ static void test_calls_that_make_matrices(void **state) {
   check("> X <- matrix(c(1, 2, 3,\n 4, 5, 6), ncol = 2, byrow = TRUE)\n",
         "> X <- 3x2: 1 2; 3 4; 5 6\n");
   check("> X <- matrix(c(1, 2, 3, 4), 2, 2)\n", "> X <- 2x2: 1 3; 2 4\n");
+  check("> X <- rbind(c(1, 2), c(3, 4))\n", "> X <- 2x2: 1 2; 3 4\n");
+  check("> X <- cbind(a1 = c(1, 2),\n b1 = c(-3, 4e-1))\n", "> X <- 2x2: 1 -3; 2 0.4\n");
 }
 
 static void test_matrices_side_by_side(void **state) {

@@ -1,4 +1,5 @@
-/* constructor.c -- R's matrix(c(1, 2, 3, 4), nrow = 2) -> [[1, 3], [2, 4]]. */
+/* constructor.c -- R's matrix(c(1, 2, 3, 4), nrow = 2), rbind(c(1, 3), c(2, 4)) and
+ * cbind(c(1, 2), c(3, 4)) -> [[1, 3], [2, 4]]. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,9 +8,13 @@
 /* Numbers between commas; newlines and blanks around them. */
 #define NUMBER "[-+]?[\\d.]++(?:[eE][-+]?\\d++)?"
 #define ITEM "\\s*+" NUMBER "\\s*+"
-static const char NEXT[] = NUMBER;
-static const char MATRIX[] = "\\b(?:matrix|array)\\s*\\(\\s*(?:data\\s*=\\s*)?c\\((" ITEM
-                             "(?:," ITEM ")*+)\\)([^()\\n]{0,80})\\)";
+#define ITEMS ITEM "(?:," ITEM ")*+"
+#define LIST "\\s*+(?:\\w{1,20}\\s*+=\\s*+)?c\\(" ITEMS "\\)\\s*+"
+static const char NEXT[] = "(?<!\\w)" NUMBER;
+/* Groups: the numbers; the arguments after them, none of rbind and cbind. */
+static const char CALL[] = "\\b(?|(?:matrix|array)\\s*\\(\\s*(?:data\\s*=\\s*)?c\\((" ITEMS
+                           ")\\)([^()\\n]{0,80})"
+                           "|[rc]bind\\s*\\((" LIST "(?:," LIST ")*+)())\\)";
 
 struct flat {
   int count, rows, cols, by_rows;
@@ -43,6 +48,16 @@ static void read_arguments(const struct attn_rewrite *r, struct attn_part a, str
   f->cols = argument(r, a, "(?|ncol\\s*=\\s*(\\d{1,6})|\\G\\s*,\\s*\\d+\\s*,\\s*(\\d{1,6}))");
   f->by_rows =
       attn_find(r->scan->patterns, "byrow\\s*=\\s*T", r->text->now.text, a.end, a.begin, NULL);
+}
+
+/* Of rbind each list is a row, of cbind a column. */
+static void read_shape(const struct attn_rewrite *r, const struct attn_match *m, struct flat *f) {
+  const char *text = r->text->now.text, call = text[m->group[0].begin];
+  int lists = 0;
+  for (size_t at = m->group[1].begin; at < m->group[1].end; at++) lists += text[at] == '(';
+  read_arguments(r, m->group[2], f);
+  if (call == 'r') f->rows = lists, f->by_rows = 1;
+  if (call == 'c') f->cols = lists;
   if (!f->rows && f->cols) f->rows = f->count / f->cols;
   if (!f->cols && f->rows) f->cols = f->count / f->rows;
 }
@@ -69,11 +84,11 @@ void attn_rewrite_calls(struct attn_rewrite *r) {
   size_t done = 0;
   if (r->text->failed || !strstr(from->text, "c(")) return;
   attn_text_clear(r->spare);
-  for (size_t at = 0; attn_find(r->scan->patterns, MATRIX, from->text, from->bytes, at, &m);
+  for (size_t at = 0; attn_find(r->scan->patterns, CALL, from->text, from->bytes, at, &m);
        at = m.group[0].end) {
     struct flat f = {.count = 0};
     if (!find_numbers(r, m.group[1], &f)) return;
-    read_arguments(r, m.group[2], &f);
+    read_shape(r, &m, &f);
     if (f.rows == 0 || f.rows > f.count || f.rows * f.cols != f.count) continue;
     attn_text_copy(r->spare, from, done, m.group[0].begin);
     add_matrix(r->spare, from, &f);
