@@ -138,6 +138,14 @@ static void test_html_cells(void **state) {
       "<tr><th>&lt;pad&gt;</th><td>3</td><td></td></tr>\n</table>\n",
       "2x2: 1 2; 3 _\n");
   check("<table><tr><td>1<td>2<tr><td>3<td>4</table>", "2x2: 1 2; 3 4\n");
+  check(
+      "<table>\n <tr>\n  <td>\n   1\n  </td>\n  <td>2</td>\n\n </tr>\n\n"
+      " <tr>\n  <td>3</td>\n  <td>4</td>\n </tr>\n</table>\n",
+      "2x2: 1 2; 3 4\n");
+  check(
+      "<table><tr><th>a</th><th colspan=\"2\">X</th></tr>\n"
+      "<tr><th>b</th><td>1</td><td>2</td></tr>\n<tr><th>c</th><td>3</td><td>4</td></tr></table>",
+      "2x2: 1 2; 3 4\n");
 }
 
 static void test_a_row_of_header_cells_is_a_header(void **state) {

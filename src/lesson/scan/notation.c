@@ -83,6 +83,8 @@ struct notation {
 #define GA_OR_WA "(?:\u306F|\u304C|:|,)[ \\t]*+"
 #define UP_TO_BRACKET "[^\\n#\\[\\]]++\\]"
 #define LISTS "\\s*+(\\[\\[(?:[-\\d.,\\s]|\\](?!\\])|\\[)++\\]\\])\\s*+"
+/* A cell of HTML, which may begin and end with newlines. */
+#define CELL(attribute) "(?i)\\s{0,200}+<t[hd]\\b" attribute "[^<>]*+>\\s*+"
 #define OPTION "(?:\\[[^\\]\\n]{0,80}\\])?"
 #define END "(?![a-zA-Z])" /* of a command */
 #define FONTS                                                                                     \
@@ -287,8 +289,11 @@ static const struct notation notations[] = {
      "(?:<th\\b[^<>]*+>[^|<]*+(?:<(?!/?t[dhr]\\b)[^|<]*+)*+</th>\\s*+"
      "){2,}+</tr>)",
      "$1" ATTN_MARK_ROW "|---|", HTML, "<"},
-    {"(?i)<t[hd]\\b[^<>]*+>", " |", HTML, "<"},
-    {"(?i)<tr\\b[^<>]*+>", ATTN_MARK_ROW, HTML, "<"},
+    {"(?i)\\s{0,200}+</t[hd]>\\s*+", "", HTML, "<"},
+    {CELL("[^<>]*?colspan=[\"']?2\\b"), " | |", HTML, "<"},
+    {CELL("[^<>]*?colspan=[\"']?3\\b"), " | | |", HTML, "<"},
+    {CELL(""), " |", HTML, "<"},
+    {"(?i)</?tr\\b[^<>]*+>(?:\\s++(?=<))?+", ATTN_MARK_ROW, HTML, "<"},
     {"(?i)</?pre\\b[^<>]*+>", "\n\n", HTML, "<"}, /* a blank line */
     {"(?i)<sup>(?=[-\\w(.])", "^", 0, "<"},
     {"(?i)</?(?:sub|sup|b|i|u|em|strong|code|span|font|mark|var)\\b[^<>\\n]{0,200}>", "", 0, "<"},
