@@ -177,6 +177,14 @@ static void test_html_in_other_texts(void **state) {
   check("W<sub>Q</sub> = [[1, 0], [0, 1]]", "WQ = 2x2: 1 0; 0 1\n");
 }
 
+static void test_cells_of_several_columns(void **state) {
+  (void)state;
+  check(
+      "\\begin{tabular}{l|rr}\n& \\multicolumn{2}{c}{$X$} \\\\ \\cline{2-3}\n"
+      "a & 1 & 2 \\\\\nb & 3 & 4 \\\\\n\\end{tabular}\n",
+      "2x2: 1 2; 3 4\n");
+}
+
 static void test_wiki_tables(void **state) {
   (void)state;
   check(
@@ -554,6 +562,7 @@ int main(void) {
       cmocka_unit_test(test_equations_side_by_side),
       cmocka_unit_test(test_a_name_in_front_of_any_row),
       cmocka_unit_test(test_html_in_other_texts),
+      cmocka_unit_test(test_cells_of_several_columns),
       cmocka_unit_test(test_wiki_tables),
       cmocka_unit_test(test_asciidoc_tables),
       cmocka_unit_test(test_nested_lists),

@@ -90,6 +90,7 @@ struct notation {
 #define FONTS                                                                                     \
   "(?:text|mathrm|mathbf|mathsf|mathit|operatorname|boldsymbol|bm|textbf|emph|hat|tilde|bar|vec|" \
   "mathbb)"
+#define MULTICOLUMN(n) "\\\\multicolumn\\s*+\\{" n "\\}\\s*+" BRACED_TWICE "\\s*+" BRACED_TWICE
 #define MATRICES "[bpvVB]?matrix\\*?|smallmatrix|cases"
 #define ARRAYS "array|tabularx?|tabular\\*|longtable"
 
@@ -247,6 +248,12 @@ static const struct notation notations[] = {
     /* comments */
     {"<!--[^\\n]*?-->", " ", 0, "<"},
     {"(?m)^[ \\t]*%[^\\n]*$", " ", TEX, "%"},
+
+    {MULTICOLUMN("1"), "$2", 0, "\\"},
+    {MULTICOLUMN("2"), "$2 & ", 0, "\\"},
+    {MULTICOLUMN("3"), "$2 & & ", 0, "\\"},
+    {MULTICOLUMN("4"), "$2 & & & ", 0, "\\"},
+    {"\\\\(?:cline|cmidrule)(?:\\([a-z]*+\\))?\\{[^{}]*+\\}", " ", 0, "\\"},
 
     /* LaTeX: matrices */
     {"\\\\begin\\{(?:" MATRICES ")\\}" OPTION, ATTN_MARK_OPEN, 0, "\\"},
