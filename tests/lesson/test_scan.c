@@ -160,6 +160,21 @@ static void test_a_row_of_header_cells_is_a_header(void **state) {
       "2x2: 1 3; 4 5\n");
 }
 
+static void test_separators_of_thousands(void **state) {
+  (void)state;
+  check("| a | b |\n|---|---|\n| 1,234.5 | 2 |\n| 3 | 1,234,567 |\n", "2x2: 1234 2; 3 1.235e+06\n");
+  check("2,275.50\t540.50\n3\t4\n", "2x2: 2276 540.5; 3 4\n");
+  check("softmax gives α_1 = 0.2, α_2 = 1,234.5.", "softmax gives α_1 1x2: 0.2 1234\n");
+  check("| a | b |\n|---|---|\n| 1 234,50 | 0,25 |\n| 0,50 | 12 345,00 |\n",
+        "2x2: 1234 0.25; 0.5 1.234e+04\n");
+}
+
+static void test_semicolons_between_decimal_commas(void **state) {
+  (void)state;
+  check("q = [0,50; 0,30]\nk = (1,25; −0,75)\n", "q 2x2: 0.5 0.3; 1.25 -0.75\n");
+  check("X = (0,50  0,30; 1,25  −0,75)\n", "X = 2x2: 0.5 0.3; 1.25 -0.75\n");
+}
+
 static void test_equations_side_by_side(void **state) {
   (void)state;
   check("1.00/4.00 = 0.25   3.00/4.00 = 0.75\n", "1.00/4.00 1x2: 0.25 0.75\n");
@@ -558,6 +573,8 @@ int main(void) {
       cmocka_unit_test(test_fractions_keep_their_terms),
       cmocka_unit_test(test_a_session_has_prompts),
       cmocka_unit_test(test_html_cells),
+      cmocka_unit_test(test_separators_of_thousands),
+      cmocka_unit_test(test_semicolons_between_decimal_commas),
       cmocka_unit_test(test_a_row_of_header_cells_is_a_header),
       cmocka_unit_test(test_equations_side_by_side),
       cmocka_unit_test(test_a_name_in_front_of_any_row),

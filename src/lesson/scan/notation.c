@@ -375,9 +375,37 @@ static int has_decimal_commas(struct attn_rewrite *r) {
   return numbers >= 2 && numbers > count_matches(r, "\\d,\\d++(?:,\\d++)++");
 }
 
+/* The digits before the first separator and, ahead, all that is after them. */
+#define BLANKS "[ \\t]{0,40}+"
+#define DIGITS BLANKS "[-+]?[1-9]\\d{0,2}"
+#define BEFORE_CELL "(?:(?<=[|&\\t\u23CE])|^(?=" BLANKS "[ \\d,.+-]{1,60}+[|\\t&]))"
+#define AFTER_CELL " {0,40}+(?:[|&\\t\u23CE]|$)"
+#define IN_CELL(sign, fraction) \
+  "(" BEFORE_CELL DIGITS ")(?=(?:" sign "\\d{3})++" fraction AFTER_CELL ")"
+#define AFTER_RESULT "(?![\\w,]|\\.\\d|" BLANKS "[,;])"
+#define IN_RESULT "(=" DIGITS ")(?=(?:,\\d{3}(?:\\.\\d++)?+|(?:,\\d{3})++\\.\\d++)" AFTER_RESULT ")"
+/* What the last match has left of 1,234,567. */
+#define IN_REST(sign) "(?!\\A)\\G(\\d{3})(?=" sign "\\d{3})"
+
+/* 1,234.5: a cell of its own, or the result of an equation */
+static const char COMMAS_OF_THOUSANDS[] =
+    "(?m)(?|" IN_CELL(",", "(?:\\.\\d++)?") "|" IN_RESULT "|" IN_REST(",") "),";
+/* 1 234.5, which was 1 234,5 */
+static const char BLANKS_OF_THOUSANDS[] = "(?m)(?|" IN_CELL(" ", "\\.\\d++") "|" IN_REST(" ") ") ";
+
+static void rewrite_decimal_commas(struct attn_rewrite *r) {
+  attn_rewrite_all(r, "(?<![\\d.]|\\d,)(\\d++),(\\d++)(?!,\\d)", "$1.$2", ",");
+  attn_rewrite_all(r, BLANKS_OF_THOUSANDS, "$1", " ");
+  /* (0.5; 0.3), but not the rows of (1 2; 3 4) */
+  if (!count_matches(r, "[\\[(][^\\])\\n;]{0,200}?\\d[ \\t]++[-+]?\\d"))
+    attn_rewrite_all(r, "(?<=[\\d)])[ \\t]*+;[ \\t]*+(?=[-+(]{0,2}\\d)", ", ", ";");
+}
+
 void attn_rewrite_commas(struct attn_rewrite *r) {
   int decimal = has_decimal_commas(r);
   attn_rewrite_all(r, "(\\d)\\{,\\}(?=\\d)", "$1.", "{");
-  if (!decimal) return;
-  attn_rewrite_all(r, "(?<![\\d.]|\\d,)(\\d++),(\\d++)(?!,\\d)", "$1.$2", ",");
+  if (decimal)
+    rewrite_decimal_commas(r);
+  else
+    attn_rewrite_all(r, COMMAS_OF_THOUSANDS, "$1", ",");
 }
