@@ -359,14 +359,31 @@ static int is_mask(struct account *a, int block) {
   return 0;
 }
 
+/* Is it read as a step that does not follow from what it should? */
+static int is_unexplained_block(struct account *a, const attn_printing *p) {
+  const attn_lesson *l = a->lesson;
+  for (int32_t i = 0; i < l->examples; i++)
+    for (int32_t n = 0; n < l->example[i].steps && a->work < WORK_MAX; n++, a->work++) {
+      const attn_step *s = &l->example[i].step[n];
+      if (s->op == ATTN_OP_GIVEN && s->printings &&
+          attn_cell_place(s->printing[0].cells) == attn_cell_place(p->cells))
+        return is_unexplained(a, &l->example[i], s);
+    }
+  return 0;
+}
+
+/* Arithmetic is listed as such, unless a step is unexplained by it. */
+static int is_explained_otherwise(struct account *a, int block) {
+  const attn_printing *p = &a->scan->block[block].reading[0];
+  if (block_is_worked_out(a, p)) return !is_unexplained_block(a, p);
+  return is_mention(a, block) || is_mask(a, block) || are_sizes(a, &a->scan->block[block]);
+}
+
 static int list_blocks(struct account *a) {
   int failed = 0, left;
   for (int n = 0; n < a->scan->blocks && !failed; n++) {
     const attn_cell *first = is_prose(a, n) ? NULL : find_unplaced(a, &a->scan->block[n], &left);
-    const attn_printing *p = &a->scan->block[n].reading[0];
-    int is_unread = first && !block_is_worked_out(a, p) && !is_mention(a, n) && !is_mask(a, n) &&
-                    !are_sizes(a, &a->scan->block[n]);
-    if (is_unread) failed = list_block(a, n, first, left);
+    if (first && !is_explained_otherwise(a, n)) failed = list_block(a, n, first, left);
   }
   return failed;
 }
