@@ -119,9 +119,22 @@ static int are_apart(const struct attn_grouping *g, const struct attn_row *last,
          item_length(g, &row->item[0]) && !is_bare(last) && !is_bare(row) && !same_name(last, row);
 }
 
+/* "Q = [1, 0], [0, 1]", "keys: [1, 0]  [0, 1]": all rows of a matrix. */
+static int is_matrix_row(struct attn_grouping *g, const struct attn_row *row) {
+  int is_called =
+      row->style == ATTN_ROW_COLON || (row->style == ATTN_ROW_EQUALS && row->label.stem);
+  if (row->items < 2 || !is_called || row->label.index >= 0) return 0;
+  for (int n = 0; n < row->items; n++)
+    if (!item_length(g, &row->item[n]) ||
+        item_length(g, &row->item[n]) != item_length(g, &row->item[0]))
+      return 0;
+  return !strstr(row->line->text, "\u2192");
+}
+
 static int looks_alike(struct attn_grouping *g, const struct attn_row *last,
                        const struct attn_row *row) {
   if (last->items != row->items || begins_next(g, row)) return 0;
+  if (is_matrix_row(g, last) || is_matrix_row(g, row)) return 0;
   if (is_sum(row) && !is_sum(last)) return 0;
   if (row->is_formula && !same_name(last, row)) return 0;
   if (last->style != row->style &&
