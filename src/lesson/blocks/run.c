@@ -107,16 +107,26 @@ static int same_name(const struct attn_row *a, const struct attn_row *b) {
   return attn_same_letters(a->label.text, b->label.text);
 }
 
+/* "step 2  U h1" and "U h2", "encoder states  h1" and "h2": words in front of the first name only.
+ */
+static int is_next_name(struct attn_grouping *g, const char *last, const char *name) {
+  static const char WORDS_BEFORE[] = "(*UCP)[\\w\\s.:)]*\\pL[\\w\\s.:)]*\\s$";
+  size_t bytes = strlen(last), length = strlen(name);
+  if (bytes <= length || !attn_name_recurs(last + bytes - length, name, 1)) return 0;
+  return attn_match_at(g->scan->patterns, WORDS_BEFORE, last, bytes - length, 0, NULL);
+}
+
 /* "sum: 9.13" below "exp(1.5) = 4.48" */
 static int is_sum(const struct attn_row *row) {
   return row->items == 1 && attn_label_step(row->label.text) == ATTN_STEP_ROW_SUM;
 }
 
 /* In the reading in which vectors with different names are no matrix. */
-static int are_apart(const struct attn_grouping *g, const struct attn_row *last,
+static int are_apart(struct attn_grouping *g, const struct attn_row *last,
                      const struct attn_row *row) {
   return g->scan->left && g->scan->left->apart && row->items == 1 &&
-         item_length(g, &row->item[0]) && !is_bare(last) && !is_bare(row) && !same_name(last, row);
+         item_length(g, &row->item[0]) && !is_bare(last) && !is_bare(row) &&
+         !same_name(last, row) && !is_next_name(g, last->label.text, row->label.text);
 }
 
 /* "Q = [1, 0], [0, 1]", "keys: [1, 0]  [0, 1]": all rows of a matrix. */
