@@ -469,8 +469,8 @@ attn_status attn_scan_blocks(struct attn_scan *scan, struct attn_scan_lines *lin
   struct attn_grouping g = {.scan = scan, .lines = lines, .heading = ""};
   int last = lines->lines ? lines->line[lines->lines - 1].line : 0;
   struct attn_facts facts = {.section = -1, .outer = -1};
-  int recurs = scan->left && scan->left->recurring;
-  if (scan->left && !recurs && !scan->left->apart) g.facts = &facts;
+  int recurs = scan->left && (scan->left->recurring || scan->left->apart);
+  if (scan->left && !recurs) g.facts = &facts;
   read_lines(&g);
   if (g.status == ATTN_OK) attn_run_flush(&g);
   if (g.status == ATTN_OK) attn_drawn_end(&g, last);

@@ -99,6 +99,15 @@ static int is_again(const struct attn_block *a, const struct attn_block *b, int 
   return same_word(token->text, token->word, own.text, own.word, 0);
 }
 
+/* Where vectors are apart, only those of lines recur, and only by their indices: "U h1 = [1, 0]".
+ */
+static int may_recur(const struct attn_grouping *g, const struct attn_block *a,
+                     const struct attn_block *b, int tokens) {
+  int is_line = a->source == ATTN_BLOCK_VECTORS || a->source == ATTN_BLOCK_ROWS;
+  if (!g->scan->left->apart) return 1;
+  return is_line && !tokens && name_of(a) && name_of(b) && strcmp(name_of(a), name_of(b)) != 0;
+}
+
 /* How many times the `period` vectors from n on occur in a row. tokens: 1 if their names may differ
  * in one word, the same for all of a turn. */
 static int count_turns(const struct attn_grouping *g, int n, int period, int tokens) {
@@ -106,7 +115,8 @@ static int count_turns(const struct attn_grouping *g, int n, int period, int tok
   for (; n + (turns + 1) * period <= end; turns++) {
     struct recurring_token token = {.text = NULL};
     for (int k = n; k < n + period; k++)
-      if (!is_again(g->block[k], g->block[k + turns * period], turns, tokens ? &token : NULL))
+      if (!may_recur(g, g->block[k], g->block[k + turns * period], tokens) ||
+          !is_again(g->block[k], g->block[k + turns * period], turns, tokens ? &token : NULL))
         return turns;
   }
   return turns;
@@ -154,7 +164,15 @@ static struct attn_block *stack_vectors(struct attn_grouping *g, int n, int k, i
       return NULL;
     all->end = b->reading[0].cells->line;
   }
+  if (length_of(first) == 1) attn_block_add_reading(all, 1, turns, all->reading[0].cells);
   return all;
+}
+
+/* "e1 = 0.5" that does not recur is no block. */
+static int is_single(struct attn_grouping *g, const struct attn_block *b) {
+  if (b->source != ATTN_BLOCK_ROWS || length_of(b) > 1 || !*b->name) return 0;
+  attn_stray_cell(g, b->name, &b->reading[0].cells[0], 1);
+  return 1;
 }
 
 void attn_recurring_merge(struct attn_grouping *g) {
@@ -163,7 +181,8 @@ void attn_recurring_merge(struct attn_grouping *g) {
     struct attn_block *all[PERIOD_MAX] = {g->block[n]};
     period = find_period(g, n, &turns);
     for (int k = 0; k < period; k++) all[k] = stack_vectors(g, n, k, period, turns);
-    for (int k = 0; k == 0 || k < period; k++) g->block[kept++] = all[k];
+    int count = period ? period : !is_single(g, all[0]);
+    for (int k = 0; k < count; k++) g->block[kept++] = all[k];
     g->scan->regrouped += period;
   }
   g->blocks = kept;

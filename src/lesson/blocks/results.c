@@ -57,6 +57,7 @@ static const char VERB[] =
     "\\x{304C}|" CLAUSE ")\\s*$";
 /* A list that begins a sentence is not a result. */
 static const char SENTENCE_END[] = "(?:[.!?]|\\x{3002})\\s*$";
+static const char ARGUMENTS[] = "(?i)(?:softmax|exp)\\s?\\([-\\d.,;\\s]+$";
 #define SUMS "sum|total|summe|somme|suma|soma|somma"
 /* "'it' has 0.5, 'they' has 0.3": a quoted word, the same words after each, a number */
 static const char QUOTED[] =
@@ -200,13 +201,15 @@ static void end_list(struct attn_results *r, int from, int is_good) {
   if (!is_good) r->count = from;
 }
 
-/* Mostly decimals, or integers after a verb; not at the begin of a sentence. */
+/* Mostly decimals, or integers after a verb; not at the begin of a sentence, nor what a function is
+ * of: "softmax(1.5, 0.2)". */
 static int is_list(struct attn_grouping *g, const char *text, size_t begin,
                    const struct attn_result *first, int count) {
   struct attn_part front = {0, begin};
   int decimals = 0;
   for (int n = 0; n < count; n++) decimals += first[n].cell.decimals > 0;
   if (count < 2 || !*first->name ||
+      attn_part_ends_in(g, ARGUMENTS, text, front, SENTENCE_CHARACTERS) ||
       attn_part_ends_in(g, SENTENCE_END, text, front, SIZE_CHARACTERS))
     return 0;
   return 2 * decimals >= count || attn_part_ends_in(g, VERB, text, front, SIZE_CHARACTERS);

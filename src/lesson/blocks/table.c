@@ -236,9 +236,23 @@ static int add_groups(struct attn_grouping *g, const struct attn_table *t) {
   return 1;
 }
 
+/* "e1 = 0.3 + 0.2 = 0.5" alone is no matrix, but may be one of several that recur. */
+static void add_single(struct attn_grouping *g, const struct attn_table *t) {
+  const char *label = t->row[0].label.text;
+  const struct attn_left *left = g->scan->left;
+  if (!left || !left->apart || t->style != ATTN_ROW_EQUALS || t->row[0].label.index < 0) return;
+  char *name = attn_group_text(g, label, (struct attn_part){0, strcspn(label, "=")});
+  struct attn_block *b = name ? rows_block(g, t, 0, 1, 0, name) : NULL;
+  if (b) attn_block_end(g, b, t->last_line);
+}
+
 static void add_numbers(struct attn_grouping *g, struct attn_table *t) {
   int is_scalar = t->numbers == 1 && t->rows == 1 && is_assigned(t->style);
-  if (t->numbers == 0 || is_scalar || !has_only_numbers(t)) return;
+  if (t->numbers == 0 || !has_only_numbers(t)) return;
+  if (is_scalar) {
+    add_single(g, t);
+    return;
+  }
   attn_header_find(g, t);
   if (t->parts)
     add_parts(g, t);
