@@ -24,10 +24,14 @@ static const char IN_MATRIX[] =
     "(" WORD ")|(" BROKEN "))\\s*+(?=[,;&\\])]|" ATTN_MARK_ROW "|" ATTN_MARK_CLOSE ")";
 /* In a line of numbers, perhaps in brackets, or a row between pipes */
 #define BESIDE "(?:[ \\t]*+[,;|][ \\t]*+|[ \\t]++)"
-#define REST "(?=(?:" BESIDE NUMBER "(?![\\w.]))*+[ \\t]*+[])|]{0,2}+[,;]?+[ \\t]*+$)"
+#define REST "(?=(?:" BESIDE NUMBER "(?![\\w.]))*+[ \\t]*+[])|]{0,2}+[,;]*+[ \\t]*+$)"
 static const char IN_COLUMNS[] =
-    "(?m)^(?:[^\\n\\d]{0,40}[=:|])?+[ \\t]*+[[(]{0,2}+[ \\t]*+(?|(?:" NUMBER BESIDE ")++(" BROKEN
-    ")" REST "|(" BROKEN ")(?=" BESIDE NUMBER ")" REST ")";
+    "(?m)^(?:[^\\n\\d]{0,40}[=:|]|[A-Za-z\"][^\\n,\\t]{0,40}[,\\t])?+[ \\t]*+[[(]{0,2}+[ "
+    "\\t]*+(?|(?:" NUMBER BESIDE ")++(" BROKEN ")" REST "|(" BROKEN ")(?=" BESIDE NUMBER ")" REST
+    ")";
+/* In a vector anywhere: "| cat | [1, 0.?5] |" */
+static const char IN_VECTOR[] = "[[(]\\s*+(?|(?:" NUMBER "\\s*+[,;]\\s*+)++(" BROKEN ")|(" BROKEN
+                                ")(?=\\s*+[,;]\\s*+" NUMBER "))(?=\\s*+[],;)])";
 /* "[[1, 2], [3, 4]", "= [1, 2" above other text, "[1, 2" above "[3, 4]", or "[1, 2, [3, 4]" */
 #define NUMBERS NUMBER "(?:\\s*+[,;&]\\s*+" NUMBER ")*+"
 static const char OPEN_LIST[] =
@@ -39,6 +43,13 @@ static const char OPEN_LIST[] =
     ")(?=[ \\t]*+\\n[ \\t]*+(?:-[ \\t]++)*+\\[\\s*+" NUMBER
     ")|"
     "(\\[\\s*+" NUMBERS ")(?=\\s*+,\\s*+\\[\\s*+" NUMBER "))";
+/* "Q = [[1, 2], [3, 4]" above "K = ..", or at the end: no more rows follow. */
+#define ROW_NUMBERS NUMBER "(?:(?:\\s*+[,;&]\\s*+|[ \\t]++)" NUMBER ")*+"
+#define NEXT_NAME "[^\\n[\\](){}=:,#%/\\d-][^\\n[\\](){}=:]{0,40}+(?:=|:\\s*+\\[\\s*+\\[)"
+static const char OPEN_MATRIX[] =
+    "[=:]\\s*+(?:[\\w.]++\\()?+(\\[\\s*+\\[\\s*+" ROW_NUMBERS
+    "(?:\\s*+\\]\\s*+,?+\\s*+\\[\\s*+" ROW_NUMBERS
+    ")*+(?:\\s*+\\])?+)\\)?+[ \\t]*+,?+[ \\t]*+(?:\\n\\s*+(?:" NEXT_NAME "|`{3})|\\s*+\\z)";
 /* A fence of code: its mark, and what follows it in its line */
 static const char FENCE[] = "(?m)^[ \\t>]*+(`{3,}+|~{3,}+)[ \\t\\r]*+([^\\n`]*+)$";
 
@@ -65,7 +76,9 @@ attn_status attn_scan_add_misprint(struct attn_scan *scan, struct attn_source_po
 
 static attn_status find_word(struct attn_scan *scan, const struct attn_canonical *text) {
   struct attn_match m;
-  if (!find(scan, text, IN_MATRIX, &m) && !find(scan, text, IN_COLUMNS, &m)) return ATTN_OK;
+  if (!find(scan, text, IN_MATRIX, &m) && !find(scan, text, IN_COLUMNS, &m) &&
+      !find(scan, text, IN_VECTOR, &m))
+    return ATTN_OK;
   size_t at = m.group[1].begin;
   return attn_scan_add_misprint(scan, attn_source_place(&scan->source, text->origin[at]),
                                 "\"%.*s\" is not a number: write a number, a fraction, -inf, or ? "
@@ -75,9 +88,11 @@ static attn_status find_word(struct attn_scan *scan, const struct attn_canonical
 
 static const char NEVER_CLOSED[] = "the bracket is never closed: write %c after the last number";
 
-/* "[[1, 2], [3, 4])" is an error in any document. */
+/* "[[1, 2], [3, 4])", and a matrix that has a name and no end, are errors in any document. */
 static attn_status find_open_list(struct attn_scan *scan, const struct attn_canonical *text) {
   struct attn_match m;
+  if (find(scan, text, OPEN_MATRIX, &m))
+    return attn_scan_fail(scan, text->origin[m.group[1].begin], NEVER_CLOSED, ']');
   if (!find(scan, text, OPEN_LIST, &m)) return ATTN_OK;
   size_t at = m.group[m.group[1].end > m.group[1].begin].begin;
   if (text->text[m.group[0].end] == ')')
