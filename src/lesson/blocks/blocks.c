@@ -156,7 +156,9 @@ int attn_block_copy_row(struct attn_grouping *g, struct attn_block *b, const att
   memcpy(row, cells, (size_t)cols * sizeof *row);
   attn_printing *p = &b->reading[0];
   if (!p->line) p->line = cells[0].line, p->column = cells[0].column;
-  return 1;
+  const attn_printing added = {.rows = 1, .cols = cols, .cells = row};
+  if (g->status == ATTN_OK) g->status = attn_scan_check_finite(g->scan, &added);
+  return g->status == ATTN_OK;
 }
 
 int attn_block_widen(struct attn_grouping *g, struct attn_block *b, const attn_cell *cell,
@@ -190,7 +192,7 @@ int attn_group_ragged(struct attn_grouping *g, struct attn_source_position place
   if (g->status == ATTN_OK)
     g->status =
         attn_fail_at(g->scan->err, ATTN_ERR_FORMAT, place.line, place.column,
-                     "this row has %d numbers, but the rows above have %d: give all rows of "
+                     "this row has %d numbers, but the rows next to it have %d: give all rows of "
                      "a matrix the same length",
                      other, cols);
   return 0;

@@ -4,9 +4,10 @@
 #include "steps.h"
 #include "table.h"
 
-/* "total 3", "row-1 0.5", "with 'cat' 0.5", "score(s, h1) 0.5": a label of one number */
+/* "total 3", "[1,] 0.5", "with 'cat' 0.5", "score(s, h1) 0.5": a label of one number */
 static const char SHORT_LABEL[] =
-    "(*UCP)(?:[-\\w\\s\"'\\x{201C}\\x{201D}\\x{300C}\\x{300D}]{1,16}|\\W{0,4}\\w{1,12}\\([\\w\\s,]{"
+    "(*UCP)(?:\\[\\d+,\\]|[-\\w\\s\"'\\x{201C}\\x{201D}\\x{300C}\\x{300D}]{1,16}|\\W{0,4}\\w{1,12}"
+    "\\([\\w\\s,]{"
     "1,16}\\))$";
 /* "d_k", "sqrt(d": sizes and divisors are not results */
 static const char SIZE_LABEL[] = "d_?\\{?(?:k|v|model|head)|\\x{221A}|sqrt";
@@ -195,7 +196,7 @@ static struct attn_row complete_row(struct attn_grouping *g, const struct attn_r
   int items = g->row[g->rows - 1].items;
   attn_status status =
       attn_scan_add_misprint(g->scan, p,
-                             "this row has %d numbers, but the rows above have %d: "
+                             "this row has %d numbers, but the rows next to it have %d: "
                              "give all rows of a matrix the same length",
                              row->items - 1, items - 1);
   if (g->status == ATTN_OK) g->status = status;
@@ -222,6 +223,14 @@ static void check_odd_row(struct attn_grouping *g, const struct attn_row *row) {
     report_ragged(g, odd, row->items);
 }
 
+/* "[1,] 0.5 1" above "[2,] 2": R numbers the rows of a matrix so. */
+static int are_numbered(const struct attn_row *last, const struct attn_row *row) {
+  return *row->label.text == '[' && strstr(row->label.text, ",]") &&
+         last->style == ATTN_ROW_SPACES && row->style == last->style &&
+         row->line->line == last->line->line + 1 && row->label.index == last->label.index + 1 &&
+         same_name(last, row);
+}
+
 /* "X" above "1 2" above "3". */
 static int is_short_row(const struct attn_grouping *g, const struct attn_row *row) {
   const struct attn_row *last = &g->row[g->rows - 1];
@@ -230,7 +239,12 @@ static int is_short_row(const struct attn_grouping *g, const struct attn_row *ro
 }
 
 static void check_ragged(struct attn_grouping *g, const struct attn_row *row) {
-  if (is_ragged(g, row) || is_short_row(g, row)) report_ragged(g, row, g->row[g->rows - 1].items);
+  const struct attn_row *last = &g->row[g->rows - 1];
+  int is_numbered = are_numbered(last, row) && row->items != last->items;
+  if (is_numbered && g->rows == 1 && row->items > last->items)
+    report_ragged(g, last, row->items);
+  else if (is_numbered || is_ragged(g, row) || is_short_row(g, row))
+    report_ragged(g, row, last->items);
 }
 
 int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
