@@ -133,7 +133,10 @@ static const struct notation notations[] = {
     /* Textile: *0.5, 1* */
     {"(?<=[ :])\\*(" LITERAL "(?:, ?" LITERAL "){1,8}+)\\*(?![\\w*])", "($1)", 0, "*"},
 
-    /* a matrix in brackets of "(", "|" and ")": the first and the last row */
+    /* a matrix in brackets of "/", "|" and "\\", or of "(", "|" and ")": the first and the last row
+     */
+    {"(?m)/([ \\t]++" ROW_CELLS ")\\\\(?=[ \\t]|$)", "\u239B$1\u239E", 0, "/"},
+    {"(?m)\\\\([ \\t]++" ROW_CELLS ")/(?=[ \\t]|$)", "\u239D$1\u23A0", 0, "/"},
     {"\\(([ \\t]++" ROW_CELLS ")\\)(?=[^|\\n]*+\\n[^|\\n]*+\\|[ \\t]++" ROW_CELLS "\\|)",
      "\u239B$1\u239E", 0, "|"},
     {"((?:\\|[ \\t]++" ROW_CELLS "\\|[ \\t]*+\\n|(?!\\A)\\G)[^\\n(]*+)\\(([ \\t]++" ROW_CELLS
