@@ -69,11 +69,26 @@ static size_t number_end(struct attn_fact_reader *r, size_t at, size_t end) {
   return attn_match_at(r->g->scan->patterns, NUMBER, text, end, at, &m) ? m.group[0].end : at;
 }
 
+/* What is in quotation marks is one word, particles too: "走る"; not in a sentence, which ends in a
+ * full stop. Returns its end, or at. */
+static size_t add_quoted(struct attn_fact_reader *r, size_t at, size_t end) {
+  static const char QUOTED[] =
+      "[\"\\x{201C}\\x{300C}]([^\"\\d\\x{201C}\\x{201D}\\x{300C}\\x{300D}\\x{25A3}]{1,20})"
+      "[\"\\x{201D}\\x{300D}]";
+  struct attn_match m;
+  if (attn_is_letter(r->line->text[at]) || strstr(r->line->text, "。")) return at;
+  if (!attn_match_at(r->g->scan->patterns, QUOTED, r->line->text, end, at, &m)) return at;
+  add_token(r, TOKEN_WORD, m.group[1].begin, m.group[1].end);
+  return m.group[0].end;
+}
+
 static size_t add_next(struct attn_fact_reader *r, size_t at, size_t end) {
   const char *text = r->line->text;
   int value;
   size_t next = attn_value_mark(text, at, end, &value);
   if (next) return add_token(r, TOKEN_VALUE, at, next)->value = value, next;
+  next = add_quoted(r, at, end);
+  if (next > at) return next;
   next = number_end(r, at, end);
   if (next > at) {
     struct attn_fact_token *t = add_token(r, TOKEN_NUMBER, at, next);

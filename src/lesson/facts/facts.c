@@ -4,7 +4,7 @@
 
 #include "fact_tokens.h"
 
-enum { LABEL_WORDS = 3, SECTION_CHARACTERS = 60 };
+enum { LABEL_WORDS = 4, SECTION_CHARACTERS = 60 };
 
 /* ---- words ---- */
 
@@ -78,6 +78,13 @@ static void add_words(struct attn_fact_reader *r, struct attn_fact *f, int begin
   }
 }
 
+/* A formula that has a label only, as "cat: 0.52 / 1.414 =", is called by its first sign. */
+static void add_operation(struct attn_fact_reader *r, struct attn_fact *f, int begin, int end) {
+  for (int n = begin + 1; n < end; n++)
+    if (attn_fact_is_kind(r, n, TOKEN_SIGN) && attn_fact_is_kind(r, n - 1, TOKEN_NUMBER))
+      return add_key(r, f, ATTN_KEY_NAME, n);
+}
+
 /* s of "so s12 =", with its indices; score of "score(the, cat) =". */
 static void add_name(struct attn_fact_reader *r, struct attn_fact *f, int begin, int end) {
   int open = end;
@@ -85,7 +92,10 @@ static void add_name(struct attn_fact_reader *r, struct attn_fact *f, int begin,
     for (open = end - 1; open > begin && !attn_fact_is_sign(r, open, "([");) open--;
   int name = open - 1;
   while (name >= begin && r->token[name].kind == TOKEN_INDEX) name--;
-  if (name < begin || !attn_fact_is_kind(r, name, TOKEN_WORD)) return;
+  if (name < begin || !attn_fact_is_kind(r, name, TOKEN_WORD)) {
+    if (f->keys) add_operation(r, f, begin, end);
+    return;
+  }
   add_key(r, f, ATTN_KEY_NAME, name);
   add_words(r, f, name + 1, end);
 }
@@ -117,11 +127,18 @@ static int read_cells(struct attn_fact_reader *r, struct attn_fact *f, int begin
   return cell != NULL;
 }
 
+/* Is the label that ends at `at` one of several: "key: (1, 0), value: (0, 1)"? */
+static int is_first_label(const struct attn_fact_reader *r, int at) {
+  int is_number = attn_fact_is_kind(r, at, TOKEN_NUMBER) || attn_fact_is_kind(r, at, TOKEN_VALUE);
+  while (is_number && at < r->tokens && !attn_fact_is_sign(r, at, ":")) at++;
+  return is_number && at < r->tokens;
+}
+
 /* "cat:" in front of all numbers of a line: how many tokens. */
 static int label_end(const struct attn_fact_reader *r) {
   int words = 0;
   for (int n = 0; n < r->tokens && words <= LABEL_WORDS; n++) {
-    if (attn_fact_is_sign(r, n, ":")) return words ? n + 1 : 0;
+    if (attn_fact_is_sign(r, n, ":")) return words && !is_first_label(r, n + 1) ? n + 1 : 0;
     if (attn_fact_is_sign(r, n, "=") || attn_fact_is_kind(r, n, TOKEN_VALUE) ||
         (attn_fact_is_kind(r, n, TOKEN_NUMBER) && !attn_fact_is_whole(r, n)))
       return 0;
