@@ -43,12 +43,21 @@ static int begins_with_matrix(const struct attn_grouping *g, const char *text) {
   return !attn_group_is_value(g, value) || !g->lines->value[value].is_vector;
 }
 
+/* "out = 0.3*[1, 0] + 0.7*[0, 1]" above "= [0.3, 0.7]": a sum of vectors, and what it is. */
+static int is_result_of(struct attn_grouping *g, const struct attn_scan_line *line,
+                        const struct attn_scan_line *next) {
+  static const char SUM[] = "[*\\x{B7}\\x{D7}+]\\s*(?:-?" ATTN_NUMBER "\\s*)?" ATTN_VALUE "\\s*$";
+  static const char RESULT[] = "\\s*+=\\s*" ATTN_VALUE;
+  return attn_match_at(g->scan->patterns, RESULT, next->text, next->bytes, 0, NULL) &&
+         attn_occurs(g->scan->patterns, SUM, line->text);
+}
+
 int attn_paragraph_goes_on(struct attn_grouping *g, const struct attn_scan_line *line,
                            const struct attn_scan_line *next) {
   struct attn_part all = {0, line->bytes};
   if (all.end == 0 || all.end > JOINED_BYTES || next->bytes > JOINED_BYTES) return 0;
   if (attn_part_ends_in(g, ENDED, line->text, all, END_CHARACTERS)) return 0;
-  if (is_wrapped(g, line, next)) return 1;
+  if (is_wrapped(g, line, next) || is_result_of(g, line, next)) return 1;
   const char *begin =
       attn_part_ends_in(g, AND, line->text, all, END_CHARACTERS) ? ITEM_SOON : CONTINUES;
   return attn_match_at(g->scan->patterns, begin, next->text, next->bytes, 0, NULL) &&

@@ -19,11 +19,12 @@ static const char VERB_SUBJECT[] =
 /* What the number is of: "q1.k2", "a_{12}'", "0.5 + 1". */
 static const char SUBJECT[] =
     "(*UCP)(?:[A-Za-z\\x{3B1}-\\x{3C9}][\\w'_^().\\s\\x{B7}*\\x{D7}]*+|\\d\\s?\\)?)$";
-/* Sizes and divisors: "d_k", "sqrt(2)", "n", "dim"; but not the last part of "1 / sqrt(2)" */
+/* Sizes, divisors and tolerances: "d_k", "sqrt(2)", "n", "dim", "atol"; but not the last part
+ * of "1 / sqrt(2)" */
 static const char SIZE[] =
     "(*UCP)(?:d_?\\{?(?:k|v|q|model|head|h)\\w*|(?<!/)(?<!/ )(?<!by )(?<!\\x{F7})(?<!\\x{F7} )"
     "(?:\\x{221A}\\s*\\w*|sqrt\\W*\\w*\\W*)|\\bn|\\bh|\\bm|"
-    "\\bT|dim|axis|size|precision|seed|version|pos)\\s*\\)?$";
+    "\\bT|dim|axis|size|precision|seed|version|pos|\\b(?:abs|rel|eps|[ar]?tol))\\s*\\)?$";
 /* Hiragana between a number and the words next to it: "重みは0.2と0.8である". */
 #define PARTICLE "[かがしだてでとなにのはへもやを]"
 /* What is called a step of its own. */

@@ -29,9 +29,18 @@ struct attn_part attn_name_before(const char *text, size_t at) {
   return attn_part_last(text, attn_part_trim(text, p), characters);
 }
 
+/* "abs=2e-3", "atol = 0.002": how much a result may be off. */
+static int is_tolerance(struct attn_grouping *g, const struct attn_stray *s) {
+  static const char TOLERANCE[] =
+      "(?i)(?:^|[\\s(_])(?:abs|rel|[ar]?tol|eps(?:ilon)?|tolerance)(?: (?:of|is))?\\W*$";
+  return s->cell.value >= 0 && s->cell.value < .1 &&
+         attn_occurs(g->scan->patterns, TOLERANCE, s->name);
+}
+
 static void add_stray(struct attn_grouping *g, struct attn_stray stray) {
   if (stray.cell.kind == ATTN_CELL_BLANK || !isfinite(stray.cell.value)) return;
-  if (stray.name && attn_group_grow(g, (void **)&g->stray, (size_t)g->strays, sizeof *g->stray))
+  if (stray.name && !is_tolerance(g, &stray) &&
+      attn_group_grow(g, (void **)&g->stray, (size_t)g->strays, sizeof *g->stray))
     g->stray[g->strays++] = stray;
 }
 
