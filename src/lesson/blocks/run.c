@@ -96,6 +96,13 @@ static int item_length(const struct attn_grouping *g, const struct attn_row_item
 
 static int is_bare(const struct attn_row *row) { return *row->label.text == 0; }
 
+/* "Q = 1 0" above "    0 1": more of the same matrix. */
+static int continues_matrix(const struct attn_row *last, const struct attn_row *row) {
+  return row->style == ATTN_ROW_SPACES && is_bare(row) && row->items > 1 &&
+         (last->style == ATTN_ROW_EQUALS || last->style == ATTN_ROW_COLON) &&
+         attn_is_blank(row->line->text[0]) && row->line->line == last->line->line + 1;
+}
+
 /* "K = [..]" after rows without a name, the first of which has one. */
 static int begins_next(const struct attn_grouping *g, const struct attn_row *row) {
   int is_name = row->style != ATTN_ROW_VALUES || row->label.stem;
@@ -146,6 +153,7 @@ static int looks_alike(struct attn_grouping *g, const struct attn_row *last,
                        const struct attn_row *row) {
   if (last->items != row->items || begins_next(g, row)) return 0;
   if (is_matrix_row(g, last) || is_matrix_row(g, row)) return 0;
+  if (continues_matrix(last, row)) return 1;
   if (is_sum(row) && !is_sum(last)) return 0;
   if (row->is_formula && !same_name(last, row)) return 0;
   if (last->style != row->style &&

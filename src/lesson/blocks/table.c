@@ -191,8 +191,13 @@ static int first_row_counts(const struct attn_table *t) {
   return t->numbers > 1;
 }
 
+/* "Q = 1 0" alone, or above rows without a name. */
+static int first_label_names(const struct attn_table *t) {
+  return is_assigned(t->style) && (t->rows == 1 || *t->row[1].label.text == 0);
+}
+
 static void add_table(struct attn_grouping *g, const struct attn_table *t) {
-  int counts = first_row_counts(t), names = (is_assigned(t->style) && t->rows == 1) || counts;
+  int counts = first_row_counts(t), names = first_label_names(t) || counts;
   struct attn_block *b = rows_block(g, t, 0, t->rows, t->skip, names ? t->row[0].label.text : "");
   if (!b) return;
   if (counts)
