@@ -115,6 +115,7 @@ struct attn_grouping {
   int aboves;
   char *heading;
   struct attn_row header;                 /* of a table; items 0: none */
+  struct attn_row super;                  /* the header above it; items 0: none */
   const struct attn_scan_line *text_line; /* the last line of text; NULL: a blank line follows it */
   struct attn_row before;                 /* the last row before the run; items 0: none */
   struct attn_row *row;                   /* a run of lines that look alike */

@@ -204,7 +204,8 @@ void attn_header_find(struct attn_grouping *g, struct attn_table *t) {
   restore_blanks(g, t, &t->header);
   t->part = attn_group_take(g, (size_t)t->numbers, sizeof *t->part);
   if (!t->part) return;
-  t->parts = find_spans(g, t, &t->header);
+  t->parts = find_spans(g, t, &t->super);
+  if (!t->parts) t->parts = find_spans(g, t, &t->header);
   if (!t->parts) t->parts = find_stems(g, t);
   if (!t->parts) t->parts = find_steps(g, t);
 }

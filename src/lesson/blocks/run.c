@@ -68,20 +68,33 @@ static char *join_texts(struct attn_grouping *g, const struct attn_row *row) {
   return text;
 }
 
+/* ",1,2,1,2" below ",Q,,K,": the columns of each part. */
+static int counts_parts(const struct attn_row *names, const struct attn_row *row) {
+  int first = row->items > 2 && attn_item_is_integer(&row->item[1], 1), last = first;
+  for (int n = 1, next = first; n < row->items; n++, next++) {
+    if (names->item[n].kind == ATTN_ITEM_TEXT) next = first;
+    if (!attn_item_is_integer(&row->item[n], next)) return 0;
+    if (next > last) last = next;
+  }
+  return last > first && row->item[0].begin == row->item[0].end;
+}
+
 /* ",cat,dog,1,2" below a header of as many cells: one more. */
 static int is_second_header(const struct attn_grouping *g, const struct attn_row *row) {
   return g->rows == 0 && g->header.items == row->items && g->header.style == row->style &&
-         count_texts(row) > count_numbers(row);
+         (count_texts(row) > count_numbers(row) || counts_parts(&g->header, row));
 }
 
 /* A row of words alone: the header of what follows, and perhaps a line of text. */
 static int read_header(struct attn_grouping *g, const struct attn_row *row) {
-  if (!attn_row_is_delimited(row->style) || (count_numbers(row) > 0 && !is_second_header(g, row)))
-    return 0;
+  const int is_second = is_second_header(g, row);
+  const struct attn_row above = is_second ? g->header : (struct attn_row){.items = 0};
+  if (!attn_row_is_delimited(row->style) || (count_numbers(row) > 0 && !is_second)) return 0;
   const int is_list = row->style == ATTN_ROW_COMMAS;
   for (int n = 0; n < row->items && !is_list; n++) attn_stray_item(g, row, n);
   if (is_list) attn_stray_text(g, row->line, (struct attn_part){0, row->line->bytes}, NULL, 0);
   attn_run_flush(g);
+  g->super = above;
   g->header = *row;
   if (row->style != ATTN_ROW_PIPES) attn_group_above(g, join_texts(g, row));
   return 1;

@@ -334,8 +334,11 @@ static int are_steps(struct attn_grouping *g, const struct attn_table *t) {
 }
 
 static struct attn_table take_run(struct attn_grouping *g) {
-  struct attn_table t = {
-      .row = g->row, .rows = g->rows, .header = g->header, .drop_first = g->drop_first};
+  struct attn_table t = {.row = g->row,
+                         .rows = g->rows,
+                         .header = g->header,
+                         .super = g->super,
+                         .drop_first = g->drop_first};
   if (g->rows) {
     t.cols = t.row[0].items;
     t.style = t.row[0].style;
@@ -345,7 +348,7 @@ static struct attn_table take_run(struct attn_grouping *g) {
   }
   g->rows = 0;
   g->row = NULL;
-  g->header.items = g->before.items = 0;
+  g->header.items = g->super.items = g->before.items = 0;
   g->drop_first = 0;
   return t;
 }

@@ -11,6 +11,7 @@ struct attn_table {
   struct attn_row *row;
   int rows, cols, style, line, last_line;
   struct attn_row header; /* items 0: none */
+  struct attn_row super;  /* above it; items 0: none */
   int drop_first;
   unsigned char *kind; /* column_kind */
   int *number;         /* the columns of numbers */
