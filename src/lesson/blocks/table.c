@@ -27,7 +27,9 @@ int attn_table_count(const struct attn_table *t, int col, int kind) {
 
 int attn_table_group_end(const struct attn_table *t, int begin) {
   int end = begin + 1;
-  while (!t->steps && end < t->rows && attn_same_stem(&t->row[begin].label, &t->row[end].label))
+  while (!t->steps && end < t->rows &&
+         (t->titles ? !*t->row[end].label.text
+                    : attn_same_stem(&t->row[begin].label, &t->row[end].label)))
     end++;
   return end;
 }
@@ -72,11 +74,21 @@ static int has_workings(const struct attn_table *t, int col) {
   return 1;
 }
 
+/* "Q | 1 | 0" above " | 0 | 1": titles of rows, with blanks below. */
+static int has_titles(const struct attn_table *t) {
+  if (!attn_row_is_delimited(t->style) || t->row[0].item[0].kind != ATTN_ITEM_TEXT) return 0;
+  for (int r = 1; r < t->rows; r++) {
+    const struct attn_row_item *item = attn_table_item(t, r, 0);
+    if (item->kind != ATTN_ITEM_TEXT && item->begin < item->end) return 0;
+  }
+  return 2 * attn_table_count(t, 0, ATTN_ITEM_TEXT) <= t->rows;
+}
+
 static int kind_of_column(struct attn_grouping *g, const struct attn_table *t, int col) {
   if (has_workings(t, col)) return COLUMN_TEXT;
   int texts = attn_table_count(t, col, ATTN_ITEM_TEXT);
   if (2 * attn_table_count(t, col, ATTN_ITEM_VALUE) > t->rows) return COLUMN_VALUES;
-  if (2 * texts > t->rows) return COLUMN_TEXT;
+  if (2 * texts > t->rows || (t->titles && col == 0)) return COLUMN_TEXT;
   if (texts > 0 && t->style == ATTN_ROW_PIPES) check_words(g, t, col);
   return COLUMN_NUMBERS;
 }
@@ -107,6 +119,7 @@ static int read_columns(struct attn_grouping *g, struct attn_table *t) {
   t->number = attn_group_take(g, (size_t)t->cols, sizeof *t->number);
   if (!t->kind || !t->number) return 0;
   t->labels = -1;
+  t->titles = has_titles(t);
   for (int c = 0; c < t->cols; c++) {
     t->kind[c] = (unsigned char)kind_of_column(g, t, c);
     if (t->kind[c] == COLUMN_TEXT && t->labels < 0 && attn_row_is_delimited(t->style))
@@ -225,17 +238,23 @@ static void add_parts(struct attn_grouping *g, const struct attn_table *t) {
   }
 }
 
-/* "q1: 1 0", "q2: 0 1", "k1: 1 1": a block for each stem. */
-static int add_groups(struct attn_grouping *g, const struct attn_table *t) {
-  if (t->rows < 2 || !(t->steps || is_assigned(t->style) || t->style == ATTN_ROW_SPACES)) return 0;
-  if (attn_table_group_end(t, 0) == t->rows) return 0;
-  for (int r = 0; r < t->rows && !t->steps; r++)
+/* Is there a block for each stem? */
+static int has_stems(const struct attn_table *t) {
+  if (!is_assigned(t->style) && t->style != ATTN_ROW_SPACES) return 0;
+  for (int r = 0; r < t->rows; r++)
     if (!t->row[r].label.stem) return 0;
+  return attn_table_group_end(t, 0) < t->rows;
+}
+
+/* "q1: 1 0", "q2: 0 1", "k1: 1 1": a block for each step, title or stem. */
+static int add_groups(struct attn_grouping *g, const struct attn_table *t) {
+  if (t->rows < 2 || !(t->steps || t->titles || has_stems(t))) return 0;
   for (int r = 0, end; r < t->rows && g->status == ATTN_OK; r = end) {
     end = attn_table_group_end(t, r);
     struct attn_block *b = rows_block(g, t, r, end, 0, t->row[r].label.text);
     if (!b) return 1;
     if (t->numbers == 1 && end - r > 1) add_scalar_shapes(b);
+    if (t->titles) attn_header_set(g, t, b, 0);
     attn_block_end(g, b, t->row[end - 1].line->line);
   }
   return 1;
