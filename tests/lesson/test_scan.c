@@ -171,7 +171,7 @@ static void test_separators_of_thousands(void **state) {
 
 static void test_semicolons_between_decimal_commas(void **state) {
   (void)state;
-  check("q = [0,50; 0,30]\nk = (1,25; −0,75)\n", "q 2x2: 0.5 0.3; 1.25 -0.75\n");
+  check("q = [0,50; 0,30]\nk = (1,25; −0,75)\n", "q 1x2: 0.5 0.3\nk 1x2: 1.25 -0.75\n");
   check("X = (0,50  0,30; 1,25  −0,75)\n", "X = 2x2: 0.5 0.3; 1.25 -0.75\n");
 }
 

@@ -179,12 +179,24 @@ static struct attn_block *rows_block(struct attn_grouping *g, const struct attn_
 
 /* The rows once more, with all columns. */
 static void add_table_reading(struct attn_grouping *g, const struct attn_table *t,
-                              struct attn_block *b) {
-  attn_cell *cells = attn_group_take(g, (size_t)t->rows * (size_t)t->numbers, sizeof *cells);
+                              struct attn_block *b, const struct attn_row *header) {
+  int rows = t->rows + (header != NULL);
+  attn_cell *cells = attn_group_take(g, (size_t)rows * (size_t)t->numbers, sizeof *cells);
   if (!cells) return;
-  for (int r = 0; r < t->rows; r++)
-    copy_cells(&t->row[r], t->number, t->numbers, cells + r * t->numbers);
-  attn_block_add_reading(b, t->rows, t->numbers, cells);
+  for (int r = 0; r < rows; r++)
+    copy_cells(!header ? &t->row[r]
+               : r     ? &t->row[r - 1]
+                       : header,
+               t->number, t->numbers, cells + r * t->numbers);
+  attn_block_add_reading(b, rows, t->numbers, cells);
+}
+
+/* A header of numbers, above rows that have no labels, may be one of them. */
+static int header_may_be_row(const struct attn_table *t) {
+  if (t->header.items != t->cols || t->labels >= 0 || !t->numbers) return 0;
+  for (int n = 0; n < t->numbers; n++)
+    if (!attn_item_is_number(&t->header.item[t->number[n]])) return 0;
+  return 1;
 }
 
 /* One number in each line: a column, a row, or any shape between. */
@@ -216,7 +228,8 @@ static void add_table(struct attn_grouping *g, const struct attn_table *t) {
   if (counts)
     attn_block_add_reading(b, t->rows - 1, b->reading[0].cols,
                            b->reading[0].cells + b->reading[0].cols);
-  if (t->skip && !t->drop_first) add_table_reading(g, t, b);
+  if (t->skip && !t->drop_first) add_table_reading(g, t, b, NULL);
+  if (header_may_be_row(t)) add_table_reading(g, t, b, &t->header);
   if (t->numbers == 1 && t->rows > 1) add_scalar_shapes(b);
   attn_header_set(g, t, b, t->skip);
   attn_block_end(g, b, t->last_line);
