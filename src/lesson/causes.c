@@ -427,18 +427,29 @@ static int mask_differs(const struct cause_search *h, size_t n) {
   return sees != (h->judged->printed[n]->value > -1e3);
 }
 
+/* A row of which nothing is hidden, or several cells are wrong, ignores the mask. */
 static int of_mask(const struct cause_search *h, size_t first) {
   struct cell_line line = query_of(h, first);
-  size_t count = 0;
+  size_t count = 0, hidden = 0;
   for (size_t n = 0; n < line.count; n++) {
     size_t at = line.first + n * line.stride;
     count += is_miss(h, at) && mask_differs(h, at);
+    hidden += h->judged->printed[at] && h->judged->printed[at]->value < -1e3;
   }
-  size_t hidden = 0;
-  for (size_t n = 0; n < h->cells; n++)
-    hidden += h->judged->printed[n] && h->judged->printed[n]->value < -1e3;
   if (!mask_differs(h, first)) return ATTN_CAUSE_TRANSCRIPTION;
   return count > 1 || !hidden ? ATTN_CAUSE_MASK_IGNORED : ATTN_CAUSE_MASK_OFF_BY_ONE;
+}
+
+/* Is a row of what is divided printed as it was? */
+static int of_undivided_row(const struct cause_search *h, size_t first) {
+  struct cell_line line = query_of(h, first);
+  if (h->step->op != ATTN_OP_DIVIDE || misses(h, line) < 2) return ATTN_CAUSE_NONE;
+  const double *source = h->all[h->step->operand[0]].carried.at;
+  for (size_t n = 0; n < line.count; n++) {
+    size_t at = line.first + n * line.stride;
+    if (h->judged->printed[at] && !fits(h, at, source[at])) return ATTN_CAUSE_NONE;
+  }
+  return ATTN_CAUSE_MISSING_SCALE;
 }
 
 /* Is a row of weights the softmax of the scores before they were masked? */
@@ -487,6 +498,7 @@ static int search(struct cause_search *h) {
   if (misses(h, all_cells(h)) == 1) cause = of_cell(h, first);
   if (!cause) cause = of_rounding(h);
   if (!cause) cause = of_swap(h);
+  if (!cause) cause = of_undivided_row(h, first);
   if (!cause) cause = of_unmasked_row(h, first);
   if (!cause && is_scattered(h, first)) return by_place(h, first);
   if (!cause) cause = by_lines(h, first, of_other_line);

@@ -316,6 +316,7 @@ static int add_label(struct attn_scan *scan, const struct attn_block *b, struct 
   int indexed = 0;
   for (int n = 0; n < b->labels && !indexed; n++)
     indexed = b->label[n] && attn_label_is_indexed(b->label[n]);
+  if (attn_labels_are_letters(b->label, b->labels)) return 0;
   if (!indexed || b->source == ATTN_BLOCK_GRID || b->source == ATTN_BLOCK_TURNS || !b->label[0])
     return 0;
   if (b->source != ATTN_BLOCK_ROWS) return add(scan, b, b->label[0], OWN_NAME * 0.8, out);

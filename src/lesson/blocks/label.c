@@ -118,6 +118,23 @@ int attn_label_is_indexed(const char *label) {
   return stem_of(label, stem) > 0;
 }
 
+static char only_letter(const char *label) {
+  struct attn_part p = name_of(label);
+  return p.end - p.begin == 1 && attn_is_letter(label[p.begin]) ? label[p.begin] : 0;
+}
+
+int attn_label_follows(const char *a, const char *b) {
+  char first = only_letter(a), second = only_letter(b);
+  return first && second == first + 1;
+}
+
+int attn_labels_are_letters(char *const *label, int labels) {
+  if (labels < 2 || !label[0] || (only_letter(label[0]) | 32) != 'a') return 0;
+  for (int n = 1; n < labels; n++)
+    if (!label[n] || !attn_label_follows(label[n - 1], label[n])) return 0;
+  return 1;
+}
+
 int attn_label_step(const char *label) {
   char name[STEP_BYTES_MAX];
   size_t bytes = strcspn(label, "=(:");

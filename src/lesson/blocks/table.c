@@ -25,10 +25,19 @@ int attn_table_count(const struct attn_table *t, int col, int kind) {
   return count;
 }
 
+/* A, B, C from this row on. */
+static int begins_letters(const struct attn_table *t, int begin) {
+  const char *first = t->row[begin].label.text;
+  return (first[strspn(first, " -*")] | 32) == 'a' && begin + 1 < t->rows &&
+         attn_label_follows(first, t->row[begin + 1].label.text);
+}
+
 int attn_table_group_end(const struct attn_table *t, int begin) {
-  int end = begin + 1;
-  while (!t->steps && end < t->rows &&
+  int end = begin + 1, letters = begins_letters(t, begin);
+  if (t->steps) return end;
+  while (end < t->rows &&
          (t->titles ? !*t->row[end].label.text
+          : letters ? attn_label_follows(t->row[end - 1].label.text, t->row[end].label.text)
                     : attn_same_stem(&t->row[begin].label, &t->row[end].label)))
     end++;
   return end;

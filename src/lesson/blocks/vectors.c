@@ -89,7 +89,8 @@ static void add_value_column(struct attn_grouping *g, const struct attn_table *t
     for (int r = 0, end; r < t->rows && g->status == ATTN_OK; r = end)
       add_vectors(g, t, col, r, end = attn_table_group_end(t, r), t->row[r].label.text, 0);
   } else {
-    int is_named = columns == 1 && (t->row[0].label.stem || only);
+    int letters = t->rows > 1 && attn_label_follows(label, t->row[1].label.text);
+    int is_named = columns == 1 && ((t->row[0].label.stem && !letters) || only);
     add_vectors(g, t, col, 0, t->rows,
                 *header    ? header
                 : is_named ? label

@@ -194,6 +194,13 @@ static int states_columns(struct attn_scan *scan, const struct attn_placement *p
          attn_occurs(scan->patterns, COLUMNS, scan->block[p->block].name);
 }
 
+/* "Masked scores", and none is hidden. */
+static int is_called_masked(const struct attn_priors *priors, const struct attn_placement *p) {
+  static const double OWN_NAME = 8.9; /* bits */
+  return (p->role == ATTN_ROLE_SCORES || p->role == ATTN_ROLE_SCALED) &&
+         priors[p->block].bits[ATTN_ROLE_MASKED] > OWN_NAME;
+}
+
 enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_priors *priors,
                                  const struct attn_reading *reading, const struct attn_placement *p,
                                  int *cause) {
@@ -205,7 +212,7 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
     case ATTN_CAUSE_NONE:
       if (r->use[0].base && r->use[0].base != attn_stated_position_base(scan))
         return ATTN_UNCERTAIN;
-      if (states_columns(scan, p)) return ATTN_UNCERTAIN;
+      if (is_called_masked(priors, p) || states_columns(scan, p)) return ATTN_UNCERTAIN;
       if (forgets_stated_mask(scan, head, p)) return *cause = ATTN_CAUSE_MASK_IGNORED, ATTN_ACCUSED;
       if (forgets_temperature(scan, head, p))
         return *cause = ATTN_CAUSE_MISSING_SCALE, ATTN_ACCUSED;

@@ -114,9 +114,25 @@ static attn_status check_again(const struct named *n, const struct attn_reading 
   return ATTN_OK;
 }
 
+/* Does the reading depend on columns, or on weights that are transposed? Not where it explains
+ * nothing, or has all weights as they are printed. */
+static int is_turned(const struct attn_reading *r) {
+  int explained = 0, turned = 0, printed = 0;
+  for (int n = 0; n < r->placements; n++) {
+    const struct attn_relation *x = r->placement[n]->relation;
+    int is_slip = x && x->cause == ATTN_CAUSE_TRANSPOSED_WEIGHTS;
+    explained |= x != NULL;
+    printed |= is_slip;
+    turned |= !is_slip && attn_tells_orientation(x);
+  }
+  int is_transposed = r->transposed_weights && (turned || !printed);
+  return explained && (r->columns != ATTN_COLUMNS_NONE || is_transposed);
+}
+
 attn_status attn_find_mistakes(struct attn_scan *scan, const struct attn_reading *reading,
                                const struct attn_priors *priors, attn_error *err) {
   attn_status status = ATTN_OK;
+  if (is_turned(reading)) return ATTN_OK;
   int searched = reading->placements < ATTN_SEARCHED_MAX ? reading->placements : ATTN_SEARCHED_MAX;
   for (int i = 0; i < searched && !status; i++) {
     const struct attn_placement *p = reading->placement[i];

@@ -43,6 +43,8 @@ int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p);
 /* tokens.c: labels of the rows of X, Q, K or V name the tokens; else a list of tokens. */
 void attn_name_tokens(struct attn_builder *b, const struct attn_placement *p);
 void attn_name_listed_tokens(struct attn_builder *b);
+/* Queries without names: those of the rows of two matrices with a row for each, of an example. */
+void attn_name_queries(struct attn_builder *b, int example);
 
 /* complete.c: the usual steps that the document leaves out. */
 void attn_complete_example(struct attn_builder *b);

@@ -448,6 +448,7 @@ static attn_status build_example(struct attn_builder *b, int index) {
   }
   if (!b->status && (attn_is_computed(&ex) || named)) attn_complete_example(b);
   attn_name_listed_tokens(b);
+  attn_name_queries(b, index);
   if (b->status || !attn_is_computed(&ex) || may_be_anything(b, index)) return b->status;
   const attn_example *last =
       b->lesson->examples ? &b->lesson->example[b->lesson->examples - 1] : NULL;

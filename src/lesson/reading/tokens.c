@@ -81,12 +81,49 @@ void attn_name_tokens(struct attn_builder *b, const struct attn_placement *p) {
   if ((!query && !key) || !p->node || count != p->node->grid->rows) return;
   label = completed_labels(b, block, label, count);
   if (!label) return;
+  int letters = attn_labels_are_letters(label, count);
   for (int n = 0; n < count; n++)
-    if (attn_label_is_indexed(label[n])) return;
+    if (attn_label_is_indexed(label[n]) && !letters) return;
   attn_example *ex = b->ex;
   if (key && !ex->key_tokens) ex->key_tokens = count, ex->key_token = label;
   if ((query || p->role == ATTN_ROLE_X) && !ex->query_tokens)
     ex->query_tokens = count, ex->query_token = label;
+}
+
+static int is_of_queries(int role) {
+  return (role >= ATTN_ROLE_SCORES && role <= ATTN_ROLE_PROJECTED) || role == ATTN_ROLE_Q;
+}
+
+/* The names of the rows of a block; NULL: they have none, or only numbers. */
+static char **names_of_rows(const struct attn_block *block, int rows) {
+  if (block->labels != rows) return NULL;
+  for (int n = 0; n < rows; n++)
+    if (is_missing(block->label[n]) || attn_label_is_indexed(block->label[n])) return NULL;
+  return block->label;
+}
+
+static int are_equal(char **a, char **b, int count) {
+  for (int n = 0; n < count; n++)
+    if (strcmp(a[n], b[n])) return 0;
+  return 1;
+}
+
+/* One matrix with such rows may be called by them; two name the queries. */
+void attn_name_queries(struct attn_builder *b, int example) {
+  char **first = NULL;
+  int count = 0;
+  if (b->ex->query_tokens || b->reading->columns != ATTN_COLUMNS_NONE) return;
+  for (int n = 0; n < b->reading->placements; n++) {
+    const struct attn_placement *p = b->reading->placement[n];
+    if (p->example != example || !p->node || p->is_copy || !is_of_queries(p->role)) continue;
+    char **name = names_of_rows(&b->scan->block[p->block], p->node->grid->rows);
+    if (!name) continue;
+    if (first && count == p->node->grid->rows && are_equal(first, name, count)) {
+      b->ex->query_tokens = count, b->ex->query_token = first;
+      return;
+    }
+    first = name, count = p->node->grid->rows;
+  }
 }
 
 /* ---- a list ---- */

@@ -207,6 +207,10 @@ attn_status attn_scan_lines(struct attn_scan *scan, const struct attn_canonical 
 
 /* label.c: is it a name with an index, or a letter: q1, W_Q2, x? */
 int attn_label_is_indexed(const char *label);
+/* Does b follow a as in A, B, C? Such labels are names of rows, not of matrices. */
+int attn_label_follows(const char *a, const char *b);
+/* Are the labels A, B, ..? */
+int attn_labels_are_letters(char *const *label, int labels);
 /* blocks.c, with the files that it names above */
 attn_status attn_scan_blocks(struct attn_scan *scan, struct attn_scan_lines *lines);
 
