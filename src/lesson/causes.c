@@ -440,6 +440,33 @@ static int of_mask(const struct cause_search *h, size_t first) {
   return count > 1 || !hidden ? ATTN_CAUSE_MASK_IGNORED : ATTN_CAUSE_MASK_OFF_BY_ONE;
 }
 
+/* Are the weights of one query those of exponentials that are rounded to a unit? */
+static int are_coarse(const struct cause_search *h, struct cell_line line, double units) {
+  const double *logits = h->all[h->step->operand[0]].carried.at;
+  double sum = 0;
+  for (size_t n = 0; n < line.count; n++)
+    sum += round(exp(logits[line.first + n * line.stride]) * units);
+  for (size_t n = 0; n < line.count; n++) {
+    size_t at = line.first + n * line.stride;
+    if (h->judged->printed[at] &&
+        !attn_judged_fits(h->judged, at, round(exp(logits[at]) * units) / sum))
+      return 0;
+  }
+  return 1;
+}
+
+static int of_coarse_exponentials(const struct cause_search *h) {
+  size_t cols = (size_t)h->step->exact.cols, turned = (size_t)queries_in_columns(h);
+  size_t queries = turned ? cols : h->cells / cols;
+  if (h->step->op != ATTN_OP_SOFTMAX) return ATTN_CAUSE_NONE;
+  for (double units = 1; units < 1000; units *= 10) {
+    size_t n = 0;
+    while (n < queries && are_coarse(h, line_of(h, turned ? n : n * cols, (int)turned), units)) n++;
+    if (n == queries) return ATTN_CAUSE_ROUNDING_TOO_COARSE;
+  }
+  return ATTN_CAUSE_NONE;
+}
+
 /* Is a row of what is divided printed as it was? */
 static int of_undivided_row(const struct cause_search *h, size_t first) {
   struct cell_line line = query_of(h, first);
@@ -498,6 +525,7 @@ static int search(struct cause_search *h) {
   if (misses(h, all_cells(h)) == 1) cause = of_cell(h, first);
   if (!cause) cause = of_rounding(h);
   if (!cause) cause = of_swap(h);
+  if (!cause) cause = of_coarse_exponentials(h);
   if (!cause) cause = of_undivided_row(h, first);
   if (!cause) cause = of_unmasked_row(h, first);
   if (!cause && is_scattered(h, first)) return by_place(h, first);

@@ -136,13 +136,31 @@ static int is_of_rounded(const attn_example *e, const attn_step_verdict *v) {
          operand->name >= ATTN_STEP_SCORES;
 }
 
+static int is_unread(const attn_lesson *lesson, const attn_step *s) {
+  const attn_cell *first = s->printings ? &s->printing[0].cells[0] : NULL;
+  int32_t n = 0;
+  while (first && n < lesson->unreads &&
+         (lesson->unread[n].line != first->line || lesson->unread[n].column != first->column))
+    n++;
+  return first && n < lesson->unreads;
+}
+
+/* Scores that do not follow from their queries and keys: both were perhaps read wrongly. */
+static int is_of_unread(const attn_lesson *lesson, const attn_example *e,
+                        const attn_step_verdict *v) {
+  const attn_step *s = &e->step[v->step];
+  int found = 0;
+  for (int32_t n = 0; n < s->operands; n++) found |= is_unread(lesson, &e->step[s->operand[n]]);
+  return found;
+}
+
 /* No value is called wrong of an example that was perhaps read wrongly. */
 static void excuse_reading(const attn_lesson *lesson, const attn_example *e,
                            attn_example_verdict *out) {
   if (out->first_wrong < 0) return;
   const attn_step_verdict *first = &out->verdict[out->first_wrong];
-  out->misread =
-      is_read_in_part(lesson, out) || is_misread(lesson, e, first) || attn_heads_are_uneven(e);
+  out->misread = is_read_in_part(lesson, out) || is_misread(lesson, e, first) ||
+                 is_of_unread(lesson, e, first) || attn_heads_are_uneven(e);
   if (!out->misread && !is_of_rounded(e, first)) return;
   for (int32_t n = 0; n < out->verdicts; n++) make_doubtful(&out->verdict[n]);
   out->judgement = ATTN_JUDGED_DOUBTFUL;

@@ -6,7 +6,6 @@
 
 #include "cell.h"
 #include "error.h"
-#include "operations.h"
 #include "steps.h"
 
 /* ---- What is printed of a step: the best printing of each cell ------------------- */
@@ -76,8 +75,9 @@ static void overlay(struct attn_judged *j, const attn_step *s) {
         j->printed[n] && s->op != ATTN_OP_GIVEN ? j->printed[n]->value : j->followed.at[n];
 }
 
-/* What a printed cell may mean when the next step is computed from it: the computed number itself
- * hides no more than its operands leave open. */
+/* What a printed cell may mean when the next step is computed from it. An integer among
+ * numbers with digits is one of those, its zeros dropped; one that is the computed number itself
+ * hides no more than its operands leave open; only a lonely integer may hide half a unit. */
 static struct attn_interval stands_for(const struct attn_judged *j, size_t n, double exact) {
   const attn_cell *cell = j->printed[n];
   double value = cell->value;
@@ -88,6 +88,13 @@ static struct attn_interval stands_for(const struct attn_judged *j, size_t n, do
     return (struct attn_interval){fmin(value, fmax(value - half, j->open.lo.at[n])),
                                   fmax(value, fmin(value + half, j->open.hi.at[n]))};
   }
+  if (cell->kind == ATTN_CELL_NUMBER && cell->decimals == 0 && j->decimals > 0) {
+    double half = 0.5 * pow(10, -(double)j->decimals);
+    return (struct attn_interval){value - half, value + half};
+  }
+  /* All whole, and the author's operands whole as well: he computed with whole numbers. */
+  if (cell->kind == ATTN_CELL_NUMBER && cell->decimals == 0 && exact == floor(exact))
+    return (struct attn_interval){value, value};
   /* What is printed, or what it was rounded from. */
   double lo = cell->lo, hi = cell->hi;
   if (j->open.lo.at) lo = fmax(lo, j->open.lo.at[n]), hi = fmin(hi, j->open.hi.at[n]);
@@ -194,25 +201,34 @@ static int tainted(const struct example_judgement *g, const attn_step *s) {
 
 /* Marks the cells that one way of computing the step explains: 1 right, 2 by the author's slip. */
 static attn_status explain_as(const struct example_judgement *g, int32_t index,
-                              const enum operand_reading *how, unsigned char *explained) {
+                              const enum operand_reading *how, double scalar,
+                              unsigned char *explained) {
   const attn_step *s = &g->example->step[index];
   struct attn_judged *j = &g->all[index];
+  attn_step as = *s;
   attn_matrix out;
   const attn_matrix *operand[ATTN_OPERANDS_MAX];
   int slipped = 0;
+  as.scalar = scalar;
   for (int32_t n = 0; n < s->operands; n++) {
     operand[n] = operand_as(g, s->operand[n], how[n]);
     slipped |= how[n] != READ_EXACT && g->all[s->operand[n]].tainted;
   }
-  attn_status status = attn_eval_step(s, operand, g->pool, &out, g->err);
+  attn_status status = attn_eval_step(&as, operand, g->pool, &out, g->err);
   if (status) return status;
   for (size_t n = 0; n < (size_t)out.rows * (size_t)out.cols; n++)
     if (j->printed[n] && attn_judged_fits(j, n, out.at[n])) explained[n] |= slipped ? 2 : 1;
   return ATTN_OK;
 }
 
-static attn_status explain_all(const struct example_judgement *g, int32_t index,
-                               unsigned char *explained) {
+/* The root of d_k as people write it: in full, or to a few digits. */
+static double written(double x, int digits) {
+  double unit = pow(10, digits);
+  return digits ? round(x * unit) / unit : x;
+}
+
+static attn_status explain_with(const struct example_judgement *g, int32_t index, double scalar,
+                                unsigned char *explained) {
   const attn_step *s = &g->example->step[index];
   attn_status status = ATTN_OK;
   for (int a = 0; a < READINGS && !status; a++)
@@ -220,7 +236,7 @@ static attn_status explain_all(const struct example_judgement *g, int32_t index,
       enum operand_reading how[ATTN_OPERANDS_MAX];
       for (int32_t n = 0; n < s->operands; n++)
         how[n] = (enum operand_reading)(n == 1 && s->operands == 2 ? b : a);
-      status = explain_as(g, index, how, explained);
+      status = explain_as(g, index, how, scalar, explained);
     }
   return status;
 }
@@ -231,10 +247,39 @@ static size_t count_explained(const unsigned char *explained, size_t cells) {
   return count;
 }
 
+enum { WRITTEN = 4 }; /* ways to write a divisor */
+
+/* An author divides by one number: the written divisor that explains the most cells. */
+static attn_status explain_quotients(const struct example_judgement *g, int32_t index,
+                                     unsigned char *explained, size_t cells) {
+  double scalar = g->example->step[index].scalar;
+  unsigned char *tried = attn_pool_take(g->pool, cells + 1);
+  attn_status status = tried ? ATTN_OK : attn_fail(g->err, ATTN_ERR_MEMORY, NULL, "no memory");
+  for (int d = 0; d < WRITTEN && !status; d++) {
+    memset(tried, 0, cells);
+    status = explain_with(g, index, d ? written(scalar, d + 1) : scalar, tried);
+    if (count_explained(tried, cells) <= count_explained(explained, cells)) continue;
+    memcpy(explained, tried, cells);
+    g->all[index].rounded_divisor = d > 0;
+  }
+  return status;
+}
+
+static attn_status explain_all(const struct example_judgement *g, int32_t index,
+                               unsigned char *explained, size_t cells) {
+  const attn_step *s = &g->example->step[index];
+  if (s->op == ATTN_OP_DIVIDE) return explain_quotients(g, index, explained, cells);
+  return explain_with(g, index, s->scalar, explained);
+}
+
+static int is_product(int32_t op) {
+  return op == ATTN_OP_MATMUL || op == ATTN_OP_MATMUL_NT || op == ATTN_OP_MATMUL_TN;
+}
+
 /* Half a unit of what an author rounds on the way: two decimals, or one less than the result has.
  * The terms of a product have as many as their sum. */
 static double half_on_the_way(const attn_step *s, int decimals) {
-  int kept = attn_is_product(s->op) ? decimals : decimals - 1;
+  int kept = is_product(s->op) ? decimals : decimals - 1;
   return 0.5 * pow(10, -(double)(kept > 2 ? kept : 2));
 }
 
@@ -276,10 +321,11 @@ static attn_status judge_step(const struct example_judgement *g, int32_t index) 
   unsigned char *explained = attn_pool_take(g->pool, cells + 1);
   struct attn_interval_matrix right, author;
   if (!explained) return attn_fail(g->err, ATTN_ERR_MEMORY, NULL, "no memory");
-  attn_status status = explain_all(g, index, explained);
+  attn_status status = explain_all(g, index, explained, cells);
   if (!status) status = ranges(g, index, &right, &author);
   if (status) return status;
-  if (2 * count_explained(explained, cells) <= cells) widen(s, &right), widen(s, &author);
+  size_t plain = j->rounded_divisor ? 0 : count_explained(explained, cells);
+  if (2 * plain <= cells) widen(s, &right), widen(s, &author);
   j->tainted = tainted(g, s);
   j->range = right;
   j->open = author;

@@ -12,6 +12,7 @@ struct attn_judged {
   int significant;           /* the most digits that count */
   int is_rounded;            /* also to whole numbers: an exponential is none */
   int *verdict;              /* attn_judgement; NOT_GIVEN where nothing is printed */
+  int rounded_divisor;       /* DIVIDE: the author divided by a rounded root */
   int worst;
   int tainted;                        /* wrong, or computed from something wrong */
   attn_matrix followed;               /* computed from the author's own numbers */

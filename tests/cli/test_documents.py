@@ -101,6 +101,8 @@ CAUSES = {
         "output 0 0 rounding_too_coarse"),
     "scaled scores to one decimal": (SCALED_BY_3 + "weights = [[0.0868, 0.0476, 0.8656], [0.4618, 0.4618, 0.0763], "
         "[0.2917, 0.5314, 0.1769]]\n", "weights 0 0 rounding_too_coarse"),
+    "exponentials to one decimal": (SCALED_BY_3 + "weights = [[0.0867, 0.0488, 0.8645], [0.4615, 0.4615, 0.0769], "
+        "[0.3000, 0.5316, 0.1684]]\n", "weights 0 0 rounding_too_coarse"),
     "a root to two decimals in two cells": (ROOT_OF_3 + "scaled = [[1.1547, 0.5774, 3.4682], [0.5774, 0.5774, -1.1547], "
         "[1.7321, 2.3094, 1.1561]]\n", "scaled 0 2 rounding_too_coarse"),
     "a root to two decimals in one cell": ("d_k = 3\n\nQ = [[0, -1, -2], [0, 2, 0], [0, -2, -2]]\n"
