@@ -248,7 +248,7 @@ static const struct notation notations[] = {
     {"\\[tex:((?:[^\\[\\]\\n]++|\\[[^\\[\\]\\n]*+\\])++)\\]", " $1 ", 0, ":"},
 
     /* LaTeX: blanks, but not in 12\\,345 or after a new row */
-    {"(?<!\\\\)\\\\[,;:!](?!\\d{3})[ \\t]*+", " ", 0, "\\"},
+    {"(?<!\\\\)\\\\[,;:! ](?!\\d{3})[ \\t]*+", " ", 0, "\\"},
 
     /* comments */
     {"<!--[^\\n]*?-->", " ", 0, "<"},
@@ -291,9 +291,12 @@ static const struct notation notations[] = {
     {"\\^\\s*+\\\\?(?:top|intercal)" END "|\\\\top" END, "^T", 0, "^\\"},
     {"\\\\alpha" END, "\u03B1", 0, "\\"},
     {"\\\\tau" END, "\u03C4", 0, "\\"},
+    {"\\\\tanh" END, "tanh", 0, "\\"},
     {"\\\\[cdlv]?dots" END, "\u2026", 0, "\\"},
     {"\\\\[a-zA-Z]++\\*?", " ", 0, "\\"},
     {"\\\\([_#%&{}])", "$1", 0, "\\"},
+    /* u &= (1, 0), & e_1 &= 0.5: the columns of equations, which are no cells */
+    {"(?:&\\s*+(?==)|(?<=[=,;])[ \\t]*+&)(?![^\\x{27E6}\\x{27E7}]{0,400}\\x{27E7})", " ", TEX, "&"},
 
     /* HTML */
     /* a rule below the first row, of headers alone */
