@@ -168,6 +168,7 @@ static int looks_alike(struct attn_grouping *g, const struct attn_row *last,
   if (is_matrix_row(g, last) || is_matrix_row(g, row)) return 0;
   if (continues_matrix(last, row)) return 1;
   if (is_sum(row) && !is_sum(last)) return 0;
+  if (is_sum(last) && !is_sum(row) && attn_item_is_number(&last->item[0])) return 0;
   if (row->is_formula && !same_name(last, row)) return 0;
   if (last->style != row->style &&
       !(attn_row_is_labelled(last->style) && attn_row_is_labelled(row->style)))
