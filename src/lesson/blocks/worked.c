@@ -26,7 +26,7 @@ struct worked_reader {
   struct attn_grouping *g;
   const struct attn_scan_line *line;
   const char *text;
-  size_t at, end;
+  size_t at, begin, end; /* begin: after the number of the line */
   int depth, operators, sums, literals;
   attn_cell literal[LITERALS_MAX];
 };
@@ -271,7 +271,8 @@ static int may_begin(const struct worked_reader *r, size_t at) {
   if (at > first + 1 && strchr("-*+", r->text[first]) &&
       strspn(r->text + first + 1, " \t") == at - first - 1)
     return 1;
-  return !attn_part_ends_in(r->g, MIDDLE, r->text, (struct attn_part){0, at}, FRONT_CHARACTERS);
+  struct attn_part front = {r->begin, at};
+  return !attn_part_ends_in(r->g, MIDDLE, r->text, front, FRONT_CHARACTERS);
 }
 
 /* The 1 of "score 1 = 2·1 + 3·1 = 5". */
@@ -320,11 +321,20 @@ static void add_worked(struct worked_reader *r, size_t begin, const struct chain
   attn_worked_add(r->g, worked);
 }
 
+/* "(2) √3 = 1.73" is no product: where its text begins. */
+static size_t after_number(struct attn_grouping *g, const struct attn_scan_line *line) {
+  struct attn_match m;
+  struct attn_part all = {0, line->bytes};
+  int found = attn_part_begins_in(g, "\\s*\\(\\d\\)\\s+(?![-+*/=(])", line->text, all, &m);
+  return found ? m.group[0].end : 0;
+}
+
 static void read_line(struct attn_grouping *g, const struct attn_scan_line *line) {
   struct worked_reader r = {.g = g, .line = line, .text = line->text, .end = line->bytes};
   struct chain c;
   if (!strpbrk(line->text, "=+")) return;
-  for (size_t at = 0; at < r.end && g->status == ATTN_OK;) {
+  r.begin = after_number(g, line);
+  for (size_t at = r.begin; at < r.end && g->status == ATTN_OK;) {
     int begins = may_be_first(&r, at) && may_begin(&r, at) && !is_index(&r, at);
     r.at = at, r.literals = r.operators = r.sums = c.sides = 0;
     if (begins) read_chain(&r, &c);
