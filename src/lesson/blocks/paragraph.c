@@ -52,10 +52,26 @@ static int is_result_of(struct attn_grouping *g, const struct attn_scan_line *li
          attn_occurs(g->scan->patterns, SUM, line->text);
 }
 
+/* "O = [..]", "[..]", "= [..]": a product that is worked out, a matrix in each line. */
+static int is_product(struct attn_grouping *g, const char *text, struct attn_part all,
+                      const struct attn_scan_line *next) {
+  static const struct {
+    const char *end, *begin;
+  } PARTS[] = {{"=\\s*" ATTN_VALUE "\\s*$", "\\s*" ATTN_VALUE "\\s*$"},
+               {"=\\s*" ATTN_VALUE "\\s*" ATTN_VALUE "\\s*$", "\\s*=\\s*" ATTN_VALUE}};
+  for (int n = 0; n < 2; n++)
+    if (attn_match_at(g->scan->patterns, PARTS[n].begin, next->text, next->bytes, 0, NULL) &&
+        (n > 0 || begins_with_matrix(g, next->text)) &&
+        attn_part_ends_in(g, PARTS[n].end, text, all, END_CHARACTERS))
+      return 1;
+  return 0;
+}
+
 int attn_paragraph_goes_on(struct attn_grouping *g, const struct attn_scan_line *line,
                            const struct attn_scan_line *next) {
   struct attn_part all = {0, line->bytes};
   if (all.end == 0 || all.end > JOINED_BYTES || next->bytes > JOINED_BYTES) return 0;
+  if (line->text[all.end - 1] != '=' && is_product(g, line->text, all, next)) return 1;
   if (attn_part_ends_in(g, ENDED, line->text, all, END_CHARACTERS)) return 0;
   if (is_wrapped(g, line, next) || is_result_of(g, line, next)) return 1;
   const char *begin =
