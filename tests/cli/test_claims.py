@@ -217,7 +217,7 @@ STATUSES = {  # of the steps with printed numbers; carried: follows from an earl
     "003": ["Q wrong, K wrong, V wrong, scores wrong, scaled carried, weights wrong, output carried",
             "Q wrong, K wrong, V wrong, scores carried, scaled carried, weights ok, output carried",
             "Q wrong, K wrong, V wrong, scores carried, scaled carried, weights wrong, output wrong",
-            "Q wrong, K wrong, V wrong, scores wrong, scaled carried, weights wrong, output wrong"],
+            "Q wrong, K wrong, V wrong, scores wrong, scaled carried, weights wrong"],
     "004": ["scores ok, weights ok", "scores ok, scores ok, weights ok, weights wrong"],
 }
 

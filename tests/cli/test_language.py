@@ -345,7 +345,7 @@ def test_lang_before_the_command_is_checked(words, message):
     (["train", "dates", "--quiet", "-o", "x.safetensors", "--config", '{"d_model": 0}'],
      'attn train: エラー: モデルの構成："d_model" には 1 以上 16777216 以下の整数を指定してください（指定値：0）\n'),
     (["check", "none.md"], "attn: none.md: エラー: 開けません：ファイルまたはフォルダーがありません\n"),
-    (["check", "ragged.md"], "attn: ragged.md:3:1: エラー: この行の数値は 1 個ですが、上の行は 2 個です：行列のすべての行を同じ長さにしてください\n"),
+    (["check", "ragged.md"], "attn: ragged.md:3:1: エラー: この行の数値は 1 個ですが、隣の行は 2 個です：行列のすべての行を同じ長さにしてください\n"),
     (["check", "twice.md"], "attn: twice.md:5:5: エラー: 一つの計算例に X が 2 回あります：ここでは 2x3、1 行目では 2x2 です。一方を直すか、見出しを付けて別の計算例にしてください\n"),
     (["train", "--data", "no memory.tsv", "-o", "x.safetensors"], "attn: no memory.tsv:2:1: エラー: 行にタブがありません。「入力<TAB>出力」の形にしてください\n"),
     (["info", "cut.npy"], "attn: cut.npy: バイト位置 0: エラー: "),
