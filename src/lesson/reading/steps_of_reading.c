@@ -315,6 +315,12 @@ static const attn_printing *straight(struct attn_builder *b, const attn_printing
   return p;
 }
 
+/* Scores once more that are called scaled or masked: nothing was done to them. */
+static int is_called_otherwise(const struct attn_builder *b, const struct attn_placement *p) {
+  const double *bits = b->priors[p->block].bits;
+  return p->role == ATTN_ROLE_SCORES && (bits[ATTN_ROLE_SCALED] > 5 || bits[ATTN_ROLE_MASKED] > 5);
+}
+
 /* The numbers of a step once more: the step of that role whose shape they have. */
 static void add_copy(struct attn_builder *b, const struct attn_placement *p) {
   const attn_printing *from = straight(b, printing_of(b, p->node), p->is_copy == 2);
@@ -322,6 +328,7 @@ static void add_copy(struct attn_builder *b, const struct attn_placement *p) {
   int columns = step_of_columns(b, p);
   if (columns >= 0) show(b, columns, from, -1);
   if (columns >= 0) return;
+  b->ex->uncertain |= is_called_otherwise(b, p);
   for (int n = b->ex->steps - 1; n >= 0; n--) {
     attn_step *s = &b->ex->step[n];
     if (s->name != STEP_OF_ROLE[p->role] || !s->printings) continue;
