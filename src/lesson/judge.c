@@ -2,7 +2,6 @@
 #include "judge.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "cell.h"
 #include "error.h"

@@ -1,5 +1,4 @@
 /* chain.c -- the operations of a relation: their shapes, and their value over intervals. */
-#include <math.h>
 #include <string.h>
 
 #include "relations.h"

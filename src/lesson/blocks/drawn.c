@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "blocks.h"
-#include "cell.h"
 
 /* A matrix whose brackets are drawn, one row a line:
  *     Q = ⎡ 1 0 ⎤   K = ⎡ 1 2 ⎤

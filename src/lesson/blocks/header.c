@@ -3,7 +3,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "steps.h"
 #include "table.h"
 
 /* Between the words of a header are at least so many blanks, and between matrices side by side. */

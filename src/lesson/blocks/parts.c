@@ -1,5 +1,4 @@
 /* parts.c -- parts of one matrix: q1 in one line, q2 in another. */
-#include <stdint.h>
 #include <string.h>
 
 #include "results.h"

@@ -1,7 +1,5 @@
 #include <string.h>
 
-#include "cell.h"
-#include "steps.h"
 #include "table.h"
 
 /* "total 3", "[1,] 0.5", "with 'cat' 0.5", "score(s, h1) 0.5": a label of one number */

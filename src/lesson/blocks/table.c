@@ -1,10 +1,7 @@
 #include <string.h>
 
-#include "steps.h"
 #include "results.h"
 #include "table.h"
-#include "cell.h"
-#include "error.h"
 
 static int is_assigned(int style) { return style == ATTN_ROW_COLON || style == ATTN_ROW_EQUALS; }
 

@@ -1,7 +1,6 @@
 /* gather.c -- which facts are tables, and the blocks of these in place of others. */
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cell.h"
 #include "facts.h"

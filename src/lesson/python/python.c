@@ -1,6 +1,5 @@
 /* python.c -- expressions of Python snippets, evaluated as they are read. */
 #include <math.h>
-#include <string.h>
 
 #include "snippet.h"
 

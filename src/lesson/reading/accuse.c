@@ -1,6 +1,5 @@
 /* accuse.c -- a slip is one only where the document states what it departs from. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "reading.h"

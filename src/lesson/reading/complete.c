@@ -1,6 +1,5 @@
 /* complete.c -- the usual steps that a document leaves out, so that they can be explained. */
 #include <math.h>
-#include <string.h>
 
 #include "role_search.h"
 #include "step_builder.h"

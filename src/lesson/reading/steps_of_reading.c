@@ -1,12 +1,9 @@
 /* steps_of_reading.c -- the placements of a reading become steps. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "error.h"
 #include "blocks.h"
-#include "cell.h"
-#include "eval.h"
 #include "step_builder.h"
 
 static const int STEP_OF_ROLE[ATTN_ROLES] = {

@@ -2,7 +2,6 @@
  * of, or a list of tokens. */
 #include <string.h>
 
-#include "blocks.h"
 #include "source.h"
 #include "step_builder.h"
 

@@ -2,7 +2,6 @@
 #include "scan.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "error.h"
