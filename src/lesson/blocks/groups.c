@@ -112,15 +112,6 @@ static int find_groups(struct attn_grouping *g, const char *text, const struct a
   return 1;
 }
 
-int attn_same_symbol(struct attn_grouping *g, const char *a, const char *b) {
-  struct attn_label x, y;
-  const char *last_a = strrchr(a, ' '), *last_b = strrchr(b, ' ');
-  a = last_a ? last_a + 1 : a, b = last_b ? last_b + 1 : b;
-  return attn_group_label(g, attn_group_copy(g, a, strlen(a)), &x) &&
-         attn_group_label(g, attn_group_copy(g, b, strlen(b)), &y) && attn_same_stem(&x, &y) &&
-         x.index >= 0 && y.index > x.index;
-}
-
 /* Lists that nothing distinguishes have the same name, or are supposed to be rows. */
 static int same_group(struct attn_grouping *g, const struct attn_result_group *a,
                       const struct attn_result_group *b) {

@@ -38,7 +38,4 @@ int attn_follows_exponentials(struct attn_grouping *g, int block);
 void attn_results_group(struct attn_grouping *g, const struct attn_scan_line *line,
                         struct attn_results *r);
 
-/* a_12 and a_21, as last words of names */
-int attn_same_symbol(struct attn_grouping *g, const char *a, const char *b);
-
 #endif
