@@ -57,7 +57,7 @@ static inline int page_zeros(struct page *p, int rows, int cols) {
 }
 
 static inline int page_cell(struct page *p, const char *text, size_t bytes, attn_cell *cell) {
-  if (bytes != 1 || *text != '?') return attn_scan_number(&p->scan, text, bytes, cell);
+  if (bytes != 1 || *text != '?') return attn_scan_number(text, bytes, cell);
   *cell = (attn_cell){.kind = ATTN_CELL_BLANK, .decimals = -1, .value = (double)NAN};
   return 1;
 }

@@ -38,7 +38,7 @@ static void skip_blanks(struct attn_python *p) {
 static int read_number(struct attn_python *p, size_t end) {
   attn_cell cell;
   p->token.kind = ATTN_PY_NUMBER;
-  if (!attn_scan_number(p->scan, p->code + p->at, end - p->at, &cell)) return 0;
+  if (!attn_scan_number(p->code + p->at, end - p->at, &cell)) return 0;
   p->token.number = cell.value;
   return isinf(cell.value) ? attn_py_fail(p, p->at, "a number that is too large for a double") : 1;
 }

@@ -152,8 +152,7 @@ static int read_one(struct attn_python *p, size_t at, size_t end, attn_printing 
   attn_cell cell;
   if (!matches(p, ONE_NUMBER, at, end, &m)) return 0;
   size_t bytes = m.group[1].end - at;
-  if (!attn_scan_number(p->scan, p->scan->source.text + at, bytes, &cell) ||
-      cell.kind == ATTN_CELL_BLANK)
+  if (!attn_scan_number(p->scan->source.text + at, bytes, &cell) || cell.kind == ATTN_CELL_BLANK)
     return 0;
   struct attn_source_position place = attn_source_place(&p->scan->source, at);
   cell.line = place.line, cell.column = place.column;

@@ -84,7 +84,7 @@ static int end_cell(struct attn_value_reader *p, struct bracket *b, uint32_t sep
   while (begin < end && attn_is_space((unsigned char)text[begin])) begin++;
   while (end > begin && attn_is_space((unsigned char)text[end - 1])) end--;
   if (begin < end || is_blank_cell(b, separator)) {
-    if (b->parts || !attn_scan_number(p->scan, text + begin, end - begin, &cell)) return 0;
+    if (b->parts || !attn_scan_number(text + begin, end - begin, &cell)) return 0;
     if (!add_cell(p, &cell, begin)) return 0;
     b->separator = 0;
   }

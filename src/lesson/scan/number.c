@@ -314,8 +314,7 @@ static int whole_expression(const char *text, int percent, attn_cell *cell) {
   return 1;
 }
 
-int attn_scan_number(struct attn_scan *scan, const char *text, size_t bytes, attn_cell *cell) {
-  (void)scan;
+int attn_scan_number(const char *text, size_t bytes, attn_cell *cell) {
   struct slice s = strip((struct slice){text, bytes});
   struct signs signs;
   int percent = last_of(s) == '%';

@@ -181,7 +181,7 @@ attn_status attn_scan_add_misprint(struct attn_scan *scan, struct attn_source_po
 /* number.c: the cell that text[0, bytes) is, without line and column; 0: it is words. A number
  * beyond the range of a double has the value +-infinity and kind NUMBER; NaN has the value NaN and
  * kind NUMBER; a printed infinity is EXACT. A literal with an exponent is SCIENTIFIC. */
-int attn_scan_number(struct attn_scan *scan, const char *text, size_t bytes, attn_cell *cell);
+int attn_scan_number(const char *text, size_t bytes, attn_cell *cell);
 
 /* line.c, bracketed.c: values in brackets, and the lines with values replaced by marks and indices.
  */
