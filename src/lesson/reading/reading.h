@@ -43,8 +43,7 @@ int attn_is_operand(const struct attn_reading *r, const struct attn_node *node, 
 
 /* steps_of_reading.c. The step of a role. */
 int attn_step_of_role(int role);
-/* Adds the examples of a reading to lesson (memory from pool) and lists what is
- * not read. Errors: ATTN_ERR_MEMORY. */
+/* Adds the examples of a reading to lesson; memory from pool. Errors: ATTN_ERR_MEMORY. */
 attn_status attn_build_lesson(struct attn_scan *scan, struct attn_relations *r,
                               const struct attn_reading *reading, const struct attn_priors *priors,
                               struct attn_pool *pool, attn_lesson *lesson, attn_error *err);

@@ -64,7 +64,7 @@ struct attn_stray {
 };
 
 /* Arithmetic: 1·2 + 2·1 = 4; a sum of vectors without a result; a row that is shown with the
- * working of another; indices that do not count. */
+ * working of another. */
 struct attn_worked {
   char *name;            /* the words in front of it, never NULL */
   attn_cell first, last; /* its first number, and the last one */
