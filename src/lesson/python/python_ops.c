@@ -220,11 +220,11 @@ static const value *option(const struct attn_python *p, const struct attn_py_cal
 
 /* 1: along rows, 0: down columns, -1: not given, -2: unknown. */
 static int axis_of(const struct attn_python *p, const struct attn_py_call *c) {
-  const value *said = option(p, c, "dim axis", 1);
-  if (!said) return -1;
-  if (!is_scalar(*said)) return -2;
-  if (said->scalar == -1 || said->scalar == 1 || said->scalar == 2) return 1;
-  return said->scalar == 0 || said->scalar == -2 ? 0 : -2;
+  const value *axis = option(p, c, "dim axis", 1);
+  if (!axis) return -1;
+  if (!is_scalar(*axis)) return -2;
+  if (axis->scalar == -1 || axis->scalar == 1 || axis->scalar == 2) return 1;
+  return axis->scalar == 0 || axis->scalar == -2 ? 0 : -2;
 }
 
 static value softmax(struct attn_python *p, const struct attn_py_call *c) {
@@ -318,11 +318,12 @@ static value filled(struct attn_python *p, const struct attn_py_call *c) {
 
 /* tril and triu of what is given: a new given. */
 static value triangle(struct attn_python *p, const struct attn_py_call *c) {
-  const value a = attn_py_settled(p, c->argument[0]), *said = option(p, c, "diagonal k", 1);
-  if (!is_step(a) || (said && !is_scalar(*said)) || at(p, a)->op != ATTN_OP_GIVEN) return UNKNOWN;
+  const value a = attn_py_settled(p, c->argument[0]), *diagonal = option(p, c, "diagonal k", 1);
+  if (!is_step(a) || (diagonal && !is_scalar(*diagonal)) || at(p, a)->op != ATTN_OP_GIVEN)
+    return UNKNOWN;
   const attn_matrix from = at(p, a)->exact;
   int lower = attn_py_is(p, c->name, "tril");
-  double shift = said ? said->scalar : 0;
+  double shift = diagonal ? diagonal->scalar : 0;
   if (a.is_new && a.step == p->example->steps - 1) p->example->steps--; /* ones(3, 3) has no name */
   attn_matrix m = attn_matrix_new(p->scan->pool, from.rows, from.cols);
   for (int i = 0; m.at && i < m.rows * m.cols; i++) {

@@ -47,12 +47,12 @@ static const char NEXT_FENCE[] = "(?m)^" FENCE;
 /* A comment, with the lines of comment below it. */
 static const char COMMENT[] = "[ \\t\\r]*+#[^\\n]*+(?:\\n[ \\t]*+#[^\\n]*+){0,64}+";
 /* # -> [[0.5, 0.5]], # tensor([[0.5, 0.5]]) */
-static const char TOLD[] =
+static const char RESULT_MARK[] =
     "\\s*+(?:#\\s*+)++((?:(?:\u2192|->|=>|\u21D2|=|\u2248|>>>|[Oo]utput:|Out:|Result:|"
     "(?:\u7D50\u679C|\u51FA\u529B)[:\uFF1A])\\s*+)*+(?:(?:np\\.|torch\\.)?(?:tensor|array)\\(\\s*+)"
     "?)";
 static const char ONE_NUMBER[] = "(?m)([^\\s)]++)[ \\t]*+(?:\\)|$)";
-/* Behind the expression only a comment may stand. */
+/* Only a comment may follow the expression. */
 static const char END[] = "(?m)[ \\t\\r]*+(?:[#;]|$)";
 
 int attn_py_fail(struct attn_python *p, size_t offset, const char *format, ...) {
@@ -106,7 +106,7 @@ static struct attn_part line_at(const struct attn_python *p, size_t at) {
   return attn_part_trim(p->scan->source.text, (struct attn_part){at, line_end(p, at)});
 }
 
-/* Behind the lines that are deeper than the one at `at`, and blank lines among them. */
+/* After the lines that are deeper than the one at `at`, and blank lines among them. */
 static size_t skip_body(const struct attn_python *p, size_t at, size_t end) {
   size_t depth = line_at(p, at).begin - at, here = next_line(p, at), after = here;
   while (here < end) {
@@ -119,7 +119,7 @@ static size_t skip_body(const struct attn_python *p, size_t at, size_t end) {
   return after;
 }
 
-/* Behind the statement at `at`: over lines while brackets are open. */
+/* After the statement at `at`: over lines while brackets are open. */
 static size_t skip_statement(const struct attn_python *p, size_t at, size_t end) {
   long open = 0;
   char quote = 0;
@@ -163,25 +163,25 @@ static int read_one(struct attn_python *p, size_t at, size_t end, attn_printing 
   return 1;
 }
 
-/* The numbers that the comment at `at` tells of what is above it. */
+/* The numbers that the comment at `at` gives for what is above it. */
 static int read_result(struct attn_python *p, size_t at, size_t end, attn_printing *table) {
   struct attn_match comment, m;
   size_t after;
-  if (!p->may_tell || !matches(p, COMMENT, at, end, &comment)) return 0;
+  if (!p->may_have_result || !matches(p, COMMENT, at, end, &comment)) return 0;
   end = comment.group[0].end;
-  if (!matches(p, TOLD, at, end, &m)) return 0;
-  int is_told = m.group[1].end > m.group[1].begin;
+  if (!matches(p, RESULT_MARK, at, end, &m)) return 0;
+  int is_marked = m.group[1].end > m.group[1].begin;
   const char *text = p->scan->source.text + m.group[0].end;
   if (m.group[0].end >= end) return 0;
-  if (*text != '[') return is_told && read_one(p, m.group[0].end, end, table);
+  if (*text != '[') return is_marked && read_one(p, m.group[0].end, end, table);
   if (!attn_read_array(p->shown, m.group[0].end, 0, table, &after)) {
     p->status = attn_value_status(p->shown);
     return 0;
   }
-  return after <= end && (is_told || is_surely_numbers(text, table));
+  return after <= end && (is_marked || is_surely_numbers(text, table));
 }
 
-/* Behind the last line of the numbers that a comment told. */
+/* After the last line of the numbers that a comment gives. */
 static size_t end_of_result(const struct attn_python *p, size_t at, const attn_printing *table) {
   const struct attn_source *s = &p->scan->source;
   int last = table->cells[(size_t)table->rows * (size_t)table->cols - 1].line;
@@ -189,13 +189,13 @@ static size_t end_of_result(const struct attn_python *p, size_t at, const attn_p
   return at;
 }
 
-/* A comment may tell the value of what was set or shown last. 1: it does. */
+/* A comment may give the value of what was set or shown last. 1: it does. */
 static int read_comment(struct attn_python *p, size_t begin, size_t end, size_t *at) {
   attn_printing table;
   if (!read_result(p, begin, end, &table)) return 0;
   if (p->last.kind == ATTN_PY_STEP && !p->last.transposed)
     attn_py_add_result(p, p->last.step, &table);
-  p->may_tell = 0;
+  p->may_have_result = 0;
   p->shown_steps = -1;
   *at = end_of_result(p, *at, &table);
   return 1;
@@ -208,11 +208,11 @@ static void drop_steps(struct attn_python *p, int steps, int imports) {
   p->imports = imports;
 }
 
-/* What was only shown leaves no steps unless a comment told its value. */
+/* What was only shown leaves no steps unless a comment gives its value. */
 static void end_shown(struct attn_python *p) {
   if (p->shown_steps >= 0) drop_steps(p, p->shown_steps, p->shown_imports);
   p->shown_steps = -1;
-  p->may_tell = 0;
+  p->may_have_result = 0;
 }
 
 /* The value from `begin` on. 0: it is not followed, or an error. */
@@ -287,7 +287,7 @@ static void statement(struct attn_python *p, size_t *at, size_t end) {
     *at = skip_body(p, *at, end);
   } else if (assignment(p, begin, end) || (!p->status && shown(p, begin, end))) {
     *at = next_line(p, p->previous);
-    p->may_tell = 1;
+    p->may_have_result = 1;
     read_comment(p, p->previous, end, at);
   } else {
     *at = skip_statement(p, *at, end);
@@ -410,7 +410,7 @@ static void drop_comments(struct attn_scan *scan, const struct attn_python *p) {
   scan->headings = kept;
 }
 
-/* Behind a snippet's lines nothing is left to scan. */
+/* Nothing of a snippet's lines is left to scan. */
 static void make_blank(char *text, const struct attn_py_snippet *s) {
   for (size_t at = s->begin; at < s->end; at++)
     if (text[at] != '\n') text[at] = ' ';

@@ -89,7 +89,7 @@ struct attn_python {
   int weights;               /* the step of the statement's attention; -1: it has none */
   int rounding;              /* 1: only printed, so round() changes nothing */
   struct attn_py_value last; /* what was set or shown last */
-  int may_tell;              /* 1: a comment may tell its value */
+  int may_have_result;       /* 1: a comment may give its value */
   int shown_steps;           /* of the example, before it was only shown; -1: its steps stay */
   int shown_imports;
 };
