@@ -69,11 +69,12 @@ static void add_cell(struct markup *m, size_t begin, size_t end) {
 /* The cells from `at` on, with a sign between. */
 static void add_cells(struct markup *m, size_t at, size_t end, const char *sign) {
   const char *text = m->from->text;
+  const size_t bytes = strlen(sign);
   while (at <= end) {
-    const char *found = strstr(text + at, sign);
-    size_t cell = found && found < text + end ? (size_t)(found - text) : end;
+    size_t cell = at; /* not strstr, which would search the document for each line */
+    while (cell < end && strncmp(text + cell, sign, bytes) != 0) cell++;
     add_cell(m, at, cell);
-    at = cell + strlen(sign);
+    at = cell + bytes;
   }
 }
 
