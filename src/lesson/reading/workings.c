@@ -93,9 +93,15 @@ static int fits_cell(const struct workings *w, const struct cells *c, int at, co
          ((again || !j->printed[n]) && is_in(cell, j->carried.at[n]));
 }
 
+/* Has the row so many cells from there on? */
+static int has_cells(const struct workings *w, const struct cells *c, int count) {
+  return c->col + count <= w->judged[c->example][c->step].followed.cols;
+}
+
 static int fits(const struct workings *w, const struct cells *c, const attn_printing *side,
                 int again) {
   int blank = 0;
+  if (!has_cells(w, c, side->cols)) return 0;
   for (int n = 0; n < side->cols; n++) {
     if (!fits_cell(w, c, n, &side->cells[n], again)) return 0;
     blank += side->cells[n].kind == ATTN_CELL_BLANK;
@@ -227,6 +233,7 @@ static attn_status attach(struct workings *w, struct attn_worked *piece) {
   for (int n = 0; n < piece->sides && !status; n++) {
     const attn_printing *side = &piece->side[n];
     const struct shown *s = find_shown(w, &side->cells[0]);
+    if (!has_cells(w, &c, side->cols)) continue; /* it is no part of the row */
     int is_result = s && s->example == c.example && s->step == c.step &&
                     side->cells[0].kind == ATTN_CELL_NUMBER;
     int is_judged = is_literal(side);
