@@ -2,6 +2,7 @@
 #include "judge.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "cell.h"
 #include "error.h"
