@@ -342,10 +342,18 @@ static const double CALLED = 5.9; /* bits of a name of its own: of another role,
 
 static const char KEYS_ARE_VALUES[] = "(?i)\\b(?:keys? ?= ?values?|values? ?= ?keys?)\\b";
 
+/* Queries by any name, read as keys, or keys as queries. */
+static int is_swapped(const struct attn_priors *named, int role) {
+  int other = role == ATTN_ROLE_K ? ATTN_ROLE_Q : ATTN_ROLE_K;
+  return (role == ATTN_ROLE_K || role == ATTN_ROLE_Q) && named->best > 0 &&
+         named->bits[other] == named->best;
+}
+
 /* An input by its name, read as something else. */
 static int is_other_input(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_priors *named = &b->priors[p->block];
-  if (named->best < CALLED || named->bits[p->role] > 0) return 0;
+  if (named->bits[p->role] > 0) return 0;
+  if (named->best < CALLED && !is_swapped(named, p->role)) return 0;
   if (p->role >= ATTN_ROLE_W_Q && p->role <= ATTN_ROLE_W_V &&
       named->bits[ATTN_ROLE_Q + p->role - ATTN_ROLE_W_Q] == named->best)
     return 0; /* weights that are called by what they make */
