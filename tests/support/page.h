@@ -48,7 +48,7 @@ static inline int page_zeros(struct page *p, int rows, int cols) {
   if (attn_pool_grow(s->pool, (void **)&s->block, (size_t)s->blocks, sizeof *s->block)) return -1;
   struct attn_block *b = &s->block[s->blocks];
   memset(b, 0, sizeof *b);
-  b->name = b->header = attn_pool_text(s->pool, "", 0);
+  b->name = b->header = b->heading = attn_pool_text(s->pool, "", 0);
   b->readings = 1;
   b->reading[0] = (attn_printing){.rows = rows, .cols = cols};
   b->reading[0].cells =
@@ -56,7 +56,7 @@ static inline int page_zeros(struct page *p, int rows, int cols) {
   return b->reading[0].cells ? s->blocks++ : -1;
 }
 
-static inline int page_cell(struct page *p, const char *text, size_t bytes, attn_cell *cell) {
+static inline int page_cell(const char *text, size_t bytes, attn_cell *cell) {
   if (bytes != 1 || *text != '?') return attn_scan_number(text, bytes, cell);
   *cell = (attn_cell){.kind = ATTN_CELL_BLANK, .decimals = -1, .value = (double)NAN};
   return 1;
@@ -68,7 +68,7 @@ static inline int page_block(struct page *p, const char *text) {
   int index = page_zeros(p, rows, cells / rows), n = 0;
   for (; index >= 0 && n < cells; n++) {
     size_t bytes = strcspn(text, " ;");
-    if (!page_cell(p, text, bytes, &p->scan.block[index].reading[0].cells[n])) return -1;
+    if (!page_cell(text, bytes, &p->scan.block[index].reading[0].cells[n])) return -1;
     text += bytes + strspn(text + bytes, " ;");
   }
   return index;
