@@ -414,6 +414,7 @@ void attn_run_flush(struct attn_grouping *g) {
   if (are_both) add_numbers(g, &t);
   if (is_read && !attn_table_vectors(g, &t) && !are_both) add_numbers(g, &t);
   if (are_both) attn_blocks_sort(g, blocks);
+  if (g->status == ATTN_OK) attn_table_check_counts(g, &t);
   if (g->status == ATTN_OK) add_strays(g, &t);
   if (g->blocks > blocks) g->aboves = 0;
 }

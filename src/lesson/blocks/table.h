@@ -49,4 +49,7 @@ int attn_header_has_steps(struct attn_grouping *g, const struct attn_table *t);
 /* Words above columns that blanks separate are their header; a header may name parts. */
 void attn_header_find(struct attn_grouping *g, struct attn_table *t);
 
+/* counts.c: labels that count, with a gap, are listed as not read. */
+void attn_table_check_counts(struct attn_grouping *g, const struct attn_table *t);
+
 #endif

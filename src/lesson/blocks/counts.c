@@ -1,0 +1,66 @@
+/* counts.c -- labels of rows or columns that only count: "row 1", "row 2". */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cell.h"
+#include "table.h"
+
+enum { COUNT_MAX = 19 };
+
+/* Labels of the same words with one number each, so far. */
+struct counts {
+  struct attn_grouping *g;
+  const char *first;            /* the text of the first label; NULL: there is none */
+  struct attn_part number;      /* in it */
+  int labels, low, high, other; /* other: their words differ, or a number is there twice */
+  unsigned seen;                /* bit n: n */
+};
+
+/* "row 1": 1 to COUNT_MAX, or -1; *number is where it is. */
+static int only_number(struct attn_grouping *g, const char *text, struct attn_part *number) {
+  struct attn_match m;
+  struct attn_part all = {0, strlen(text)};
+  if (!attn_part_begins_in(g, "[^\\d.,-]*(\\d{1,2})[^\\d.,-]*$", text, all, &m)) return -1;
+  *number = m.group[1];
+  int value = atoi(text + number->begin);
+  return value <= COUNT_MAX ? value : -1;
+}
+
+static void add_label(struct counts *c, const char *text) {
+  struct attn_part p;
+  int value = text ? only_number(c->g, text, &p) : -1;
+  if (value < 0 || c->other) {
+    c->other = 1;
+    return;
+  }
+  if (!c->labels++) c->first = text, c->number = p, c->low = c->high = value;
+  c->other = p.begin != c->number.begin || strncmp(text, c->first, p.begin) != 0 ||
+             strcmp(text + p.end, c->first + c->number.end) != 0 || (c->seen >> value & 1);
+  c->seen |= 1u << value;
+  if (value < c->low) c->low = value;
+  if (value > c->high) c->high = value;
+}
+
+/* Numbers with a gap between are no count: they are listed. */
+static void finish(struct counts *c, const struct attn_scan_line *line, struct attn_part part) {
+  attn_cell cell = attn_cell_blank();
+  if (c->other || c->labels < 2 || c->high - c->low + 1 == c->labels) return;
+  struct attn_source_position at = attn_group_place(c->g, line, part.begin);
+  cell.line = at.line, cell.column = at.column;
+  attn_worked_add(c->g,
+                  (struct attn_worked){
+                      .name = "", .first = cell, .last = cell, .numbers = c->labels, .differs = 1});
+}
+
+void attn_table_check_counts(struct attn_grouping *g, const struct attn_table *t) {
+  struct counts rows = {.g = g}, columns = {.g = g};
+  for (int r = 0; r < t->rows; r++)
+    add_label(&rows,
+              t->labels < 0 ? t->row[r].label.text : attn_item_text(g, &t->row[r], t->labels));
+  finish(&rows, t->row[0].line, (struct attn_part){0, 0});
+  int first = t->header.items - t->numbers;
+  if (first < 0 || !t->header.items) return;
+  for (int n = 0; n < t->numbers; n++)
+    add_label(&columns, attn_item_text(g, &t->header, first + n));
+  finish(&columns, t->header.line, (struct attn_part){0, 0});
+}
