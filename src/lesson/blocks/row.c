@@ -95,6 +95,7 @@ static void add_field(struct attn_grouping *g, struct attn_row *row, struct attn
   attn_cell cell = attn_cell_blank();
   int value;
   part = attn_part_trim(text, part);
+  int quoted = row->style == ATTN_ROW_PIPES && part.begin < part.end && text[part.begin] == '"';
   while (part.begin < part.end && text[part.begin] == '"') part.begin++;
   while (part.begin < part.end && text[part.end - 1] == '"') part.end--;
   if (attn_value_mark(text, part.begin, part.end, &value) == part.end && part.end > part.begin &&
@@ -105,9 +106,9 @@ static void add_field(struct attn_grouping *g, struct attn_row *row, struct attn
     cell.line = place.line;
     cell.column = place.column;
     add_cell(g, row, part, &cell);
-  } else if (attn_group_cell(g, row->line, part, &cell)) {
+  } else if (!quoted && attn_group_cell(g, row->line, part, &cell)) {
     add_cell(g, row, part, &cell);
-  } else if (!add_remarked(g, row, part)) {
+  } else if (quoted || !add_remarked(g, row, part)) { /* "1" is a token */
     new_item(g, row, ATTN_ITEM_TEXT, part);
   }
 }
