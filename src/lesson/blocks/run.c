@@ -237,7 +237,7 @@ static void report_ragged(struct attn_grouping *g, const struct attn_row *row, i
 
 /* One row of another length between rows of the same: "1 2", "3", "4 5". */
 static void check_odd_row(struct attn_grouping *g, const struct attn_row *row) {
-  const struct attn_row *odd = &g->row[0];
+  const struct attn_row *odd = g->row;
   if (g->rows == 1 && g->before.items == row->items && is_consecutive(&g->before, odd) &&
       is_consecutive(odd, row))
     report_ragged(g, odd, row->items);
