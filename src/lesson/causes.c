@@ -404,12 +404,20 @@ static int is_softmax(const attn_step *step) {
   return step->op == ATTN_OP_SOFTMAX || step->name == ATTN_STEP_WEIGHTS;
 }
 
+static size_t queries_of(const struct cause_search *h) {
+  size_t cols = (size_t)h->step->exact.cols;
+  return queries_in_columns(h) ? cols : h->cells / cols;
+}
+
+/* What query `n` sees or gets. */
+static struct cell_line line_of_query(const struct cause_search *h, size_t n) {
+  return query_of(h, queries_in_columns(h) ? n : n * (size_t)h->step->exact.cols);
+}
+
 /* Is some row, or column, printed and right? */
 static int has_right_query(const struct cause_search *h) {
-  int turned = queries_in_columns(h);
-  size_t cols = (size_t)h->step->exact.cols, count = turned ? cols : h->cells / cols;
-  for (size_t l = 0; l < count; l++) {
-    struct cell_line line = line_of(h, turned ? l : l * cols, turned);
+  for (size_t l = 0; l < queries_of(h); l++) {
+    struct cell_line line = line_of_query(h, l);
     size_t printed = 0;
     for (size_t n = 0; n < line.count; n++)
       printed += h->judged->printed[line.first + n * line.stride] != NULL;
@@ -440,29 +448,33 @@ static int of_mask(const struct cause_search *h, size_t first) {
   return count > 1 || !hidden ? ATTN_CAUSE_MASK_IGNORED : ATTN_CAUSE_MASK_OFF_BY_ONE;
 }
 
-/* Are the weights of one query those of exponentials that are rounded to a unit? */
-static int are_coarse(const struct cause_search *h, struct cell_line line, double units) {
-  const double *logits = h->all[h->step->operand[0]].carried.at;
+/* units: of the last digit in 1; 0: it is not rounded. */
+static double exponential(double x, double units) {
+  return units > 0 ? round(exp(x) * units) : exp(x);
+}
+
+/* Are the weights of a line the softmax of these logits, by exponentials that are rounded? */
+static int is_softmax_of(const struct cause_search *h, struct cell_line line, const double *logits,
+                         double units) {
   double sum = 0;
   for (size_t n = 0; n < line.count; n++)
-    sum += round(exp(logits[line.first + n * line.stride]) * units);
+    sum += exponential(logits[line.first + n * line.stride], units);
   for (size_t n = 0; n < line.count; n++) {
     size_t at = line.first + n * line.stride;
-    if (h->judged->printed[at] &&
-        !attn_judged_fits(h->judged, at, round(exp(logits[at]) * units) / sum))
-      return 0;
+    double value = exponential(logits[at], units) / sum;
+    if (!h->judged->printed[at]) continue;
+    if (units > 0 ? !attn_judged_fits(h->judged, at, value) : !fits(h, at, value)) return 0;
   }
   return 1;
 }
 
 static int of_coarse_exponentials(const struct cause_search *h) {
-  size_t cols = (size_t)h->step->exact.cols, turned = (size_t)queries_in_columns(h);
-  size_t queries = turned ? cols : h->cells / cols;
   if (h->step->op != ATTN_OP_SOFTMAX) return ATTN_CAUSE_NONE;
+  const double *logits = h->all[h->step->operand[0]].carried.at;
   for (double units = 1; units < 1000; units *= 10) {
     size_t n = 0;
-    while (n < queries && are_coarse(h, line_of(h, turned ? n : n * cols, (int)turned), units)) n++;
-    if (n == queries) return ATTN_CAUSE_ROUNDING_TOO_COARSE;
+    while (n < queries_of(h) && is_softmax_of(h, line_of_query(h, n), logits, units)) n++;
+    if (n == queries_of(h)) return ATTN_CAUSE_ROUNDING_TOO_COARSE;
   }
   return ATTN_CAUSE_NONE;
 }
@@ -481,18 +493,12 @@ static int of_undivided_row(const struct cause_search *h, size_t first) {
 
 /* Is a row of weights the softmax of the scores before they were masked? */
 static int of_unmasked_row(const struct cause_search *h, size_t first) {
-  const attn_step *masked =
-      h->step->op == ATTN_OP_SOFTMAX ? &h->example->step[h->step->operand[0]] : NULL;
-  if (!masked || masked->op != ATTN_OP_MASK) return ATTN_CAUSE_NONE;
+  if (h->step->op != ATTN_OP_SOFTMAX) return ATTN_CAUSE_NONE;
+  const attn_step *masked = &h->example->step[h->step->operand[0]];
+  if (masked->op != ATTN_OP_MASK) return ATTN_CAUSE_NONE;
   const double *logits = h->all[masked->operand[0]].carried.at;
-  struct cell_line line = query_of(h, first);
-  double sum = 0;
-  for (size_t n = 0; n < line.count; n++) sum += exp(logits[line.first + n * line.stride]);
-  for (size_t n = 0; n < line.count; n++) {
-    size_t at = line.first + n * line.stride;
-    if (h->judged->printed[at] && !fits(h, at, exp(logits[at]) / sum)) return ATTN_CAUSE_NONE;
-  }
-  return ATTN_CAUSE_MASK_IGNORED;
+  return is_softmax_of(h, query_of(h, first), logits, 0) ? ATTN_CAUSE_MASK_IGNORED
+                                                         : ATTN_CAUSE_NONE;
 }
 
 /* Nothing is known but the place. A step that only copies can only copy wrongly. */

@@ -6,6 +6,7 @@
 
 #include "cell.h"
 #include "error.h"
+#include "operations.h"
 #include "steps.h"
 
 /* ---- What is printed of a step: the best printing of each cell ------------------- */
@@ -272,14 +273,10 @@ static attn_status explain_all(const struct example_judgement *g, int32_t index,
   return explain_with(g, index, s->scalar, explained);
 }
 
-static int is_product(int32_t op) {
-  return op == ATTN_OP_MATMUL || op == ATTN_OP_MATMUL_NT || op == ATTN_OP_MATMUL_TN;
-}
-
 /* Half a unit of what an author rounds on the way: two decimals, or one less than the result has.
  * The terms of a product have as many as their sum. */
 static double half_on_the_way(const attn_step *s, int decimals) {
-  int kept = is_product(s->op) ? decimals : decimals - 1;
+  int kept = attn_is_product(s->op) ? decimals : decimals - 1;
   return 0.5 * pow(10, -(double)(kept > 2 ? kept : 2));
 }
 

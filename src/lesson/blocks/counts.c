@@ -42,10 +42,10 @@ static void add_label(struct counts *c, const char *text) {
 }
 
 /* Numbers with a gap between are no count: they are listed. */
-static void finish(struct counts *c, const struct attn_scan_line *line, struct attn_part part) {
+static void finish(struct counts *c, const struct attn_scan_line *line) {
   attn_cell cell = attn_cell_blank();
   if (c->other || c->labels < 2 || c->high - c->low + 1 == c->labels) return;
-  struct attn_source_position at = attn_group_place(c->g, line, part.begin);
+  struct attn_source_position at = attn_group_place(c->g, line, 0);
   cell.line = at.line, cell.column = at.column;
   attn_worked_add(c->g,
                   (struct attn_worked){
@@ -57,10 +57,10 @@ void attn_table_check_counts(struct attn_grouping *g, const struct attn_table *t
   for (int r = 0; r < t->rows; r++)
     add_label(&rows,
               t->labels < 0 ? t->row[r].label.text : attn_item_text(g, &t->row[r], t->labels));
-  finish(&rows, t->row[0].line, (struct attn_part){0, 0});
+  finish(&rows, t->row[0].line);
   int first = t->header.items - t->numbers;
   if (first < 0 || !t->header.items) return;
   for (int n = 0; n < t->numbers; n++)
     add_label(&columns, attn_item_text(g, &t->header, first + n));
-  finish(&columns, t->header.line, (struct attn_part){0, 0});
+  finish(&columns, t->header.line);
 }
