@@ -24,6 +24,9 @@ attn_cell attn_cell_negate(attn_cell a);
 attn_cell attn_cell_percent(attn_cell a);
 attn_cell attn_cell_function(double (*function)(double), attn_cell a); /* monotone: exp, sqrt, .. */
 
+/* A score that is printed below is as good as minus infinity: -1e4, -65504, -1000000000.0. */
+enum { ATTN_HIDDEN = -9000 };
+
 /* Half a unit of a decimal's last digit; 0 of an integer, which is exact. */
 double attn_cell_half(const attn_cell *cell);
 

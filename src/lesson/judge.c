@@ -155,6 +155,7 @@ static double half_unit(const struct attn_judged *j, const attn_cell *cell) {
 /* Is the printed number a rounding of value? */
 static int rounds_to(const struct attn_judged *j, const attn_cell *cell, double value) {
   if (value == cell->value) return 1;
+  if (value == -(double)INFINITY) return cell->value < ATTN_HIDDEN;
   if (isinf(value) || isinf(cell->value)) return 0;
   if (cell->kind == ATTN_CELL_SUM || cell->kind == ATTN_CELL_SCIENTIFIC)
     return value >= cell->lo - slack_of(value) && value <= cell->hi + slack_of(value);

@@ -5,6 +5,7 @@
 #include "relations.h"
 
 static const double BITS_MAX = 16, NOTHING = 1e-15;
+static const double FAR = 1000, SURELY_HIDDEN = -1e8; /* of scores */
 
 static const attn_cell *cell_at(const attn_printing *p, int transposed, int row, int col) {
   return &p->cells[transposed ? (size_t)col * (size_t)p->cols + (size_t)row
@@ -62,6 +63,17 @@ static void set_cell(struct attn_grid *g, size_t n, const attn_cell *c) {
   if (isfinite(g->value[n])) g->half[n] = half_of(c, g->decimals);
 }
 
+/* Scores far below all others, by which a mask hides, are minus infinity. */
+static void hide_far(struct attn_grid *g) {
+  size_t count = (size_t)g->rows * (size_t)g->cols;
+  double largest = 0;
+  for (size_t n = 0; n < count; n++)
+    if (g->value[n] >= ATTN_HIDDEN) largest = fmax(largest, fabs(g->value[n]));
+  double hidden = largest < FAR ? ATTN_HIDDEN : SURELY_HIDDEN;
+  for (size_t n = 0; n < count; n++)
+    if (g->value[n] < hidden) g->value[n] = -(double)INFINITY;
+}
+
 /* The bits of one number out of the block's range. */
 static void set_bits(struct attn_grid *g) {
   size_t count = (size_t)g->rows * (size_t)g->cols;
@@ -103,6 +115,7 @@ static struct attn_grid *make_grid(struct attn_relations *r, const attn_printing
   size_t n = 0;
   for (int i = 0; i < g->rows; i++)
     for (int j = 0; j < g->cols; j++) set_cell(g, n++, cell_at(p, transposed, i, j));
+  hide_far(g);
   set_bits(g);
   return g;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cell.h"
 #include "relations.h"
 
 /* Bits. */
@@ -11,7 +12,6 @@ static const double NOT_MASKED = 10;              /* a cell that is hidden befor
 static const double FEW_FIT = 5;                  /* less than two fifths of the cells */
 static const double ALL_OPEN = 4;                 /* an exercise: no cell is filled in */
 static const double NOTHING = 1e-15;              /* the unit of an exact number */
-static const double HIDDEN = -1e8;                /* a score below: as good as masked */
 
 enum node_kind { GIVEN_EXACT, GIVEN_ROUNDED, COPIED, COPIED_TRANSPOSED, RELATED, COLUMNS };
 
@@ -61,7 +61,7 @@ const struct attn_node *attn_node_given(struct attn_relations *r, const struct a
 /* A masked score, printed and expected. */
 static int both_hidden(double printed, struct attn_interval x) {
   int none = x.lo == -(double)INFINITY;
-  return (printed == -(double)INFINITY && (none || x.hi < HIDDEN)) || (none && printed < HIDDEN);
+  return printed == -(double)INFINITY && (none || x.hi < ATTN_HIDDEN);
 }
 
 static int within(double printed, double half, double more, struct attn_interval x) {
@@ -81,7 +81,7 @@ static int cell_fits(const struct attn_grid *g, size_t n, struct attn_interval x
 
 /* Left to the reader, where something else than hidden is expected. */
 static int is_open(const struct attn_grid *g, size_t n, struct attn_interval x) {
-  return g->blank[n] == 2 && isfinite(x.lo) && x.hi > HIDDEN && !is_hidden_weight(g, n, x);
+  return g->blank[n] == 2 && isfinite(x.lo) && x.hi > ATTN_HIDDEN && !is_hidden_weight(g, n, x);
 }
 
 /* The bits of a number that what is expected leaves open. */
@@ -117,7 +117,7 @@ static void carry(struct attn_node *node, size_t n) {
 static int is_hidden_early(const struct attn_node *node, size_t n) {
   const struct attn_relation *r = node->relation;
   return r && (r->role == ATTN_ROLE_SCORES || r->role == ATTN_ROLE_SCALED) &&
-         !node->grid->blank[n] && node->grid->value[n] < HIDDEN;
+         !node->grid->blank[n] && node->grid->value[n] == -(double)INFINITY;
 }
 
 static void compare(struct attn_node *node) {

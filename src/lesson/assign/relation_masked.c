@@ -4,8 +4,6 @@
 
 #include "relations.h"
 
-static const double HIDDEN = -1e8; /* a score below: masked */
-
 static size_t cells_of(const struct attn_grid *g) { return (size_t)g->rows * (size_t)g->cols; }
 
 /* Memory for a mask of the grid's size. */
@@ -218,7 +216,7 @@ unsigned char *attn_hidden_cells(const struct attn_listing *l, int *any) {
   unsigned char *hidden = attn_pool_take(l->memo->pool, cells_of(l->grid));
   if (!hidden) l->memo->failed = 1;
   for (size_t n = 0; hidden && n < cells_of(l->grid); n++)
-    *any |= hidden[n] = l->grid->value[n] < HIDDEN && l->grid->blank[n] != 2;
+    *any |= hidden[n] = l->grid->value[n] == -(double)INFINITY && l->grid->blank[n] != 2;
   return hidden;
 }
 
