@@ -125,6 +125,7 @@ def test_the_exit_status_is_the_highest_of_all_files(attn, tmp_path):
     reports = check(attn, "good.md", "none.md", status=2)
     assert [r["verdict"] for r in reports] == ["correct", "bad_input"]
     check(attn, "none.md", "good.md", status=2)
+    attn("explain", "none.md", "good.md", status=2)
 
 
 def test_colours_follow_the_environment_and_the_option(attn, tmp_path):

@@ -44,6 +44,13 @@ def test_a_lesson_is_whole_and_each_number_is_marked(attn, tmp_path, path):
     assert all(how for kind, _, how in marks(root) if kind == "ok")
 
 
+def test_names_in_a_computation_are_escaped(attn, tmp_path):
+    (tmp_path / "a.md").write_text(
+        "tokens: a<b &amp;\n\nQ\n1 0\n0 1\n\nK\n1 2\n3 4\n\nscores = Q K^T\n1 3\n2 4\n")
+    computations = [how for _, _, how in marks(page(attn, tmp_path, "a.md")) if how]
+    assert any("a<b" in how and "&amp;" in how for how in computations)
+
+
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory):
     """The documents of tests/lesson/documents, by other hands."""
