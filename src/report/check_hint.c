@@ -75,7 +75,7 @@ static void put_cause(const struct hint *h, const attn_check *check, int32_t exa
     if (&h->example->step[v->verdict[n].step] != h->step) continue;
     if (cause == ATTN_CAUSE_NONE || cause == ATTN_CAUSE_UNKNOWN) return;
     attn_out_message(h->out, MESSAGE_LIKELY_CAUSE, NULL);
-    attn_out_flow(h->out, attn_message_text(MESSAGE_CAUSE + cause, h->out->style.language));
+    attn_out_message(h->out, MESSAGE_CAUSE + cause, NULL);
     attn_out_message(h->out, MESSAGE_STOP, NULL);
     attn_out_line(h->out, 2);
   }
@@ -89,13 +89,9 @@ static void put_operand(void *context, int32_t operand, int32_t row, int32_t col
   char text[ATTN_ADDRESS_BYTES];
   if (h->shown++ > TERMS) return;
   if (h->shown > 1) attn_out_flow(h->out, ", ");
-  if (h->shown > TERMS) {
-    attn_out_flow(h->out, "…");
-    return;
-  }
+  if (h->shown > TERMS) return attn_out_flow(h->out, "…");
   attn_out_whole(h->out, attn_address(h->example, s, row, col, text));
-  attn_out_flow(h->out, " = ");
-  attn_out_number(h->out, attn_cell_at(&s->exact, row, col));
+  attn_out_values(h->out, " = #", attn_cell_at(&s->exact, row, col));
 }
 
 static void put_operands(struct hint *h) {

@@ -62,10 +62,7 @@ static void put_step(struct attn_json *json, const attn_step *s, const attn_step
 static void put_first_wrong(struct attn_json *json, const attn_example *e,
                             const attn_step_verdict *v) {
   const attn_finding *f = v ? attn_first_finding(v, ATTN_JUDGED_WRONG) : NULL;
-  if (!f) {
-    attn_json_literal(json, "first_wrong", "null");
-    return;
-  }
+  if (!f) return attn_json_literal(json, "first_wrong", "null");
   const attn_step *s = &e->step[v->step];
   attn_json_open(json, "first_wrong", '{');
   attn_json_string(json, "step", attn_step_label(name_of(s)));

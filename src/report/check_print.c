@@ -133,13 +133,10 @@ static int explains_the_step(int32_t cause) {
 }
 
 static void put_cause(const struct check_printer *p, const attn_step_verdict *v) {
-  const char *cause = attn_message_text(MESSAGE_CAUSE + v->cause, p->out->style.language);
-  if (v->cause == ATTN_CAUSE_UNKNOWN || v->cause == ATTN_CAUSE_NONE)
-    cause = attn_message_text(MESSAGE_CAUSE + ATTN_CAUSE_UNKNOWN, p->out->style.language);
-  attn_out_message(
-      p->out, v->cause == ATTN_CAUSE_UNKNOWN || !v->cause ? MESSAGE_NO_CAUSE : MESSAGE_LIKELY_CAUSE,
-      NULL);
-  attn_out_flow(p->out, cause);
+  const int32_t cause = v->cause ? v->cause : ATTN_CAUSE_UNKNOWN;
+  attn_out_message(p->out, cause == ATTN_CAUSE_UNKNOWN ? MESSAGE_NO_CAUSE : MESSAGE_LIKELY_CAUSE,
+                   NULL);
+  attn_out_message(p->out, MESSAGE_CAUSE + cause, NULL);
   attn_out_message(p->out, MESSAGE_STOP, NULL);
   if (explains_the_step(v->cause))
     attn_out_message(p->out, MESSAGE_CAUSE_EXPLAINS, ATTN_INTEGER_TEXT(v->findings), NULL);

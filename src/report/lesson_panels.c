@@ -132,10 +132,7 @@ static const attn_step *partner(const attn_example *e, const attn_step *s) {
 static const char *arrow_name(struct attn_lesson_panels *a, const attn_example *e, int32_t n,
                               int key) {
   char token[ATTN_LABEL_BYTES], name[ATTN_LABEL_BYTES + 8];
-  if (key)
-    attn_key_text(e, n, token);
-  else
-    attn_query_text(e, n, token);
+  attn_name_text(e, key ? ATTN_AXIS_KEYS : ATTN_AXIS_QUERIES, n, token);
   if (a->plain && !attn_font_covers(token))
     snprintf(token, sizeof token, "#%d", (int)n + (e->one_based != 0));
   snprintf(name, sizeof name, "%c %s", key ? 'k' : 'q', token);

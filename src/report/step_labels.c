@@ -80,19 +80,14 @@ const char *attn_axis_token(const attn_example *e, const attn_step *s, int axis,
   return token[index];
 }
 
-static const char *shown(char **token, int32_t tokens, int one_based, int32_t n, char *text) {
-  if (token && n < tokens && token[n] && *token[n])
+const char *attn_name_text(const attn_example *e, enum attn_step_axis axis, int32_t n,
+                           char text[ATTN_LABEL_BYTES]) {
+  const int queries = axis == ATTN_AXIS_QUERIES;
+  char **token = queries ? e->query_token : e->key_token;
+  if (token && n < (queries ? e->query_tokens : e->key_tokens) && token[n] && *token[n])
     return attn_text_shorten(text, ATTN_LABEL_BYTES, token[n], LABEL_COLUMNS);
-  snprintf(text, ATTN_LABEL_BYTES, "#%d", (int)n + (one_based != 0));
+  snprintf(text, ATTN_LABEL_BYTES, "#%d", (int)n + (e->one_based != 0));
   return text;
-}
-
-const char *attn_query_text(const attn_example *e, int32_t n, char text[ATTN_LABEL_BYTES]) {
-  return shown(e->query_token, e->query_tokens, e->one_based, n, text);
-}
-
-const char *attn_key_text(const attn_example *e, int32_t n, char text[ATTN_LABEL_BYTES]) {
-  return shown(e->key_token, e->key_tokens, e->one_based, n, text);
 }
 
 static size_t without_quotes(const char **token) {

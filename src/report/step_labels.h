@@ -32,10 +32,10 @@ char **attn_axis_tokens(const attn_example *e, const attn_step *s, int axis, int
 /* The token at index of an axis, or NULL. */
 const char *attn_axis_token(const attn_example *e, const attn_step *s, int axis, int32_t index);
 
-/* The name of a query or a key of the example: its token, or its number as the document counts
- * ("#1"). Returns text. */
-const char *attn_query_text(const attn_example *e, int32_t n, char text[ATTN_LABEL_BYTES]);
-const char *attn_key_text(const attn_example *e, int32_t n, char text[ATTN_LABEL_BYTES]);
+/* The name of a query or a key of the example, as axis is: its token, or its number as the document
+ * counts ("#1"). Returns text. */
+const char *attn_name_text(const attn_example *e, enum attn_step_axis axis, int32_t n,
+                           char text[ATTN_LABEL_BYTES]);
 
 /* Whether two tokens are equal, ignoring quotes around them. */
 int attn_token_equal(const char *a, const char *b);

@@ -1,7 +1,9 @@
 #include "working.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "matrix_cells.h"
 #include "number_text.h"
@@ -24,11 +26,23 @@ void attn_out_number(struct attn_out *out, double value) {
   attn_out_whole(out, ATTN_NUMBER_TEXT(value, out->style.precision));
 }
 
-void attn_out_factor(struct attn_out *out, double value) {
-  int brackets = value < 0;
-  if (brackets) attn_out_flow(out, "(");
-  attn_out_number(out, value);
-  if (brackets) attn_out_flow(out, ")");
+void attn_out_values(struct attn_out *out, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  for (char piece[16]; *format; format += strlen(piece)) {
+    snprintf(piece, sizeof piece, "%.*s", (int)strcspn(format, "#@"), format);
+    if (*piece) {
+      attn_out_flow(out, piece);
+      continue;
+    }
+    const double value = va_arg(values, double);
+    const int brackets = *format == '@' && value < 0;
+    if (brackets) attn_out_flow(out, "(");
+    attn_out_number(out, value);
+    if (brackets) attn_out_flow(out, ")");
+    format++;
+  }
+  va_end(values);
 }
 
 void attn_out_vector(struct attn_out *out, const double *value, int32_t count, int terms) {
@@ -54,12 +68,6 @@ static int next_term(const struct attn_worked_cell *w, int32_t k, int32_t count)
   return 0;
 }
 
-static void put_product(struct attn_out *out, double a, double b) {
-  attn_out_factor(out, a);
-  attn_out_flow(out, "×");
-  attn_out_factor(out, b);
-}
-
 static void put_address(const struct attn_worked_cell *w, int n, int32_t row, int32_t col) {
   char text[ATTN_ADDRESS_BYTES];
   attn_out_whole(w->out, attn_address(w->example, operand(w, n), row, col, text));
@@ -78,7 +86,7 @@ void attn_write_product(const struct attn_worked_cell *w) {
   put_address(w, 1, tb ? w->col : -1, tb ? -1 : w->col);
   put_equals(w);
   for (int32_t k = 0; next_term(w, k, inner); k++)
-    put_product(w->out, attn_line_at(a, !ta, w->row, k), attn_line_at(b, tb, w->col, k));
+    attn_out_values(w->out, "@×@", attn_line_at(a, !ta, w->row, k), attn_line_at(b, tb, w->col, k));
 }
 
 /* Element k of q W, where q is a row of a; transposed: of q W^T. W is m. */
@@ -99,20 +107,16 @@ void attn_write_general(const struct attn_worked_cell *w) {
   put_address(w, 1, w->col, -1);
   put_equals(w);
   for (int32_t n = 0; next_term(w, n, m->cols); n++)
-    put_product(w->out, part(m, 0, q, w->row, n), attn_cell_at(k, w->col, n));
+    attn_out_values(w->out, "@×@", part(m, 0, q, w->row, n), attn_cell_at(k, w->col, n));
 }
 
 void attn_write_additive(const struct attn_worked_cell *w) {
   const attn_matrix *v = matrix(w, 4);
   int32_t count = v->rows * v->cols;
-  for (int32_t n = 0; next_term(w, n, count); n++) {
-    attn_out_factor(w->out, v->at[n]);
-    attn_out_flow(w->out, "×tanh(");
-    attn_out_factor(w->out, part(matrix(w, 2), 1, matrix(w, 0), w->row, n));
-    attn_out_flow(w->out, " + ");
-    attn_out_factor(w->out, part(matrix(w, 3), 1, matrix(w, 1), w->col, n));
-    attn_out_flow(w->out, ")");
-  }
+  for (int32_t n = 0; next_term(w, n, count); n++)
+    attn_out_values(w->out, "@×tanh(@ + @)", v->at[n],
+                    part(matrix(w, 2), 1, matrix(w, 0), w->row, n),
+                    part(matrix(w, 3), 1, matrix(w, 1), w->col, n));
 }
 
 /* ---- Softmax and its parts ---- */
@@ -132,32 +136,23 @@ double attn_softmax_shift(const attn_matrix *m, int32_t axis, int32_t line) {
 /* The row of a softmax along rows, or the column. */
 static int32_t line_of(const struct attn_worked_cell *w) { return w->step->axis ? w->row : w->col; }
 
-static void put_exponential(struct attn_out *out, double x) {
-  attn_out_flow(out, "e^");
-  attn_out_factor(out, x);
-}
-
 void attn_write_softmax(const struct attn_worked_cell *w) {
   const attn_matrix *a = matrix(w, 0);
   int32_t axis = w->step->axis, count = attn_line_length(a, axis), line = line_of(w);
   double shift = attn_softmax_shift(a, axis, line), sum = 0;
   double own = attn_cell_at(a, w->row, w->col) - shift;
   for (int32_t k = 0; k < count; k++) sum += exp(attn_line_at(a, axis, line, k) - shift);
-  put_exponential(w->out, own);
-  attn_out_flow(w->out, " / (");
+  attn_out_values(w->out, "e^@ / (", own);
   for (int32_t k = 0; next_term(w, k, count); k++)
-    put_exponential(w->out, attn_line_at(a, axis, line, k) - shift);
-  attn_out_flow(w->out, ") = ");
-  attn_out_number(w->out, exp(own));
-  attn_out_flow(w->out, " / ");
-  attn_out_number(w->out, sum);
+    attn_out_values(w->out, "e^@", attn_line_at(a, axis, line, k) - shift);
+  attn_out_values(w->out, ") = # / #", exp(own), sum);
 }
 
 void attn_write_sum(const struct attn_worked_cell *w) {
   const attn_matrix *a = matrix(w, 0);
   int32_t axis = w->step->axis, count = attn_line_length(a, axis);
   for (int32_t k = 0; next_term(w, k, count); k++)
-    attn_out_factor(w->out, attn_line_at(a, axis, line_of(w), k));
+    attn_out_values(w->out, "@", attn_line_at(a, axis, line_of(w), k));
 }
 
 /* ---- Element by element ---- */
@@ -178,34 +173,30 @@ static double value_of(const struct attn_worked_cell *w, int n) {
   return attn_broadcast_at(matrix(w, n), w->row, w->col);
 }
 
-static void pairwise(const struct attn_worked_cell *w, const char *sign) {
+static void pairwise(const struct attn_worked_cell *w, const char *sign, const char *values) {
   put_broadcast(w, 0);
   attn_out_flow(w->out, sign);
   put_broadcast(w, 1);
   put_equals(w);
-  attn_out_factor(w->out, value_of(w, 0));
-  attn_out_flow(w->out, sign);
-  attn_out_factor(w->out, value_of(w, 1));
+  attn_out_values(w->out, values, value_of(w, 0), value_of(w, 1));
 }
 
-void attn_write_quotient(const struct attn_worked_cell *w) { pairwise(w, " / "); }
+void attn_write_quotient(const struct attn_worked_cell *w) { pairwise(w, " / ", "@ / @"); }
 
-void attn_write_add(const struct attn_worked_cell *w) { pairwise(w, " + "); }
+void attn_write_add(const struct attn_worked_cell *w) { pairwise(w, " + ", "@ + @"); }
 
-void attn_write_exp(const struct attn_worked_cell *w) { put_exponential(w->out, value_of(w, 0)); }
+void attn_write_exp(const struct attn_worked_cell *w) {
+  attn_out_values(w->out, "e^@", value_of(w, 0));
+}
 
 void attn_write_tanh(const struct attn_worked_cell *w) {
-  attn_out_flow(w->out, "tanh(");
-  attn_out_number(w->out, value_of(w, 0));
-  attn_out_flow(w->out, ")");
+  attn_out_values(w->out, "tanh(#)", value_of(w, 0));
 }
 
 /* The value less the largest of its line. */
 void attn_write_shift(const struct attn_worked_cell *w) {
   double top = largest_of(matrix(w, 0), w->step->axis, line_of(w));
-  attn_out_factor(w->out, value_of(w, 0));
-  attn_out_flow(w->out, " - ");
-  attn_out_factor(w->out, isfinite(top) ? top : 0);
+  attn_out_values(w->out, "@ - @", value_of(w, 0), isfinite(top) ? top : 0);
 }
 
 void attn_write_transpose(const struct attn_worked_cell *w) { put_address(w, 0, w->col, w->row); }
@@ -217,10 +208,8 @@ void attn_write_divide(const struct attn_worked_cell *w) {
   if (w->step->scaled_by)
     attn_out_flow(w->out, root);
   else
-    attn_out_flow(w->out, " / "), attn_out_number(w->out, w->step->scalar), put_equals(w);
-  attn_out_factor(w->out, value_of(w, 0));
-  attn_out_flow(w->out, " / ");
-  attn_out_factor(w->out, w->step->scalar);
+    attn_out_values(w->out, " / # = ", w->step->scalar);
+  attn_out_values(w->out, "@ / @", value_of(w, 0), w->step->scalar);
 }
 
 /* "weights[a,b] × (d_weights[a,b] - weights[a,:]·d_weights[a,:]) = 0.3 × (2 - (0.3×2 + 0.7×1))" */
@@ -228,21 +217,17 @@ void attn_write_softmax_gradient(const struct attn_worked_cell *w) {
   const attn_matrix *p = matrix(w, 0), *g = matrix(w, 1);
   const int32_t axis = w->step->axis, count = attn_line_length(p, axis), line = line_of(w);
   const int32_t row = axis ? w->row : -1, col = axis ? -1 : w->col;
+  const double own = value_of(w, 0), gradient = value_of(w, 1);
   double sum = 0;
   for (int32_t k = 0; k < count; k++)
     sum += attn_line_at(p, axis, line, k) * attn_line_at(g, axis, line, k);
   put_address(w, 0, w->row, w->col), attn_out_flow(w->out, "×(");
   put_address(w, 1, w->row, w->col), attn_out_flow(w->out, " - ");
   put_address(w, 0, row, col), attn_out_flow(w->out, "·"), put_address(w, 1, row, col);
-  attn_out_flow(w->out, ") = ");
-  attn_out_factor(w->out, value_of(w, 0)), attn_out_flow(w->out, "×(");
-  attn_out_factor(w->out, value_of(w, 1)), attn_out_flow(w->out, " - (");
+  attn_out_values(w->out, ") = @×(@ - (", own, gradient);
   for (int32_t k = 0; next_term(w, k, count); k++)
-    put_product(w->out, attn_line_at(p, axis, line, k), attn_line_at(g, axis, line, k));
-  attn_out_flow(w->out, ")) = ");
-  attn_out_factor(w->out, value_of(w, 0)), attn_out_flow(w->out, "×(");
-  attn_out_factor(w->out, value_of(w, 1)), attn_out_flow(w->out, " - ");
-  attn_out_factor(w->out, sum), attn_out_flow(w->out, ")");
+    attn_out_values(w->out, "@×@", attn_line_at(p, axis, line, k), attn_line_at(g, axis, line, k));
+  attn_out_values(w->out, ")) = @×(@ - @)", own, gradient, sum);
 }
 
 void attn_write_columns(const struct attn_worked_cell *w) {
@@ -256,9 +241,7 @@ void attn_write_mask(const struct attn_worked_cell *w) {
   attn_out_number(w->out, sees ? value_of(w, 0) : w->step->scalar);
   attn_out_flow(w->out, " (");
   put_broadcast(w, 1);
-  put_equals(w);
-  attn_out_number(w->out, value_of(w, 1));
-  attn_out_flow(w->out, ")");
+  attn_out_values(w->out, " = #)", value_of(w, 1));
 }
 
 /* The operand of an APPEND that has column col; *col becomes the column within it. */
@@ -289,11 +272,8 @@ double attn_position_frequency(const attn_step *s, int32_t pair) {
 }
 
 void attn_write_positions(const struct attn_worked_cell *w) {
-  attn_out_flow(w->out, w->col % 2 ? "cos(" : "sin(");
-  attn_out_number(w->out, attn_position_frequency(w->step, w->col / 2));
-  attn_out_flow(w->out, "×");
-  attn_out_number(w->out, w->row);
-  attn_out_flow(w->out, ")");
+  attn_out_values(w->out, w->col % 2 ? "cos(#×#)" : "sin(#×#)",
+                  attn_position_frequency(w->step, w->col / 2), (double)w->row);
 }
 
 /* ---- All ---- */

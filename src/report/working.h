@@ -18,9 +18,12 @@ struct attn_worked_cell {
 void attn_out_working(struct attn_out *out, const attn_example *e, const attn_step *s, int32_t row,
                       int32_t col, int terms);
 
-/* A number in the style's precision, as flowing text; a negative factor in brackets. */
+/* A number in the style's precision, as flowing text. */
 void attn_out_number(struct attn_out *out, double value);
-void attn_out_factor(struct attn_out *out, double value);
+
+/* Flowing text in which each # is a number, and each @ a factor, of which a negative one has
+ * brackets; the values, doubles, follow. */
+void attn_out_values(struct attn_out *out, const char *format, ...);
 
 /* "[1, 0, 2]": count values, of which at most terms are shown (0: all). */
 void attn_out_vector(struct attn_out *out, const double *value, int32_t count, int terms);

@@ -30,24 +30,14 @@ void attn_explain_once(struct attn_explanation *t, int message) {
   attn_out_line(t->out, ATTN_INDENT);
 }
 
-static const char *quoted(const struct attn_explanation *t, char text[ATTN_LABEL_BYTES]) {
+const char *attn_name_in_text(const struct attn_explanation *t, enum attn_step_axis axis, int32_t n,
+                              char text[ATTN_LABEL_BYTES]) {
   char name[ATTN_LABEL_BYTES - sizeof "「」"];
+  attn_name_text(t->example, axis, n, text);
   if (t->out->style.language != ATTN_LANGUAGE_JAPANESE || *text == '#') return text;
   attn_text_shorten(name, sizeof name, text, NAME_COLUMNS);
   snprintf(text, ATTN_LABEL_BYTES, "「%s」", name);
   return text;
-}
-
-const char *attn_query_in_text(const struct attn_explanation *t, int32_t n,
-                               char text[ATTN_LABEL_BYTES]) {
-  attn_query_text(t->example, n, text);
-  return quoted(t, text);
-}
-
-const char *attn_key_in_text(const struct attn_explanation *t, int32_t n,
-                             char text[ATTN_LABEL_BYTES]) {
-  attn_key_text(t->example, n, text);
-  return quoted(t, text);
 }
 
 void attn_cell_of_key(const struct attn_explanation *t, const attn_step *s, int32_t query,
@@ -175,25 +165,18 @@ static int is_output(const attn_example *e, const attn_step *s) {
 }
 
 void attn_explain_product(struct attn_explanation *t, const attn_step *s) {
-  if (attn_is_scorelike(t->example, s)) {
-    attn_explain_scores(t, s);
-  } else if (is_output(t->example, s)) {
-    attn_explain_output(t, s);
-  } else {
-    if (s->name == ATTN_STEP_Q) attn_explain_once(t, MESSAGE_WHAT_Q);
-    if (s->name == ATTN_STEP_K) attn_explain_once(t, MESSAGE_WHAT_K);
-    if (s->name == ATTN_STEP_V) attn_explain_once(t, MESSAGE_WHAT_V);
-    if (s->name == ATTN_STEP_PROJECTED) attn_explain_once(t, MESSAGE_WHAT_PROJECTED);
-    attn_explain_cell(t, s);
-  }
+  if (attn_is_scorelike(t->example, s)) return attn_explain_scores(t, s);
+  if (is_output(t->example, s)) return attn_explain_output(t, s);
+  if (s->name == ATTN_STEP_Q) attn_explain_once(t, MESSAGE_WHAT_Q);
+  if (s->name == ATTN_STEP_K) attn_explain_once(t, MESSAGE_WHAT_K);
+  if (s->name == ATTN_STEP_V) attn_explain_once(t, MESSAGE_WHAT_V);
+  if (s->name == ATTN_STEP_PROJECTED) attn_explain_once(t, MESSAGE_WHAT_PROJECTED);
+  attn_explain_cell(t, s);
 }
 
 void attn_explain_values(struct attn_explanation *t, const attn_step *s) {
   const struct attn_operation_text *operation = attn_operation_text(s->op);
-  if (s->gradient_of) {
-    attn_explain_gradient(t, s);
-    return;
-  }
+  if (s->gradient_of) return attn_explain_gradient(t, s);
   if (!operation->explain) return;
   operation->explain(t, s);
   if (s->name == ATTN_STEP_WEIGHTS) attn_explain_attention(t, s);

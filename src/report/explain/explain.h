@@ -59,11 +59,9 @@ int attn_explain_is_new(struct attn_explanation *t, int message);
 /* Writes a message as a line unless it was written before. */
 void attn_explain_once(struct attn_explanation *t, int message);
 
-/* The name of a query or a key within a sentence: in quotes in Japanese, unless it is a number. */
-const char *attn_query_in_text(const struct attn_explanation *t, int32_t n,
-                               char text[ATTN_LABEL_BYTES]);
-const char *attn_key_in_text(const struct attn_explanation *t, int32_t n,
-                             char text[ATTN_LABEL_BYTES]);
+/* attn_name_text within a sentence: in quotes in Japanese, unless it is a number. */
+const char *attn_name_in_text(const struct attn_explanation *t, enum attn_step_axis axis, int32_t n,
+                              char text[ATTN_LABEL_BYTES]);
 
 /* Works out one value of a step, at t->query. */
 void attn_explain_cell(struct attn_explanation *t, const attn_step *s);

@@ -53,7 +53,7 @@ static int next_group(const struct attn_explanation *t, const attn_step *s, int3
   for (int32_t k = 0; k < keys && named < shown; k++) {
     if (!same(weight(t, s, query, k), g->weight)) continue;
     named++;
-    add_name(g, t, attn_key_in_text(t, k, name), named == g->keys);
+    add_name(g, t, attn_name_in_text(t, ATTN_AXIS_KEYS, k, name), named == g->keys);
   }
   if (shown == g->keys) return 1;
   attn_message_fill(others, sizeof others, MESSAGE_AND_OTHERS, t->out->style.language,
@@ -74,7 +74,7 @@ static void tell_query(struct attn_explanation *t, const attn_step *s, int32_t q
   struct attention_group g, next;
   int32_t keys = attn_key_count(t->example, s);
   char name[ATTN_LABEL_BYTES];
-  attn_query_in_text(t, query, name);
+  attn_name_in_text(t, ATTN_AXIS_QUERIES, query, name);
   if (!next_group(t, s, query, INFINITY, &g)) {
     attn_out_message(out, MESSAGE_ATTENDS_NONE, name, NULL);
     attn_out_message(out, MESSAGE_ATTENDS_END, NULL);

@@ -14,9 +14,7 @@ static void put_weighted_sum(struct attn_explanation *t, const attn_step *s, int
   attn_out_whole(t->out, attn_address(t->example, s, row, -1, address));
   attn_out_flow(t->out, " = ");
   for (int32_t k = 0; k < v->rows; k++) {
-    if (k) attn_out_flow(t->out, " + ");
-    attn_out_factor(t->out, attn_line_at(a, !down, row, k));
-    attn_out_flow(t->out, "×");
+    attn_out_values(t->out, k ? " + @×" : "@×", attn_line_at(a, !down, row, k));
     attn_out_vector(t->out, v->at + attn_cell_index(v, k, 0), v->cols, 0);
   }
   attn_out_flow(t->out, " = ");
@@ -27,12 +25,11 @@ void attn_explain_output(struct attn_explanation *t, const attn_step *s) {
   char name[ATTN_LABEL_BYTES];
   const attn_matrix *v = &t->example->step[s->operand[1]].exact;
   attn_explain_once(t, MESSAGE_WHAT_OUTPUT);
-  if (v->cols > VECTOR_MAX || v->rows > ATTN_LINES || s->op == ATTN_OP_MATMUL_NT) {
-    attn_explain_cell(t, s);
-    return;
-  }
+  if (v->cols > VECTOR_MAX || v->rows > ATTN_LINES || s->op == ATTN_OP_MATMUL_NT)
+    return attn_explain_cell(t, s);
   int32_t row = t->query < s->exact.rows ? t->query : 0;
-  attn_out_message(t->out, MESSAGE_WEIGHTED_SUM, attn_query_in_text(t, row, name), NULL);
+  attn_out_message(t->out, MESSAGE_WEIGHTED_SUM, attn_name_in_text(t, ATTN_AXIS_QUERIES, row, name),
+                   NULL);
   attn_out_line(t->out, ATTN_INDENT + 2);
   put_weighted_sum(t, s, row);
   attn_out_line(t->out, ATTN_INDENT);
@@ -40,9 +37,8 @@ void attn_explain_output(struct attn_explanation *t, const attn_step *s) {
 
 /* Sums and concatenations. */
 void attn_explain_joined(struct attn_explanation *t, const attn_step *s) {
-  if (s->name == ATTN_STEP_CONCAT)
-    attn_explain_once(t, MESSAGE_WHAT_CONCAT);
-  else
-    attn_explain_once(t, s->op == ATTN_OP_ADD ? MESSAGE_WHAT_ADD : MESSAGE_WHAT_APPEND);
+  attn_explain_once(t, s->name == ATTN_STEP_CONCAT ? MESSAGE_WHAT_CONCAT
+                       : s->op == ATTN_OP_ADD      ? MESSAGE_WHAT_ADD
+                                                   : MESSAGE_WHAT_APPEND);
   attn_explain_cell(t, s);
 }

@@ -15,7 +15,7 @@ void attn_explain_query(struct attn_explanation *t, const attn_step *s) {
   int32_t keys = attn_key_count(t->example, s), row, col;
   int down = attn_step_axis(t->example, s, 1) == ATTN_AXIS_QUERIES;
   attn_out_message(out, down ? MESSAGE_ONE_COLUMN : MESSAGE_ONE_ROW,
-                   attn_query_in_text(t, t->query, name), NULL);
+                   attn_name_in_text(t, ATTN_AXIS_QUERIES, t->query, name), NULL);
   for (int32_t k = 0; k < keys && k < ATTN_LINES; k++) {
     attn_out_line(out, ATTN_INDENT + 2);
     attn_cell_of_key(t, s, t->query, k, &row, &col);
@@ -29,12 +29,9 @@ void attn_explain_query(struct attn_explanation *t, const attn_step *s) {
 }
 
 void attn_explain_scores(struct attn_explanation *t, const attn_step *s) {
-  if (s->op == ATTN_OP_GENERAL)
-    attn_explain_once(t, MESSAGE_WHAT_GENERAL);
-  else if (s->op == ATTN_OP_ADDITIVE)
-    attn_explain_once(t, MESSAGE_WHAT_ADDITIVE);
-  else
-    attn_explain_once(t, MESSAGE_WHAT_DOT);
+  attn_explain_once(t, s->op == ATTN_OP_GENERAL    ? MESSAGE_WHAT_GENERAL
+                       : s->op == ATTN_OP_ADDITIVE ? MESSAGE_WHAT_ADDITIVE
+                                                   : MESSAGE_WHAT_DOT);
   attn_explain_query(t, s);
 }
 
@@ -61,7 +58,7 @@ static void explain_hidden(struct attn_explanation *t, const attn_step *s, const
   for (int32_t k = 0; k < keys; k++) {
     attn_cell_of_key(t, s, query, k, &row, &col);
     if (attn_broadcast_at(mask, row, col) != 0) continue;
-    attn_key_in_text(t, k, key);
+    attn_name_in_text(t, ATTN_AXIS_KEYS, k, key);
     size_t used = strlen(list);
     if (hidden < 8)
       snprintf(list + used, sizeof list - used, "%s%s", hidden ? comma : "", key);
@@ -69,13 +66,12 @@ static void explain_hidden(struct attn_explanation *t, const attn_step *s, const
       snprintf(list + used, sizeof list - used, "%s…", comma);
     hidden++;
   }
-  attn_query_in_text(t, query, name);
-  if (hidden == 0)
-    attn_out_message(t->out, MESSAGE_MASKED_NONE, name, NULL);
-  else if (hidden == keys)
-    attn_out_message(t->out, MESSAGE_MASKED_ALL, name, NULL);
-  else
-    attn_out_message(t->out, MESSAGE_MASKED_SOME, name, list, NULL);
+  attn_name_in_text(t, ATTN_AXIS_QUERIES, query, name);
+  attn_out_message(t->out,
+                   !hidden          ? MESSAGE_MASKED_NONE
+                   : hidden == keys ? MESSAGE_MASKED_ALL
+                                    : MESSAGE_MASKED_SOME,
+                   name, list, NULL);
   attn_out_line(t->out, ATTN_INDENT);
 }
 

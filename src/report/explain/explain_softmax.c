@@ -19,10 +19,7 @@ static double exponent(const struct softmax_line *r, int32_t k) {
 
 /* "e^0.5 = 1.6487" */
 static void put_exponential(const struct softmax_line *r, int32_t k) {
-  attn_out_flow(r->t->out, "e^");
-  attn_out_factor(r->t->out, exponent(r, k));
-  attn_out_flow(r->t->out, " = ");
-  attn_out_number(r->t->out, exp(exponent(r, k)));
+  attn_out_values(r->t->out, "e^@ = #", exponent(r, k), exp(exponent(r, k)));
 }
 
 static void put_summand(const struct softmax_line *r, int32_t k) {
@@ -30,11 +27,8 @@ static void put_summand(const struct softmax_line *r, int32_t k) {
 }
 
 static void put_quotient(const struct softmax_line *r, int32_t k) {
-  put_summand(r, k);
-  attn_out_flow(r->t->out, " / ");
-  attn_out_number(r->t->out, r->sum);
-  attn_out_flow(r->t->out, " = ");
-  attn_out_number(r->t->out, exp(exponent(r, k)) / r->sum);
+  const double e = exp(exponent(r, k));
+  attn_out_values(r->t->out, "# / # = #", e, r->sum, e / r->sum);
 }
 
 /* One line: a message, then a piece for each key. */
@@ -62,8 +56,7 @@ static void put_row(const struct softmax_line *r) {
   }
   put_line(r, MESSAGE_EXPONENTIALS_ARE, put_exponential, ", ");
   put_line(r, MESSAGE_SUM_IS, put_summand, " + ");
-  attn_out_flow(out, " = ");
-  attn_out_number(out, r->sum);
+  attn_out_values(out, " = #", r->sum);
   put_line(r, MESSAGE_QUOTIENTS_ARE, put_quotient, ", ");
 }
 
@@ -75,7 +68,7 @@ void attn_explain_softmax(struct attn_explanation *t, const attn_step *s) {
   if (r.line >= attn_line_length(r.from, !r.axis)) r.line = 0;
   r.shift = attn_softmax_shift(r.from, r.axis, r.line);
   for (int32_t k = 0; k < r.count; k++) r.sum += exp(exponent(&r, k));
-  attn_query_in_text(t, r.line, name);
+  attn_name_in_text(t, ATTN_AXIS_QUERIES, r.line, name);
   if (r.sum > 0) {
     attn_out_message(t->out, s->axis ? MESSAGE_ONE_ROW : MESSAGE_ONE_COLUMN, name, NULL);
     put_row(&r);
@@ -87,14 +80,8 @@ void attn_explain_softmax(struct attn_explanation *t, const attn_step *s) {
 
 /* The same for a document that prints each of the three as a step. */
 void attn_explain_exponentials(struct attn_explanation *t, const attn_step *s) {
-  if (s->op == ATTN_OP_EXP) {
-    attn_explain_once(t, MESSAGE_WHAT_EXP);
-    attn_explain_query(t, s);
-  } else {
-    attn_explain_once(t, s->op == ATTN_OP_SUM ? MESSAGE_WHAT_SUM : MESSAGE_WHAT_QUOTIENT);
-    if (s->op == ATTN_OP_SUM)
-      attn_explain_cell(t, s);
-    else
-      attn_explain_query(t, s);
-  }
+  attn_explain_once(t, s->op == ATTN_OP_EXP   ? MESSAGE_WHAT_EXP
+                       : s->op == ATTN_OP_SUM ? MESSAGE_WHAT_SUM
+                                              : MESSAGE_WHAT_QUOTIENT);
+  (s->op == ATTN_OP_SUM ? attn_explain_cell : attn_explain_query)(t, s);
 }
