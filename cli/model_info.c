@@ -51,10 +51,7 @@ static void print_vocabulary(const attn_model_info *f) {
 
 static void print_validation(const attn_model_info *f) {
   print_label("validation");
-  if (!f->validation_step) {
-    attn_cli_print_line("none yet");
-    return;
-  }
+  if (!f->validation_step) return attn_cli_print_line("none yet");
   if (!isnan(f->validation_exact_match))
     attn_cli_print_message(stdout, "exact match %.2f %%, ", 100 * f->validation_exact_match);
   attn_cli_print_line("loss %.4f nats per token: recorded during training", f->validation_loss);
@@ -65,10 +62,7 @@ static void print_validation(const attn_model_info *f) {
 
 static void print_training(const attn_model_info *f) {
   print_label("training");
-  if (!f->has_training) {
-    attn_cli_print_line("not recorded in the file");
-    return;
-  }
+  if (!f->has_training) return attn_cli_print_line("not recorded in the file");
   attn_cli_print_message(stdout, "%lld steps in %s on the %s ", (long long)f->step, f->precision,
                          f->task ? "task" : "file");
   attn_cli_print_text(f->task ? f->task : f->data, stdout), putchar('\n');
@@ -151,10 +145,7 @@ static void print_text(const char *path, const attn_model_info *f) {
 /* ---- JSON ---- */
 
 static void print_training_json(const attn_model_info *f) {
-  if (!f->has_training) {
-    attn_cli_json_null("training");
-    return;
-  }
+  if (!f->has_training) return attn_cli_json_null("training");
   attn_cli_json_begin_object("training");
   attn_cli_json_int("step", f->step);
   attn_cli_json_string("task", f->task);

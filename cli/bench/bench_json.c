@@ -5,10 +5,7 @@
 #include "json_output.h"
 
 static void print_rates(const char *key, const struct bench_rates *r) {
-  if (!r->count) {
-    attn_cli_json_null(key);
-    return;
-  }
+  if (!r->count) return attn_cli_json_null(key);
   attn_cli_json_begin_object(key);
   attn_cli_json_number("best", r->best);
   attn_cli_json_number("median", r->median);

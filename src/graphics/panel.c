@@ -220,10 +220,7 @@ static void draw_block(const struct panel_drawing *d) {
   if (!p->compact) draw_axis(d, &p->row_axis, 0), draw_axis(d, &p->col_axis, 1);
   if (attn_panel_has_labels(p, 0)) draw_row_labels(d);
   if (attn_panel_has_labels(p, 1)) draw_col_labels(d);
-  if (p->kind == ATTN_PANEL_MATRIX) {
-    draw_matrix(d);
-    return;
-  }
+  if (p->kind == ATTN_PANEL_MATRIX) return draw_matrix(d);
   draw_border(d);
   for (int32_t i = 0; i < p->rows; i++) draw_heat_row(d, i);
   if (d->to == p->cols && !p->compact) draw_legend(d);
@@ -241,18 +238,9 @@ static double full_weight(const attn_panel *p) {
 void attn_panel_draw(const attn_panel *p, const struct attn_panel_layout *f, struct attn_canvas *c,
                      double x, double y) {
   struct panel_drawing d = {p, f, c, x + f->left, y + f->top, 0, 0, 1};
-  if (p->kind == ATTN_PANEL_ARROWS) {
-    attn_arrow_plot_draw(p, f, c, x, y);
-    return;
-  }
-  if (p->kind == ATTN_PANEL_ROOFLINE) {
-    attn_roofline_draw(p, f, c, x, y);
-    return;
-  }
-  if (p->kind == ATTN_PANEL_IMAGE) {
-    attn_image_panel_draw(p, f, c, x, y);
-    return;
-  }
+  if (p->kind == ATTN_PANEL_ARROWS) return attn_arrow_plot_draw(p, f, c, x, y);
+  if (p->kind == ATTN_PANEL_IMAGE) return attn_image_panel_draw(p, f, c, x, y);
+  if (p->kind == ATTN_PANEL_ROOFLINE) return attn_roofline_draw(p, f, c, x, y);
   d.full = full_weight(p);
   for (; d.to < p->cols; d.from = d.to, d.y += f->block_h) {
     d.to = p->cols - d.from > f->block ? d.from + f->block : p->cols;
