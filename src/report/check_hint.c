@@ -69,16 +69,13 @@ static void put_rule(const struct hint *h) {
 
 /* A slip of a whole step; nothing where a single value is wrong. */
 static void put_cause(const struct hint *h, const attn_check *check, int32_t example) {
-  const attn_example_verdict *v = check ? &check->example[example] : NULL;
-  for (int32_t n = 0; v && n < v->verdicts; n++) {
-    const int32_t cause = v->verdict[n].cause;
-    if (&h->example->step[v->verdict[n].step] != h->step) continue;
-    if (cause == ATTN_CAUSE_NONE || cause == ATTN_CAUSE_UNKNOWN) return;
-    attn_out_message(h->out, MESSAGE_LIKELY_CAUSE, NULL);
-    attn_out_message(h->out, MESSAGE_CAUSE + cause, NULL);
-    attn_out_message(h->out, MESSAGE_STOP, NULL);
-    attn_out_line(h->out, 2);
-  }
+  const int32_t step = (int32_t)(h->step - h->example->step);
+  const attn_step_verdict *v = check ? attn_explain_verdict(&check->example[example], step) : NULL;
+  if (!v || v->cause == ATTN_CAUSE_NONE || v->cause == ATTN_CAUSE_UNKNOWN) return;
+  attn_out_message(h->out, MESSAGE_LIKELY_CAUSE, NULL);
+  attn_out_message(h->out, MESSAGE_CAUSE + v->cause, NULL);
+  attn_out_message(h->out, MESSAGE_STOP, NULL);
+  attn_out_line(h->out, 2);
 }
 
 /* ---- The operands ---- */

@@ -180,6 +180,59 @@ static void put_others(const struct check_printer *p) {
   }
 }
 
+/* ---- Nothing to check ---- */
+
+struct seen_numbers {
+  int32_t blocks, numbers; /* of several numbers, of one */
+  int computed;            /* an example has a step that is computed */
+};
+
+static void count_block(struct seen_numbers *seen, int32_t rows, int32_t cols) {
+  if (rows == 1 && cols == 1)
+    seen->numbers++;
+  else
+    seen->blocks++;
+}
+
+static struct seen_numbers count_numbers(const attn_lesson *lesson, const attn_check *check) {
+  struct seen_numbers seen = {0, 0, 0};
+  for (int32_t n = 0; n < lesson->unreads; n++)
+    count_block(&seen, lesson->unread[n].rows, lesson->unread[n].cols);
+  for (int32_t i = 0; i < check->examples && i < lesson->examples; i++) {
+    const attn_example *e = &lesson->example[i];
+    seen.computed |= check->example[i].verdicts > 0;
+    for (int32_t n = 0; n < e->steps; n++)
+      if (e->step[n].printings) count_block(&seen, e->step[n].exact.rows, e->step[n].exact.cols);
+  }
+  return seen;
+}
+
+/* What a document without a judged number has: a file's line. */
+static void put_nothing(struct attn_out *out, const attn_lesson *lesson, const attn_check *check) {
+  const struct seen_numbers seen = count_numbers(lesson, check);
+  int32_t count = seen.blocks ? seen.blocks : seen.numbers;
+  int message = MESSAGE_NOTHING_HERE;
+  if (seen.computed)
+    message = MESSAGE_NOTHING_COMPUTED;
+  else if (seen.blocks)
+    message = seen.blocks == 1 ? MESSAGE_NOTHING_ONE_BLOCK : MESSAGE_NOTHING_BLOCKS;
+  else if (seen.numbers)
+    message = seen.numbers == 1 ? MESSAGE_NOTHING_ONE_NUMBER : MESSAGE_NOTHING_NUMBERS;
+  attn_out_message(out, message, ATTN_INTEGER_TEXT(count), NULL);
+  attn_out_line(out, 0);
+}
+
+/* An example's line. */
+static void put_nothing_in(struct attn_out *out, const attn_example *e,
+                           const attn_example_verdict *v) {
+  char first[ATTN_RELATION_BYTES];
+  if (!v->verdicts) return;
+  attn_relation_text(e, &e->step[v->verdict[0].step], out->style.precision, first);
+  attn_out_message(out, e->from_python ? MESSAGE_NONE_PRINTED : MESSAGE_NONE_FILLED_IN,
+                   ATTN_INTEGER_TEXT(v->verdicts), first, NULL);
+  attn_out_line(out, 0);
+}
+
 /* ---- Examples ---- */
 
 static void put_title(const struct check_printer *p, int32_t index) {
@@ -197,7 +250,7 @@ static void put_title(const struct check_printer *p, int32_t index) {
 static void put_example(const struct check_printer *p, int32_t index) {
   put_title(p, index);
   if (p->verdict->judgement == ATTN_JUDGED_NOT_GIVEN)
-    return attn_out_nothing_in(p->out, p->example, p->verdict);
+    return put_nothing_in(p->out, p->example, p->verdict);
   for (int32_t n = 0; n < p->verdict->verdicts; n++)
     if (!is_printed_transposed(p->example, &p->example->step[p->verdict->verdict[n].step]))
       put_step(p, n);
@@ -217,7 +270,7 @@ attn_status attn_check_print(const attn_lesson *lesson, const attn_check *check,
   attn_out_color(&out, "0");
   attn_out_line(&out, 0);
   if (check->judgement == ATTN_JUDGED_NOT_GIVEN)
-    attn_out_nothing(&out, lesson, check);
+    put_nothing(&out, lesson, check);
   else
     attn_out_message(&out, MESSAGE_JUDGES_NUMBERS, NULL), attn_out_line(&out, 0);
   for (int32_t n = 0; n < check->examples && n < lesson->examples; n++) {

@@ -26,11 +26,6 @@ struct attn_read_block {
 struct attn_read_block *attn_list_reading(const attn_lesson *lesson, const attn_check *check,
                                           size_t *count);
 
-/* What a document without a judged number has: a file's line, and an example's. */
-void attn_out_nothing(struct attn_out *out, const attn_lesson *lesson, const attn_check *check);
-void attn_out_nothing_in(struct attn_out *out, const attn_example *e,
-                         const attn_example_verdict *v);
-
 /* Lists lesson->unread, and that the lesson is incomplete; writes nothing if all was read. */
 void attn_out_unread(struct attn_out *out, const attn_lesson *lesson);
 

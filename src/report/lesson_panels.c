@@ -225,6 +225,6 @@ attn_status attn_lesson_draw(const attn_lesson *lesson, attn_picture_format form
                      "cannot draw: the lesson has no example with numbers");
   attn_status status = attn_out_open(&out, style, sink, err);
   if (status) return status;
-  if (format == ATTN_PICTURE_HTML) return attn_lesson_page(lesson, &out, err);
+  if (format == ATTN_PICTURE_HTML) return attn_lesson_page(NULL, lesson, &out, err);
   return draw(lesson, format, style, out.style.precision, sink, err);
 }

@@ -27,6 +27,6 @@ attn_status attn_course_page_write(const attn_course_page *page, const attn_styl
   status = attn_out_open(&out, style, sink, err);
   if (status) return status;
   const struct attn_page_text text = {p.title, p.text};
-  return p.lesson && p.lesson->examples ? attn_lesson_page_after(&text, p.lesson, &out, err)
+  return p.lesson && p.lesson->examples ? attn_lesson_page(&text, p.lesson, &out, err)
                                         : put_text_page(&text, &out, err);
 }

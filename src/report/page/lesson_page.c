@@ -274,8 +274,8 @@ static void release(struct lesson_page *p) {
   attn_check_free(p->check);
 }
 
-attn_status attn_lesson_page_after(const struct attn_page_text *text, const attn_lesson *lesson,
-                                   struct attn_out *out, attn_error *err) {
+attn_status attn_lesson_page(const struct attn_page_text *text, const attn_lesson *lesson,
+                             struct attn_out *out, attn_error *err) {
   struct lesson_page p = {.out = out, .lesson = lesson};
   attn_bilingual_text title = attn_message_bilingual(MESSAGE_PICTURE_LESSON);
   if (text) title = (attn_bilingual_text){text->title, text->title};
@@ -289,8 +289,4 @@ attn_status attn_lesson_page_after(const struct attn_page_text *text, const attn
   }
   release(&p);
   return status;
-}
-
-attn_status attn_lesson_page(const attn_lesson *lesson, struct attn_out *out, attn_error *err) {
-  return attn_lesson_page_after(NULL, lesson, out, err);
 }

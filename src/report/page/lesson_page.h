@@ -5,16 +5,16 @@
 #include "step_labels.h"
 #include "text_writer.h"
 
-/* Writes the page: per step its matrix, its formula and its explanation in both languages. Its
- * script recomputes them when the reader changes an input; the page can be read without it. */
-attn_status attn_lesson_page(const attn_lesson *lesson, struct attn_out *out, attn_error *err);
-
-/* The same with a title, and a text in Markdown in front of the steps. */
+/* The title of a page, and a text in Markdown in front of the steps. */
 struct attn_page_text {
   const char *title, *markdown;
 };
-attn_status attn_lesson_page_after(const struct attn_page_text *text, const attn_lesson *lesson,
-                                   struct attn_out *out, attn_error *err);
+
+/* Writes the page: per step its matrix, its formula and its explanation in both languages. Its
+ * script recomputes them when the reader changes an input; the page can be read without it. text:
+ * NULL: the usual title alone. */
+attn_status attn_lesson_page(const struct attn_page_text *text, const attn_lesson *lesson,
+                             struct attn_out *out, attn_error *err);
 
 enum { ATTN_STEP_ID_BYTES = 64 };
 

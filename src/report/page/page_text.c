@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "html.h"
+#include "canvas.h"
 #include "working.h"
 
 static attn_style plain_style(const struct attn_out *page, int language) {

@@ -13,7 +13,6 @@ enum { WHOLE = 10000, PART = 64, VECTOR = 16, BITS = 16 };
 
 struct step_table {
   struct attn_out *out;
-  const attn_lesson *lesson;
   const attn_example *example;
   const attn_step *step;
   const unsigned char *marked;
@@ -63,7 +62,7 @@ static void put_rows(const struct step_table *t, const char *id, int32_t rows, i
 
 void attn_put_step_table(struct attn_out *out, const attn_lesson *lesson, int32_t example,
                          const attn_step *s, const unsigned char *marked) {
-  const struct step_table t = {out, lesson, &lesson->example[example], s, marked};
+  const struct step_table t = {out, &lesson->example[example], s, marked};
   const attn_matrix *m = &s->exact;
   const int whole = (int64_t)m->rows * m->cols <= WHOLE;
   const int32_t rows = whole || m->rows < PART ? m->rows : PART;
