@@ -81,34 +81,21 @@ static int is_model(const char *path, int tensors) {
   return !tensors && !name && attn_model_probe(path);
 }
 
-/* Prints the models or the tensor files among paths. Returns the highest exit status. */
-static int print_files(char **paths, int files, int models, int tensors, int json) {
+/* Prints the tensor files among paths, then the models. Returns the highest exit status. */
+static int print_files(char **paths, int files, int tensors, int json) {
   int highest = EXIT_OK;
-  for (int n = 0; n < files; n++) {
-    if (is_model(paths[n], tensors) != models) continue;
-    int status = models ? attn_info_print_model(paths[n], json) : print_tensors(paths[n], json);
-    if (status > highest) highest = status;
+  if (json) attn_cli_json_begin_object(NULL), attn_cli_json_string("schema", "attn-info/1");
+  for (int models = 0; models < 2; models++) {
+    if (json) attn_cli_json_begin_array(models ? "models" : "tensors");
+    for (int n = 0; n < files; n++) {
+      if (is_model(paths[n], tensors) != models) continue;
+      int status = models ? attn_info_print_model(paths[n], json) : print_tensors(paths[n], json);
+      if (status > highest) highest = status;
+    }
+    if (json) attn_cli_json_end_array();
   }
+  if (json) attn_cli_json_end_object(), attn_cli_json_end_line();
   return highest;
-}
-
-static int print_files_text(char **paths, int files, int tensors) {
-  int status = print_files(paths, files, 0, tensors, 0);
-  int models = print_files(paths, files, 1, tensors, 0);
-  return models > status ? models : status;
-}
-
-static int print_files_json(char **paths, int files, int tensors) {
-  attn_cli_json_begin_object(NULL);
-  attn_cli_json_string("schema", "attn-info/1");
-  attn_cli_json_begin_array("tensors");
-  int status = print_files(paths, files, 0, tensors, 1);
-  attn_cli_json_end_array();
-  attn_cli_json_begin_array("models");
-  int models = print_files(paths, files, 1, tensors, 1);
-  attn_cli_json_end_array();
-  attn_cli_json_end_object(), attn_cli_json_end_line();
-  return models > status ? models : status;
 }
 
 /* ---- The machine ---- */
@@ -195,7 +182,7 @@ int attn_cmd_info(int argc, char **argv) {
                                           {"--json", OPTION_FLAG, &json, NULL}};
   const int ended = attn_cli_parse_options(argc, argv, info_txt, ATTN_CLI_TABLE(table), &files);
   if (ended >= 0) return ended;
-  if (files) return (json ? print_files_json : print_files_text)(argv + 1, files, tensors);
+  if (files) return print_files(argv + 1, files, tensors, json);
   attn_machine machine = {.struct_size = sizeof machine};
   double gflops = 0, gbytes = 0, bf16 = 0;
   attn_machine_query(&machine);

@@ -63,6 +63,18 @@ void attn_cli_json_bool(const char *key, int value) {
   begin_value(key), fputs(value ? "true" : "false", stdout);
 }
 
+void attn_cli_json_strings(const char *key, const char *const *texts, int64_t count) {
+  attn_cli_json_begin_array(key);
+  for (int64_t n = 0; n < count; n++) attn_cli_json_string(NULL, texts[n]);
+  attn_cli_json_end_array();
+}
+
+void attn_cli_json_numbers(const char *key, const double *values, int64_t count) {
+  attn_cli_json_begin_array(key);
+  for (int64_t n = 0; n < count; n++) attn_cli_json_number(NULL, values[n]);
+  attn_cli_json_end_array();
+}
+
 void attn_cli_json_shape(const char *key, const int64_t *shape, int rank) {
   attn_cli_json_begin_array(key);
   for (int n = 0; n < rank; n++) attn_cli_json_int(NULL, shape[n]);

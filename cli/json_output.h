@@ -17,6 +17,10 @@ void attn_cli_json_number(const char *key, double value);
 void attn_cli_json_int(const char *key, int64_t value);
 void attn_cli_json_bool(const char *key, int value);
 void attn_cli_json_null(const char *key);
+
+/* Arrays. */
+void attn_cli_json_strings(const char *key, const char *const *texts, int64_t count);
+void attn_cli_json_numbers(const char *key, const double *values, int64_t count);
 void attn_cli_json_shape(const char *key, const int64_t *shape, int rank);
 
 /* Ends the line of a top-level value. */

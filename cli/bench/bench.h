@@ -105,28 +105,17 @@ const char *attn_cli_bench_dtype_text(attn_dtype dtype);
 /* ---- Another build of the library ---- */
 
 struct bench_library {
-  attn_status (*forward)(const attn_sdpa *, const attn_tensor *, const attn_tensor *,
-                         const attn_tensor *, const attn_tensor *, attn_error *);
-  attn_status (*backward)(const attn_sdpa *, const attn_tensor *, const attn_tensor *,
-                          const attn_tensor *, const attn_tensor *, const attn_tensor *,
-                          const attn_sdpa_gradients *, attn_error *);
-  attn_status (*forward_cached)(const attn_sdpa *, const attn_tensor *, const attn_cache *,
-                                const int64_t *, int64_t, const attn_tensor *, attn_error *);
-  attn_status (*forward_packed)(const attn_sdpa *, const attn_tensor *, const attn_tensor *,
-                                const attn_tensor *, const attn_tensor *, const attn_tensor *,
-                                const attn_tensor *, attn_error *);
-  attn_status (*summarize)(const attn_sdpa *, const attn_tensor *, const attn_tensor *,
-                           const attn_sdpa_summary *, attn_error *);
-  attn_status (*score_forward)(const attn_sdpa *, const attn_score *, const attn_tensor *,
-                               const attn_tensor *, const attn_tensor *, const attn_tensor *,
-                               attn_error *);
-  attn_status (*cache_new)(const attn_cache_config *, attn_cache **, attn_error *);
-  attn_status (*cache_append)(attn_cache *, const int64_t *, int64_t, const attn_tensor *,
-                              const attn_tensor *, attn_error *);
-  attn_status (*cache_read)(const attn_cache *, int64_t, const attn_tensor *, const attn_tensor *,
-                            attn_error *);
-  void (*cache_free)(attn_cache *);
-  const char *(*version)(void);
+  __typeof__(attn_sdpa_forward) *forward;
+  __typeof__(attn_sdpa_backward) *backward;
+  __typeof__(attn_sdpa_forward_cached) *forward_cached;
+  __typeof__(attn_sdpa_forward_packed) *forward_packed;
+  __typeof__(attn_sdpa_summarize) *summarize;
+  __typeof__(attn_score_forward) *score_forward;
+  __typeof__(attn_cache_new) *cache_new;
+  __typeof__(attn_cache_append) *cache_append;
+  __typeof__(attn_cache_read) *cache_read;
+  __typeof__(attn_cache_free) *cache_free;
+  __typeof__(attn_version_string) *version;
 };
 
 /* The library that the command is linked with. */
@@ -138,7 +127,7 @@ int attn_cli_bench_library_open(const char *path, struct bench_library *library)
 
 /* ---- A case's data and call ---- */
 
-enum { BENCH_TENSORS = 20, BENCH_SEQUENCES = 64 };
+enum { BENCH_TENSORS = 20 };
 
 struct bench_problem {
   const struct bench_case *c;

@@ -9,9 +9,7 @@ static void print_rates(const char *key, const struct bench_rates *r) {
   attn_cli_json_begin_object(key);
   attn_cli_json_number("best", r->best);
   attn_cli_json_number("median", r->median);
-  attn_cli_json_begin_array("samples");
-  for (int n = 0; n < r->count; n++) attn_cli_json_number(NULL, r->each[n]);
-  attn_cli_json_end_array();
+  attn_cli_json_numbers("samples", r->each, r->count);
   attn_cli_json_end_object();
 }
 

@@ -2,7 +2,6 @@
  *
  * A training runs on a thread of its own, which waits in the progress function after each step:
  * so a step is a call like any other and takes its turn. */
-#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -19,7 +19,7 @@ struct bench_options {
 
 /* ---- Lists ---- */
 
-enum { LIST = 16, ITEM = 32 };
+enum { ITEM = 32 };
 
 /* Whether a name is in "a,b,c"; NULL contains every name. */
 static int contains(const char *list, const char *name) {

@@ -7,7 +7,7 @@
 
 /* ---- The course ---- */
 
-enum { LEARN_EXERCISES = 2, LEARN_NAME_BYTES = 64 };
+enum { LEARN_EXERCISES = 2 };
 
 /* What the answer of a question is computed from. */
 enum attn_cli_learn_question {

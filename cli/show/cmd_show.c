@@ -211,12 +211,6 @@ static attn_status draw(const void *data, attn_picture_format format, const attn
   return attn_panels_draw(v->panels, v->count, &words, format, &v->o->style, sink, err);
 }
 
-static void print_labels_json(const char *key, const char *const *labels, int32_t count) {
-  attn_cli_json_begin_array(key);
-  for (int32_t n = 0; n < count; n++) attn_cli_json_string(NULL, labels[n]);
-  attn_cli_json_end_array();
-}
-
 static void print_unknown_json(const attn_model *model, const char *key, const char *text) {
   if (!text) return;
   attn_cli_json_begin_object(key);
@@ -230,15 +224,11 @@ static void print_json(const struct attention_view *v, const attn_panel *p) {
   print_unknown_json(v->model, "target", v->o->attention.target);
   attn_cli_json_string("attention", p->section.english);
   attn_cli_json_string("title", p->title.english);
-  print_labels_json("query_tokens", p->row_label, p->rows);
-  print_labels_json("key_tokens", p->col_label, p->cols);
+  attn_cli_json_strings("query_tokens", p->row_label, p->rows);
+  attn_cli_json_strings("key_tokens", p->col_label, p->cols);
   attn_cli_json_begin_array("weights");
-  for (int32_t i = 0; i < p->rows; i++) {
-    attn_cli_json_begin_array(NULL);
-    for (int32_t j = 0; j < p->cols; j++)
-      attn_cli_json_number(NULL, p->at[(int64_t)i * p->cols + j]);
-    attn_cli_json_end_array();
-  }
+  for (int32_t i = 0; i < p->rows; i++)
+    attn_cli_json_numbers(NULL, p->at + (int64_t)i * p->cols, p->cols);
   attn_cli_json_end_array();
   attn_cli_json_end_object(), attn_cli_json_end_line();
 }

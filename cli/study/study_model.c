@@ -1,6 +1,5 @@
 /* study_model.c -- the models of a study: trained on words to be reversed, evaluated on new ones.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

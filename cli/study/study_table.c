@@ -115,20 +115,12 @@ void attn_cli_study_print_text(const struct study_run *run) {
 
 /* ---- JSON ---- */
 
-static void print_names(const char *key, const char *const *names, int count) {
-  attn_cli_json_begin_array(key);
-  for (int n = 0; n < count; n++) attn_cli_json_string(NULL, names[n]);
-  attn_cli_json_end_array();
-}
-
 static void print_json_cell(const struct study_table *t, int row, int column) {
   double half, mean = attn_cli_study_mean(t, row, column, &half);
   attn_cli_json_begin_object(NULL);
   attn_cli_json_number("mean", mean);
   attn_cli_json_number("half_width", half);
-  attn_cli_json_begin_array("samples");
-  for (int s = 0; s < t->seeds; s++) attn_cli_json_number(NULL, t->sample[row][column][s]);
-  attn_cli_json_end_array();
+  attn_cli_json_numbers("samples", t->sample[row][column], t->seeds);
   attn_cli_json_end_object();
 }
 
@@ -136,8 +128,8 @@ static void print_json_table(const struct study_table *t) {
   attn_cli_json_begin_object(NULL);
   attn_cli_json_string("key", t->key);
   attn_cli_json_string("title", t->title);
-  print_names("rows", t->row, t->rows);
-  print_names("columns", t->column, t->columns);
+  attn_cli_json_strings("rows", t->row, t->rows);
+  attn_cli_json_strings("columns", t->column, t->columns);
   attn_cli_json_begin_array("values");
   for (int r = 0; r < t->rows; r++) {
     attn_cli_json_begin_array(NULL);
