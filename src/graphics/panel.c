@@ -7,7 +7,6 @@
 enum {
   LABEL = ATTN_LABEL_SIZE,
   SMALL = 11,
-  LABEL_COLUMNS = 16,
   BRACKET = 7,
   LEGEND_TOP = 12,
   LEGEND_BAR = 10,

@@ -6,7 +6,7 @@
 #include "picture.h"
 #include "text_layout.h"
 
-enum { GUTTER = 1, INDENT = 2 };
+enum { INDENT = 2 };
 
 struct terminal_table {
   struct attn_out *out;
