@@ -48,15 +48,11 @@ static struct wrong_number first_wrong(const attn_check_entry *d) {
   return found;
 }
 
-static void write_line(struct attn_out *out, const void *data) {
-  const attn_finding *f = data;
-  attn_out_message(out, MESSAGE_READ_LINE, ATTN_INTEGER_TEXT(f->line), NULL);
-}
-
 static void put_wrong(struct attn_out *out, const struct wrong_number *w) {
   char address[ATTN_ADDRESS_BYTES];
   const attn_finding *f = w->finding;
-  attn_page_both(out, "span", write_line, f);
+  for (struct attn_page_languages both = {.page = out, .tag = "span"}; attn_page_next(&both);)
+    attn_out_message(&both.text, MESSAGE_READ_LINE, ATTN_INTEGER_TEXT(f->line), NULL);
   attn_xml_text(out, attn_address(w->example, w->step, f->row, f->col, address));
   attn_putf(out, " <s>%s</s> %s", ATTN_NUMBER_TEXT(f->printed, out->style.precision),
             ATTN_NUMBER_TEXT(f->expected, out->style.precision));

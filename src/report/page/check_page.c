@@ -252,11 +252,6 @@ static void put_corrected(struct check_page *p) {
 
 /* ---- The page ---- */
 
-static void report(struct attn_out *out, const void *data) {
-  const struct check_page *p = data;
-  attn_check_print(p->lesson, p->check, &out->style, out->sink, NULL);
-}
-
 static void put_legend(struct attn_out *out) {
   static const int messages[] = {[ATTN_JUDGED_OK] = MESSAGE_STATUS + ATTN_JUDGED_OK,
                                  [ATTN_JUDGED_DOUBTFUL] = MESSAGE_STATUS + ATTN_JUDGED_DOUBTFUL,
@@ -277,7 +272,8 @@ static void put_page(struct check_page *p) {
   const attn_bilingual_text title = attn_message_bilingual(MESSAGE_PAGE_CHECK);
   attn_html_begin(p->out, &title, check_page_css);
   attn_put(p->out, "<div class=\"report\">\n");
-  attn_page_both(p->out, "p", report, p);
+  for (struct attn_page_languages both = {.page = p->out, .tag = "p"}; attn_page_next(&both);)
+    attn_check_print(p->lesson, p->check, &both.text.style, both.text.sink, NULL);
   attn_put(p->out, "</div>\n");
   put_legend(p->out);
   attn_put(p->out, "<p class=\"note hint\" hidden=\"hidden\">");

@@ -31,49 +31,13 @@ struct lesson_page {
   int32_t steps;                  /* written before this example */
 };
 
-/* ---- Texts ---- */
-
-/* An example, and a step of it. */
+/* A step of an example. */
 struct step_place {
   int32_t example, index, number;
-  const attn_lesson *lesson;
   const attn_example *e;
   const attn_step *s;
   const attn_step_verdict *verdict;
-  struct attn_explanation *in; /* per language */
 };
-
-static void example_title(struct attn_out *out, const void *data) {
-  const struct step_place *at = data;
-  attn_explain_title(out, at->lesson, at->example);
-}
-
-static void example_context(struct attn_out *out, const void *data) {
-  const struct step_place *at = data;
-  attn_explain_context(out, at->e);
-}
-
-static void step_name(struct attn_out *out, const void *data) {
-  const struct step_place *at = data;
-  attn_explain_name(out, at->s, at->number);
-}
-
-static void step_size(struct attn_out *out, const void *data) {
-  const struct step_place *at = data;
-  attn_explain_size(out, at->e, at->s);
-}
-
-static void step_values(struct attn_out *out, const void *data) {
-  const struct step_place *at = data;
-  struct attn_explanation *in = &at->in[out->style.language];
-  in->out = out;
-  attn_explain_values(in, at->s);
-}
-
-static void step_differences(struct attn_out *out, const void *data) {
-  const struct step_place *at = data;
-  attn_explain_differences(out, at->e, at->s, at->verdict);
-}
 
 /* ---- A step ---- */
 
@@ -119,12 +83,14 @@ static const char *class_of(const attn_step *s) {
 static void put_heading(struct lesson_page *p, const struct step_place *at) {
   char formula[ATTN_FORMULA_BYTES], symbol[ATTN_LABEL_BYTES];
   attn_put(p->out, "<h3>");
-  attn_page_both(p->out, "span", step_name, at);
+  for (struct attn_page_languages both = {.page = p->out, .tag = "span"}; attn_page_next(&both);)
+    attn_explain_name(&both.text, at->s, at->number);
   attn_put_math(p->out, attn_symbol_text(at->s, symbol));
   attn_formula_text(at->e, at->s, p->out->style.precision, formula);
   if (*formula) attn_put_math(p->out, "="), attn_put_math(p->out, formula);
   attn_put(p->out, "<span class=\"note\">");
-  attn_page_both(p->out, "span", step_size, at);
+  for (struct attn_page_languages both = {.page = p->out, .tag = "span"}; attn_page_next(&both);)
+    attn_explain_size(&both.text, at->e, at->s);
   attn_put(p->out, "</span></h3>\n");
 }
 
@@ -138,10 +104,15 @@ static void put_step(struct lesson_page *p, const struct step_place *at) {
   attn_put(p->out, "<div class=\"pair\">\n");
   attn_put_step_table(p->out, p->lesson, at->example, at->s, prepared->marked);
   attn_put(p->out, "<div class=\"words\">\n");
-  attn_page_both(p->out, "p", step_values, at);
+  for (struct attn_page_languages both = {.page = p->out, .tag = "p"}; attn_page_next(&both);) {
+    struct attn_explanation *t = &p->in[both.text.style.language];
+    t->out = &both.text;
+    attn_explain_values(t, at->s);
+  }
   if (prepared->marked) {
     attn_put(p->out, "<div class=\"differences\">\n");
-    attn_page_both(p->out, "p", step_differences, at);
+    for (struct attn_page_languages both = {.page = p->out, .tag = "p"}; attn_page_next(&both);)
+      attn_explain_differences(&both.text, at->e, at->s, at->verdict);
     attn_put(p->out, "</div>\n");
   }
   attn_put(p->out, "</div></div>\n");
@@ -155,7 +126,7 @@ static void put_step(struct lesson_page *p, const struct step_place *at) {
 static void each_step(struct lesson_page *p, int32_t example,
                       void (*put_one)(struct lesson_page *p, const struct step_place *at)) {
   const attn_example *e = &p->lesson->example[example];
-  struct step_place at = {.example = example, .lesson = p->lesson, .e = e, .in = p->in};
+  struct step_place at = {.example = example, .e = e};
   for (int computed = 0; computed < 2; computed++)
     for (int32_t n = 0; n < e->steps && !p->out->failed; n++) {
       at.s = &e->step[n], at.index = n;
@@ -192,12 +163,13 @@ static void put_link(struct lesson_page *p, const struct step_place *at) {
 
 static void put_example(struct lesson_page *p, int32_t n) {
   const attn_example *e = &p->lesson->example[n];
-  const struct step_place place = {.example = n, .lesson = p->lesson, .e = e};
   for (int language = 0; language < 2; language++) attn_explain_begin(&p->in[language], p->out, e);
   attn_put(p->out, "<section class=\"example\">\n<h2>");
-  attn_page_both(p->out, "span", example_title, &place);
+  for (struct attn_page_languages both = {.page = p->out, .tag = "span"}; attn_page_next(&both);)
+    attn_explain_title(&both.text, p->lesson, n);
   attn_put(p->out, "</h2>\n");
-  attn_page_both(p->out, "p", example_context, &place);
+  for (struct attn_page_languages both = {.page = p->out, .tag = "p"}; attn_page_next(&both);)
+    attn_explain_context(&both.text, e);
   each_step(p, n, put_step);
   attn_put(p->out, "</section>\n");
   p->steps += e->steps;

@@ -13,52 +13,39 @@ static attn_style plain_style(const struct attn_out *page, int language) {
 
 /* ---- Lines as elements ---- */
 
-struct element_lines {
-  struct attn_out *out;
-  const char *tag;
-  int language, open;
-};
-
-static void open_element(struct element_lines *e) {
-  attn_putf(e->out, "<%s lang=\"%s\">", e->tag, attn_language_code(e->language));
-  e->open = 1;
+static void close_element(struct attn_page_languages *both) {
+  if (both->is_open) attn_putf(both->page, "</%s>\n", both->tag);
+  both->is_open = 0;
 }
 
-static void close_element(struct element_lines *e) {
-  if (e->open) attn_putf(e->out, "</%s>\n", e->tag);
-  e->open = 0;
-}
-
-static void write_part(struct element_lines *e, const char *text, const char *end) {
-  while (!e->open && text < end && *text == ' ') text++; /* indentation */
+static void write_part(struct attn_page_languages *both, const char *text, const char *end) {
+  while (!both->is_open && text < end && *text == ' ') text++; /* indentation */
   if (text == end) return;
-  if (!e->open) open_element(e);
-  attn_xml_bytes(e->out, text, (size_t)(end - text));
+  if (!both->is_open)
+    attn_putf(both->page, "<%s lang=\"%s\">", both->tag,
+              attn_language_code(both->text.style.language));
+  both->is_open = 1;
+  attn_xml_bytes(both->page, text, (size_t)(end - text));
 }
 
 static int write_lines(void *context, const char *text, size_t bytes) {
-  struct element_lines *e = context;
+  struct attn_page_languages *both = context;
   for (const char *end = text + bytes; text < end;) {
     const char *stop = memchr(text, '\n', (size_t)(end - text));
-    write_part(e, text, stop ? stop : end);
-    if (stop) close_element(e);
+    write_part(both, text, stop ? stop : end);
+    if (stop) close_element(both);
     text = stop ? stop + 1 : end;
   }
-  return e->out->failed;
+  return both->page->failed;
 }
 
-void attn_page_both(struct attn_out *page, const char *tag, attn_page_writer *write,
-                    const void *data) {
-  for (int language = 0; language < 2; language++) {
-    struct element_lines lines = {page, tag, language, 0};
-    const attn_sink sink = {&lines, write_lines};
-    const attn_style style = plain_style(page, language);
-    struct attn_out text;
-    attn_out_begin(&text, &style, &sink);
-    write(&text, data);
-    attn_out_line(&text, 0);
-    close_element(&lines);
-  }
+int attn_page_next(struct attn_page_languages *both) {
+  if (both->turns) attn_out_line(&both->text, 0), close_element(both);
+  if (both->turns == 2) return 0;
+  const attn_style style = plain_style(both->page, both->turns++);
+  both->sink = (attn_sink){both, write_lines};
+  attn_out_begin(&both->text, &style, &both->sink);
+  return 1;
 }
 
 /* ---- Attributes ---- */

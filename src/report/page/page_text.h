@@ -4,12 +4,21 @@
 
 #include "text_writer.h"
 
-/* Writes a text in the language of the style; lines do not break. */
-typedef void attn_page_writer(struct attn_out *out, const void *data);
-
-/* Calls write for each language. Each line becomes an element: <p lang="en">. */
-void attn_page_both(struct attn_out *page, const char *tag, attn_page_writer *write,
-                    const void *data);
+/* A loop whose turns write a text in one language each:
+ *
+ *     for (struct attn_page_languages both = {.page = out, .tag = "p"}; attn_page_next(&both);)
+ *       write(&both.text);
+ *
+ * Each line becomes an element, <p lang="en">. Lines do not break. */
+struct attn_page_languages {
+  struct attn_out *page;
+  const char *tag;
+  struct attn_out text; /* its style has the language */
+  /* private; initialized to zero */
+  attn_sink sink;
+  int turns, is_open;
+};
+int attn_page_next(struct attn_page_languages *both);
 
 /* The computation of a cell as the attribute data-how. */
 void attn_page_working(struct attn_out *page, const attn_example *e, const attn_step *s,
