@@ -266,37 +266,32 @@ static void print_text(const struct caption_run *r, const struct caption_view *v
   print_occlusions(v);
 }
 
-/* The picture with the place covered; with --occlude, after the word's panel. */
-static void add_occluded_panel(struct caption_run *r, const struct caption_view *v, int64_t n) {
+static attn_panel *add_panel(struct caption_run *r, const struct caption_view *v,
+                             const attn_tensor *image, const char *title) {
   attn_panel *p = &r->panels[r->panel_count++];
   *p = (attn_panel)ATTN_PANEL_INIT;
-  p->kind = ATTN_PANEL_IMAGE, p->image = &v->occluded[n].image;
+  p->kind = ATTN_PANEL_IMAGE, p->image = image, p->title.english = title;
   p->section = (attn_bilingual_text){v->caption, v->caption};
-  p->title = (attn_bilingual_text){v->words[n], NULL};
-  p->note = (attn_bilingual_text){v->occluded[n].note[0], v->occluded[n].note[1]};
+  return p;
 }
 
-/* The picture, then one panel for each word; equal weights have equal colours. */
+/* The picture, then one panel for each word; equal weights have equal colours. With --occlude the
+ * picture with the place covered follows. */
 static void add_panels(struct caption_run *r, const struct caption_view *v) {
-  attn_panel *p = &r->panels[r->panel_count++];
-  const attn_bilingual_text section = {v->caption, v->caption};
+  attn_panel *picture = add_panel(r, v, &v->image.tensor, r->o->examples ? "picture" : v->name);
   const int32_t grid = r->info.grid_size;
   double full = 0;
-  *p = (attn_panel)ATTN_PANEL_INIT;
-  p->kind = ATTN_PANEL_IMAGE, p->image = &v->image.tensor, p->section = section;
-  p->title = r->o->examples ? (attn_bilingual_text){"picture", "画像"}
-                            : (attn_bilingual_text){v->name, NULL};
+  if (r->o->examples) picture->title.japanese = "画像";
   for (int64_t n = 0; n < v->count * v->positions; n++) full = fmax(full, v->weights[n]);
   for (int64_t n = 0; n < v->count; n++) {
-    attn_panel *word = &r->panels[r->panel_count++];
-    *word = (attn_panel)ATTN_PANEL_INIT;
-    word->kind = ATTN_PANEL_IMAGE, word->image = &v->image.tensor, word->section = section;
+    attn_panel *word = add_panel(r, v, &v->image.tensor, v->words[n]);
     word->rows = word->cols = grid, word->first = 1, word->at = v->weights + n * v->positions;
     word->full_heat = full, word->smooth = 1;
     word->shift = 0.5 * grid / r->info.image_size - 0.5; /* features are centred on a first pixel */
-    word->title = (attn_bilingual_text){v->words[n], NULL};
-    word->note = (attn_bilingual_text){v->notes[n], NULL};
-    if (n < v->occluded_count) add_occluded_panel(r, v, n);
+    word->note.english = v->notes[n];
+    if (n >= v->occluded_count) continue;
+    const struct occluded_word *w = &v->occluded[n];
+    add_panel(r, v, &w->image, v->words[n])->note = (attn_bilingual_text){w->note[0], w->note[1]};
   }
 }
 

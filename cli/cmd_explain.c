@@ -113,10 +113,13 @@ static int explain_file(const char *path, const void *options) {
   const attn_sink sink = attn_cli_stdout();
   attn_error err;
   attn_lesson *lesson;
+  char *text = NULL;
+  size_t bytes;
   if (o->lesson)
     return write_lesson(path, o, &sink, &err) ? attn_cli_report_error(path, &err) : EXIT_OK;
-  attn_status status =
-      is_model(o) ? read_head(path, o, &lesson, &err) : attn_cli_read_lesson(path, &lesson, &err);
+  attn_status status = is_model(o) ? read_head(path, o, &lesson, &err)
+                                   : attn_cli_read_document(path, &lesson, &text, &bytes, &err);
+  free(text);
   int is_read = !status, result = EXIT_TROUBLE;
   if (!status) status = explain_any(lesson, o, &err);
   if (status) /* after reading, ATTN_ERR_FILE is about the picture */

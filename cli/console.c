@@ -321,14 +321,6 @@ attn_status attn_cli_read_document(const char *path, attn_lesson **lesson, char 
   return status ? status : attn_lesson_read(*text, *bytes, path, lesson, err);
 }
 
-attn_status attn_cli_read_lesson(const char *path, attn_lesson **lesson, attn_error *err) {
-  char *text;
-  size_t bytes;
-  attn_status status = attn_cli_read_document(path, lesson, &text, &bytes, err);
-  free(text);
-  return status;
-}
-
 int attn_cli_for_each_file(int files, char **argv,
                            int (*run)(const char *path, const void *options), const void *options) {
   int highest = 0;

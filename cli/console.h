@@ -109,11 +109,10 @@ attn_status attn_cli_make_temporary_folder(char *path, size_t size, const char *
  * freed; NULL on failure. A NUL byte is ATTN_ERR_FORMAT, with its location. */
 attn_status attn_cli_read_text(const char *path, char **text, attn_error *err);
 
-/* Reads a file, or standard input if path is "-", as a lesson. *lesson is NULL on failure.
- * document: the text as well, to be freed in any case. */
+/* Reads a file, or standard input if path is "-", as a lesson. *lesson is NULL on failure. The
+ * caller frees *text in any case. */
 attn_status attn_cli_read_document(const char *path, attn_lesson **lesson, char **text,
                                    size_t *bytes, attn_error *err);
-attn_status attn_cli_read_lesson(const char *path, attn_lesson **lesson, attn_error *err);
 
 /* Calls run(argv[n], options) for n = 1..files. Returns the highest exit status. */
 int attn_cli_for_each_file(int files, char **argv,

@@ -73,19 +73,19 @@ static int convert(const char *path, attn_array *array, attn_dtype dtype) {
 static int read_main(struct attn_run_job *j) {
   const char *const paths[] = {j->options.q, j->options.k, j->options.v};
   struct attn_run_input *const tensors[] = {&j->q, &j->k, &j->v};
-  attn_array *const arrays[] = {&j->q.array, &j->k.array, &j->v.array};
   attn_dtype dtype = ATTN_F32;
   int status = 0;
-  for (int n = 0; n < 3 && !status; n++) {
-    status = read_one(paths[n], arrays[n]);
+  for (int n = 0; n < 3; n++) {
+    attn_array *array = &tensors[n]->array;
+    status = read_one(paths[n], array);
     if (status) return status;
-    if (!is_float(arrays[n]->tensor.dtype))
-      return refuse_type(paths[n], arrays[n], "float16, bfloat16, float32 or float64",
+    if (!is_float(array->tensor.dtype))
+      return refuse_type(paths[n], array, "float16, bfloat16, float32 or float64",
                          "x.astype('float32')");
-    tensors[n]->stored = arrays[n]->tensor.dtype;
+    tensors[n]->stored = array->tensor.dtype;
     if (tensors[n]->stored == ATTN_F64) dtype = ATTN_F64;
   }
-  for (int n = 0; n < 3 && !status; n++) status = convert(paths[n], arrays[n], dtype);
+  for (int n = 0; n < 3 && !status; n++) status = convert(paths[n], &tensors[n]->array, dtype);
   return status;
 }
 

@@ -27,10 +27,11 @@ static attn_status measure(struct study_run *run, const char *alignment, int see
 
 static double share(int64_t part, int64_t of) { return of ? (double)part / (double)of : NAN; }
 
-/* Trains each row of the first table with each seed; `fill` writes the samples. */
+/* Trains each row of the first table with each seed; `fill` writes its samples. A second table has
+ * the time of a step. */
 static attn_status compare(struct study_run *run,
-                           void (*fill)(struct study_table *tables, int row, int seed,
-                                        const attn_evaluation *e, double seconds),
+                           void (*fill)(struct study_table *t, int row, int seed,
+                                        const attn_evaluation *e),
                            attn_error *err) {
   struct study_table *t = run->table;
   attn_status status = ATTN_OK;
@@ -41,14 +42,13 @@ static attn_status compare(struct study_run *run,
       attn_evaluation e = ATTN_EVALUATION_INIT;
       double seconds;
       status = measure(run, t->row[r], s, &e, &seconds, err);
-      if (!status) fill(t, r, s, &e, seconds);
+      if (!status) fill(t, r, s, &e);
+      if (!status && run->tables > 1) t[1].sample[r][0][s] = 1000 * seconds;
     }
   return status;
 }
 
-static void fill_objects(struct study_table *t, int row, int seed, const attn_evaluation *e,
-                         double seconds) {
-  (void)seconds;
+static void fill_objects(struct study_table *t, int row, int seed, const attn_evaluation *e) {
   for (int n = 0; n < OBJECTS; n++)
     t->sample[row][n][seed] = share(e->exact_matches_by_objects[n], e->examples_by_objects[n]);
 }
@@ -61,15 +61,13 @@ attn_status attn_cli_study_bottleneck(struct study_run *run, attn_error *err) {
   return compare(run, fill_objects, err);
 }
 
-static void fill_shares(struct study_table *t, int row, int seed, const attn_evaluation *e,
-                        double seconds) {
+static void fill_shares(struct study_table *t, int row, int seed, const attn_evaluation *e) {
   const double shares[] = {
       share(e->exact_matches, e->examples), share(e->unseen_exact_matches, e->unseen_examples),
       share(e->alignment_matches, e->aligned_tokens), share(e->hidden_changes, e->hidden_words),
       share(e->control_changes, e->hidden_words)};
   for (int n = 0; n < (int)(sizeof shares / sizeof *shares); n++)
-    t[0].sample[row][n][seed] = shares[n];
-  t[1].sample[row][0][seed] = 1000 * seconds;
+    t->sample[row][n][seed] = shares[n];
 }
 
 attn_status attn_cli_study_alignment(struct study_run *run, attn_error *err) {
