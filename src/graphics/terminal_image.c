@@ -54,41 +54,32 @@ static void put_image_line(const struct terminal_tiles *t, const attn_panel *p, 
 
 /* ---- Lines ---- */
 
-static void put_texts(const struct terminal_tiles *t,
-                      const char *(*text_of)(const struct terminal_tiles *t, const attn_panel *p,
-                                             char text[ATTN_NAME_BYTES]),
-                      int bold) {
-  char text[ATTN_NAME_BYTES], shown[ATTN_NAME_BYTES];
+/* The titles of the panels, or their scales. */
+static void put_texts(const struct terminal_tiles *t, int titles) {
+  const attn_style *style = &t->out->style;
+  char scale[ATTN_NAME_BYTES], shown[ATTN_NAME_BYTES];
   int due = INDENT; /* spaces, written only before text */
   for (int32_t n = 0; n < t->count; n++) {
-    attn_text_shorten(shown, sizeof shown, text_of(t, &t->panel[n], text), t->columns);
+    const attn_panel *p = &t->panel[n];
+    const char *text = titles ? attn_text_in(&p->title, style->language)
+                              : attn_image_panel_scale(p, style->language, style->precision, scale);
+    attn_text_shorten(shown, sizeof shown, text, t->columns);
     if (*shown) {
       attn_out_spaces(t->out, due), due = 0;
-      if (bold) attn_out_color(t->out, "1");
+      if (titles) attn_out_color(t->out, "1");
       attn_out_text(t->out, shown);
-      if (bold) attn_out_color(t->out, "0");
+      if (titles) attn_out_color(t->out, "0");
     }
     due += t->columns - attn_text_width(shown) + GAP;
   }
   attn_out_line(t->out, 0);
 }
 
-static const char *title_of(const struct terminal_tiles *t, const attn_panel *p,
-                            char text[ATTN_NAME_BYTES]) {
-  (void)text;
-  return attn_text_in(&p->title, t->out->style.language);
-}
-
-static const char *scale_of(const struct terminal_tiles *t, const attn_panel *p,
-                            char text[ATTN_NAME_BYTES]) {
-  return attn_image_panel_scale(p, t->out->style.language, t->out->style.precision, text);
-}
-
 static void put_tiles(const struct terminal_tiles *t) {
   int lines = 0;
   for (int32_t n = 0; n < t->count; n++)
     if (lines_of(t, &t->panel[n]) > lines) lines = lines_of(t, &t->panel[n]);
-  put_texts(t, title_of, 1);
+  put_texts(t, 1);
   for (int line = 0; line < lines && !t->out->failed; line++) {
     int due = INDENT;
     for (int32_t n = 0; n < t->count; n++, due += GAP) {
@@ -101,7 +92,7 @@ static void put_tiles(const struct terminal_tiles *t) {
     }
     attn_out_line(t->out, 0);
   }
-  put_texts(t, scale_of, 0);
+  put_texts(t, 0);
 }
 
 int32_t attn_terminal_images(struct attn_out *out, const struct attn_picture *p, int32_t n) {
