@@ -187,18 +187,11 @@ static void add_example(struct attn_lesson_panels *a, const attn_lesson *lesson,
     }
 }
 
-/* Each step is a panel and may add an arrow plot. */
-static size_t panel_bound(const attn_lesson *lesson) {
-  size_t count = 0;
-  for (int32_t n = 0; n < lesson->examples; n++) count += 2 * (size_t)lesson->example[n].steps;
-  return count;
-}
-
 attn_status attn_lesson_panels_begin(struct attn_lesson_panels *a, const attn_lesson *lesson,
                                      int precision, int plain, attn_error *err) {
-  *a = (struct attn_lesson_panels){.panel = calloc(panel_bound(lesson), sizeof *a->panel),
-                                   .precision = precision,
-                                   .plain = plain};
+  const size_t bound = 2 * (size_t)attn_step_count(lesson); /* a step may add an arrow plot */
+  *a = (struct attn_lesson_panels){
+      .panel = calloc(bound, sizeof *a->panel), .precision = precision, .plain = plain};
   a->failed = !a->panel;
   return a->failed ? attn_picture_no_memory(err) : ATTN_OK;
 }

@@ -190,7 +190,13 @@ const char *attn_symbol_text(const attn_step *s, char text[ATTN_LABEL_BYTES]) {
   return attn_text_shorten(text, ATTN_LABEL_BYTES, symbol, LABEL_COLUMNS);
 }
 
-static int is_alone(const attn_example *e, const attn_step *s) {
+int32_t attn_step_count(const attn_lesson *lesson) {
+  int32_t count = 0;
+  for (int32_t n = 0; n < lesson->examples; n++) count += lesson->example[n].steps;
+  return count;
+}
+
+int attn_step_is_alone(const attn_example *e, const attn_step *s) {
   for (int32_t n = 0; n < e->steps; n++) {
     const attn_step *other = &e->step[n];
     if (other != s && other->name == s->name && other->head == s->head) return 0;
@@ -199,7 +205,7 @@ static int is_alone(const attn_example *e, const attn_step *s) {
 }
 
 const char *attn_step_text(const attn_example *e, const attn_step *s, char text[ATTN_LABEL_BYTES]) {
-  if (s->name == ATTN_STEP_OTHER || !is_alone(e, s)) return attn_symbol_text(s, text);
+  if (s->name == ATTN_STEP_OTHER || !attn_step_is_alone(e, s)) return attn_symbol_text(s, text);
   snprintf(text, ATTN_LABEL_BYTES, "%s", attn_step_label(s->name));
   return text;
 }

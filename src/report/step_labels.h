@@ -53,6 +53,12 @@ const attn_step *attn_step_named(const attn_example *e, int32_t name);
 /* The text after the first of the words, ended by NULL, that begins it; NULL: none does. */
 const char *attn_skip_one_of(const char *text, const char *const *words);
 
+/* Whether no other step of the example has its name and head. */
+int attn_step_is_alone(const attn_example *e, const attn_step *s);
+
+/* The steps of all examples. */
+int32_t attn_step_count(const attn_lesson *lesson);
+
 /* The name of a step in an address: "weights", or the document's name if two steps of a head are
  * weights. */
 const char *attn_step_text(const attn_example *e, const attn_step *s, char text[ATTN_LABEL_BYTES]);

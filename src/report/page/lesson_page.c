@@ -41,13 +41,6 @@ struct step_place {
 
 /* ---- A step ---- */
 
-static int is_unique(const attn_example *e, const attn_step *s) {
-  int count = 0;
-  for (const attn_step *one = e->step; one < e->step + e->steps; one++)
-    count += one->name == s->name && one->head == s->head;
-  return count == 1;
-}
-
 const char *attn_step_id(const attn_lesson *lesson, int32_t example, const attn_step *s,
                          char text[ATTN_STEP_ID_BYTES]) {
   const attn_example *e = &lesson->example[example];
@@ -56,7 +49,7 @@ const char *attn_step_id(const attn_lesson *lesson, int32_t example, const attn_
   if (s->head >= 0)
     n += snprintf(text + n, ATTN_STEP_ID_BYTES - (size_t)n, "h%d-", (int)s->head + 1);
   n += snprintf(text + n, ATTN_STEP_ID_BYTES - (size_t)n, "%s", attn_step_label(s->name));
-  if (!is_unique(e, s))
+  if (!attn_step_is_alone(e, s))
     snprintf(text + n, ATTN_STEP_ID_BYTES - (size_t)n, ".%d", (int)(s - e->step) + 1);
   return text;
 }
@@ -210,12 +203,6 @@ static void put_body(struct lesson_page *p) {
 
 /* ---- Memory ---- */
 
-static int32_t step_count(const attn_lesson *lesson) {
-  int32_t count = 0;
-  for (int32_t n = 0; n < lesson->examples; n++) count += lesson->example[n].steps;
-  return count;
-}
-
 static void prepare_step(struct lesson_page *p, const struct step_place *at) {
   const attn_bilingual_text none = {NULL, NULL};
   struct prepared_step *prepared = &p->prepared[p->steps + at->index];
@@ -231,7 +218,7 @@ static attn_status prepare(struct lesson_page *p, attn_error *err) {
   if (!status)
     status = attn_lesson_panels_begin(&p->plots, p->lesson, p->out->style.precision, 0, err);
   if (status) return status;
-  p->prepared = calloc((size_t)step_count(p->lesson), sizeof *p->prepared);
+  p->prepared = calloc((size_t)attn_step_count(p->lesson), sizeof *p->prepared);
   if (!p->prepared) return attn_picture_no_memory(err);
   for (int32_t n = 0; n < p->lesson->examples; p->steps += p->lesson->example[n++].steps)
     each_step(p, n, prepare_step);
@@ -240,7 +227,8 @@ static attn_status prepare(struct lesson_page *p, attn_error *err) {
 }
 
 static void release(struct lesson_page *p) {
-  for (int32_t n = 0; p->prepared && n < step_count(p->lesson); n++) free(p->prepared[n].marked);
+  for (int32_t n = 0; p->prepared && n < attn_step_count(p->lesson); n++)
+    free(p->prepared[n].marked);
   free(p->prepared);
   attn_lesson_panels_free(&p->plots);
   attn_check_free(p->check);
