@@ -6,13 +6,10 @@
 #include "error.h"
 
 static double element(attn_dtype dtype, const char *at) {
-  int32_t i;
-  int64_t l;
   switch (dtype) {
     case ATTN_I32:
-      return memcpy(&i, at, 4), (double)i;
     case ATTN_I64:
-      return memcpy(&l, at, 8), (double)l;
+      return (double)attn_load_integer(dtype, at);
     case ATTN_I8:
       return *(const signed char *)at;
     case ATTN_U8:
@@ -22,12 +19,6 @@ static double element(attn_dtype dtype, const char *at) {
     default:
       return attn_load_real(dtype, at);
   }
-}
-
-/* Through a double, an int64 would be rounded twice. */
-static float rounded_once(const char *at) {
-  int64_t value;
-  return memcpy(&value, at, sizeof value), (float)value;
 }
 
 attn_status attn_array_convert(attn_array *array, attn_dtype dtype, attn_error *err) {
@@ -44,7 +35,8 @@ attn_status attn_array_convert(attn_array *array, attn_dtype dtype, attn_error *
   for (int64_t e = 0; e < count; e++) {
     const char *at = (const char *)t->data + (size_t)e * from;
     double value = element(t->dtype, at);
-    float narrow = t->dtype == ATTN_I64 ? rounded_once(at) : (float)value;
+    /* Through a double, an int64 would be rounded twice. */
+    float narrow = t->dtype == ATTN_I64 ? (float)attn_load_integer(ATTN_I64, at) : (float)value;
     memcpy(memory + (size_t)e * to, dtype == ATTN_F32 ? (void *)&narrow : (void *)&value, to);
   }
   free(array->memory);

@@ -105,15 +105,18 @@ static attn_status read_dict(struct npy_header *h) {
   return h->seen == 7 ? ATTN_OK : broken(h, "a key is missing");
 }
 
+static const struct {
+  const char *code;
+  attn_dtype dtype;
+} types[] = {{"f4", ATTN_F32}, {"f8", ATTN_F64}, {"f2", ATTN_F16}, {"b1", ATTN_BOOL},
+             {"i4", ATTN_I32}, {"i8", ATTN_I64}, {"i1", ATTN_I8},  {"u1", ATTN_U8}};
+
+enum { TYPES = sizeof types / sizeof *types };
+
 static attn_status read_type(struct npy_header *h, attn_dtype *dtype, int *swap) {
-  static const struct {
-    const char *code;
-    attn_dtype dtype;
-  } types[] = {{"f4", ATTN_F32}, {"f8", ATTN_F64}, {"f2", ATTN_F16}, {"b1", ATTN_BOOL},
-               {"i4", ATTN_I32}, {"i8", ATTN_I64}, {"i1", ATTN_I8},  {"u1", ATTN_U8}};
   char order = h->descr[0];
   *swap = order == (attn_is_little_endian() ? '>' : '<');
-  for (size_t n = 0; strchr("<>=|", order) && order && n < sizeof types / sizeof *types; n++)
+  for (size_t n = 0; strchr("<>=|", order) && order && n < TYPES; n++)
     if (!strcmp(h->descr + 1, types[n].code)) return *dtype = types[n].dtype, ATTN_OK;
   return attn_fail_offset(h->err, ATTN_ERR_TYPE, (int64_t)h->offset,
                           "npy: element type \"%s\" is not supported; save as float32", h->descr);
@@ -202,26 +205,8 @@ attn_status attn_npy_parse(const void *bytes, size_t size, attn_array *array, at
 /* ---- Writing ------------------------------------------------------------------------ */
 
 static const char *type_code(attn_dtype dtype) {
-  switch (dtype) {
-    case ATTN_F32:
-      return "f4";
-    case ATTN_F64:
-      return "f8";
-    case ATTN_F16:
-      return "f2";
-    case ATTN_BOOL:
-      return "b1";
-    case ATTN_I32:
-      return "i4";
-    case ATTN_I64:
-      return "i8";
-    case ATTN_I8:
-      return "i1";
-    case ATTN_U8:
-      return "u1";
-    case ATTN_BF16:
-      break;
-  }
+  for (size_t n = 0; n < TYPES; n++)
+    if (types[n].dtype == dtype) return types[n].code;
   return NULL;
 }
 
