@@ -51,10 +51,4 @@ struct attn_named_tensor {
   const attn_tensor *tensor;
 };
 
-/* Writes the tensors of old (NULL: none) and count tensors, which replace those of the same name.
- */
-attn_status attn_safetensors_put(struct attn_file_writer *w, const struct attn_bytes *old,
-                                 const struct attn_named_tensor *tensors, int count,
-                                 attn_error *err);
-
 #endif

@@ -165,7 +165,7 @@ static attn_status resize(const attn_tensor *from, const attn_image_config *c, a
   size_t bytes = (size_t)(height * width * 3 * attn_element_size(dtype));
   void *memory = malloc(bytes);
   if (!memory) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes", bytes);
-  attn_tensor t = {memory, dtype, 3, {height, width, 3}, {3 * width, 3, 1}};
+  attn_tensor t = attn_image_tensor(memory, dtype, height, width);
   struct image_scaler s = {.from = from, .to = &t, .factor = 1};
   if (from->dtype != dtype) s.factor = dtype == ATTN_U8 ? 255 : 1 / 255.0;
   attn_status status = run(&s, err);

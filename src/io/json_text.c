@@ -15,6 +15,12 @@ char *attn_json_text(const json_t *value, size_t flags) {
   return text;
 }
 
+char *attn_json_finish(json_t *value, int failed, size_t flags) {
+  char *text = failed ? NULL : attn_json_text(value, flags);
+  json_decref(value);
+  return text;
+}
+
 static json_t *refuse_nul(const char *text, size_t at, json_error_t *problem) {
   memset(problem, 0, sizeof *problem);
   for (size_t n = 0; n < at; n++) problem->line += text[n] == '\n';

@@ -10,6 +10,10 @@
  * silently omits a member. */
 char *attn_json_text(const json_t *value, size_t flags);
 
+/* Serializes a value that has been built, and releases it. NULL: failed is set, or out of memory.
+ */
+char *attn_json_finish(json_t *value, int failed, size_t flags);
+
 /* Parses length bytes. NULL: *problem describes the error; an empty text means out of memory.
  * Rejects duplicate keys, depth beyond 2048, bad UTF-8, whole numbers beyond 64 bits, and a NUL
  * anywhere, which jansson ignores after a number or a literal. flags: jansson's. */

@@ -137,8 +137,7 @@ attn_status attn_png_decode(const struct attn_bytes *bytes, attn_array *image, a
   png_destroy_read_struct(&r.png, &r.info, NULL);
   if (r.status) return free(r.rgba), r.status;
   compose(r.rgba, r.width * r.height);
-  int64_t height = (int64_t)r.height, width = (int64_t)r.width;
-  image->tensor = (attn_tensor){r.rgba, ATTN_U8, 3, {height, width, 3}, {3 * width, 3, 1}};
+  image->tensor = attn_image_tensor(r.rgba, ATTN_U8, (int64_t)r.height, (int64_t)r.width);
   image->memory = r.rgba;
   return ATTN_OK;
 }

@@ -34,6 +34,12 @@ const struct attn_safetensor *attn_safetensors_find(const struct attn_safetensor
 attn_status attn_safetensors_load(const struct attn_bytes *bytes, const char *name,
                                   attn_array *array, attn_error *err);
 
+/* Writes the tensors of old (NULL: none) and count tensors, which replace those of the same name.
+ * metadata: an object of strings; NULL: that of old. */
+attn_status attn_safetensors_put(struct attn_file_writer *w, const struct attn_bytes *old,
+                                 const struct attn_named_tensor *tensors, int count,
+                                 json_t *metadata, attn_error *err);
+
 /* Writes a new file atomically: count tensors, and metadata, an object of strings. gone: as in
  * attn_file_commit. */
 attn_status attn_safetensors_write(const char *path, const char *gone,

@@ -76,9 +76,7 @@ static char *make_header(const struct pending_tensors *p, json_t *metadata) {
     failed = add_piece(root, &p->at[n].entry, at);
     at += p->at[n].entry.at.bytes;
   }
-  char *text = failed ? NULL : attn_json_text(root, JSON_COMPACT);
-  json_decref(root);
-  return text;
+  return attn_json_finish(root, failed, JSON_COMPACT);
 }
 
 static attn_status put_header(struct attn_file_writer *w, const char *text, attn_error *err) {
@@ -125,12 +123,13 @@ static attn_status put(struct attn_file_writer *w, const struct attn_bytes *old,
 
 attn_status attn_safetensors_put(struct attn_file_writer *w, const struct attn_bytes *old,
                                  const struct attn_named_tensor *tensors, int count,
-                                 attn_error *err) {
+                                 json_t *metadata, attn_error *err) {
   struct attn_safetensors held = {NULL, NULL, 0};
   struct pending_tensors p = {NULL, 0};
   attn_status status = old ? attn_safetensors_open(old, &held, err) : ATTN_OK;
   if (!status) status = collect(&p, &held, tensors, count, err);
-  if (!status) status = put(w, old, &p, json_object_get(held.root, "__metadata__"), err);
+  if (!metadata) metadata = json_object_get(held.root, "__metadata__");
+  if (!status) status = put(w, old, &p, metadata, err);
   free(p.at);
   attn_safetensors_close(&held);
   return status;
@@ -139,15 +138,11 @@ attn_status attn_safetensors_put(struct attn_file_writer *w, const struct attn_b
 attn_status attn_safetensors_write(const char *path, const char *gone,
                                    const struct attn_named_tensor *tensors, int count,
                                    json_t *metadata, attn_error *err) {
-  const struct attn_safetensors none = {NULL, NULL, 0};
   struct attn_file_writer w = {-1, NULL, NULL};
-  struct pending_tensors p = {NULL, 0};
   attn_status status = attn_file_begin(&w, path, err);
-  if (!status) status = collect(&p, &none, tensors, count, err);
-  if (!status) status = put(&w, NULL, &p, metadata, err);
+  if (!status) status = attn_safetensors_put(&w, NULL, tensors, count, metadata, err);
   if (!status) status = attn_file_finish(&w, err);
   if (!status) status = attn_file_commit(&w, gone, err);
   attn_file_abandon(&w);
-  free(p.at);
   return status;
 }

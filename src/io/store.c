@@ -201,7 +201,7 @@ static attn_status put_safetensors(struct pending_output *o, int first, int coun
       tensors[chosen++] = (struct attn_named_tensor){o[n].path.name, o[n].tensor};
   attn_status status = exists ? attn_bytes_open(&old, o[first].target, err) : ATTN_OK;
   if (status) return status;
-  status = attn_safetensors_put(&o[first].writer, exists ? &old : NULL, tensors, chosen, err);
+  status = attn_safetensors_put(&o[first].writer, exists ? &old : NULL, tensors, chosen, NULL, err);
   if (exists) attn_bytes_close(&old);
   return status;
 }

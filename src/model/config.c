@@ -399,7 +399,5 @@ char *attn_model_config_write(const struct attn_model_config *config) {
   for (size_t n = 0; n < COUNT(members) && !failed; n++)
     if (applies(config, &members[n]))
       failed = json_object_set_new(root, members[n].name, member_value(config, &members[n]));
-  char *text = failed ? NULL : attn_json_text(root, JSON_COMPACT | JSON_SORT_KEYS);
-  json_decref(root);
-  return text;
+  return attn_json_finish(root, failed, JSON_COMPACT | JSON_SORT_KEYS);
 }

@@ -116,7 +116,5 @@ char *attn_tokenizer_to_json(const struct attn_tokenizer *t) {
 
 char *attn_tokenizer_to_json_with(const struct attn_tokenizer *t, int32_t begin, int32_t end) {
   json_t *root = document(t, begin, end);
-  char *text = root ? attn_json_text(root, JSON_INDENT(1)) : NULL;
-  json_decref(root);
-  return text;
+  return attn_json_finish(root, !root, JSON_INDENT(1));
 }

@@ -6,6 +6,7 @@
 
 #include "caption_files.h"
 #include "error.h"
+#include "image.h"
 #include "scene.h"
 #include "watch.h"
 
@@ -96,12 +97,6 @@ attn_status attn_dataset_get(struct attn_dataset *d, uint64_t n, int validation,
 
 /* ---- Pictures ---- */
 
-static attn_image_config scaled(const struct attn_dataset *d) {
-  const int32_t side = (int32_t)d->image_size;
-  return (attn_image_config){
-      .struct_size = sizeof(attn_image_config), .height = side, .width = side, .dtype = ATTN_U8};
-}
-
 /* Takes a scaled picture. */
 static void take(const struct attn_dataset *d, attn_array *image) {
   memcpy(d->rgb, image->tensor.data, (size_t)(d->image_size * d->image_size * 3));
@@ -110,8 +105,8 @@ static void take(const struct attn_dataset *d, attn_array *image) {
 
 static attn_status draw(const struct attn_dataset *d, int64_t side, uint64_t n, int validation,
                         attn_error *err) {
-  const attn_tensor image = {d->drawn, ATTN_U8, 3, {side, side, 3}, {side * 3, 3, 1}};
-  const attn_image_config config = scaled(d);
+  const attn_tensor image = attn_image_tensor(d->drawn, ATTN_U8, side, side);
+  const attn_image_config config = attn_image_square(d->image_size);
   attn_array result;
   struct attn_scene scene;
   attn_text_pairs_scene(d->pairs, n, validation, &scene);
@@ -123,7 +118,7 @@ static attn_status draw(const struct attn_dataset *d, int64_t side, uint64_t n, 
 }
 
 static attn_status read_file(struct attn_dataset *d, uint64_t n, int validation, attn_error *err) {
-  const attn_image_config config = scaled(d);
+  const attn_image_config config = attn_image_square(d->image_size);
   struct attn_text_pair pair;
   attn_array image;
   attn_status status = attn_text_pairs_get(d->pairs, n, validation, &pair, err);

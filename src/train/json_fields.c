@@ -31,9 +31,7 @@ char *attn_json_table_write(const struct attn_json_table *table, const void *obj
     const struct attn_json_field *f = &table->fields[n];
     failed = json_object_set_new(root, f->name, get(f->type, (const char *)object + f->offset));
   }
-  char *text = failed ? NULL : attn_json_text(root, JSON_COMPACT | JSON_REAL_PRECISION(EXACT));
-  json_decref(root);
-  return text;
+  return attn_json_finish(root, failed, JSON_COMPACT | JSON_REAL_PRECISION(EXACT));
 }
 
 /* Returns 0 for a value of another type. */

@@ -2,25 +2,18 @@
 
 #include <stdlib.h>
 
-#include "attn/io.h"
 #include "error.h"
+#include "image.h"
 
 /* Through 8 bits, as in training: images of 8 bits give the same bits. */
 static attn_status read_pixels(const attn_tensor *image, int64_t side, float *to, attn_error *err) {
-  const attn_image_config config = {.struct_size = sizeof config,
-                                    .height = (int32_t)side,
-                                    .width = (int32_t)side,
-                                    .dtype = ATTN_U8};
+  const attn_image_config config = attn_image_square(side);
   attn_array scaled;
   attn_status status = attn_image_resize(image, &config, &scaled, err);
   if (status) return status;
   attn_pixels_to_float(scaled.tensor.data, side * side * 3, to);
   attn_array_free(&scaled);
   return ATTN_OK;
-}
-
-static attn_status out_of_memory(attn_error *err, int64_t count) {
-  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %lld images", (long long)count);
 }
 
 attn_status attn_image_source_open(struct attn_image_source *s, const struct attn_model *model,
@@ -34,7 +27,8 @@ attn_status attn_image_source_open(struct attn_image_source *s, const struct att
   s->tokens = malloc((size_t)(count * positions + 1) * sizeof *s->tokens);
   s->starts = calloc((size_t)count + 1, sizeof *s->starts);
   s->pixels = malloc((size_t)(count * values + 1) * sizeof *s->pixels);
-  if (!s->tokens || !s->starts || !s->pixels) return out_of_memory(err, count);
+  if (!s->tokens || !s->starts || !s->pixels)
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %lld images", (long long)count);
   attn_status status = ATTN_OK;
   for (int64_t n = 0; n < count && !status; n++) {
     status = read_pixels(&images[n], c->image_size, s->pixels + n * values, err);

@@ -264,7 +264,5 @@ char *attn_generation_defaults_write(const struct attn_model_config *c,
                json_object_set_new(root, "early_stopping", json_boolean(g->early_stopping)) ||
                put_integer(root, "num_beams", g->num_beams) || put_lengths(root, c, g) ||
                put_suppressed(root, g);
-  char *text = failed ? NULL : attn_json_text(root, JSON_INDENT(2) | JSON_SORT_KEYS);
-  json_decref(root);
-  return text;
+  return attn_json_finish(root, failed, JSON_INDENT(2) | JSON_SORT_KEYS);
 }

@@ -53,9 +53,7 @@ static char *with_tokens(const char *config, const struct attn_model *m) {
                put_token(root, "decoder_start_token_id", crosses ? g->bos : -1) ||
                (crosses && json_object_set_new(root, "forced_eos_token_id",
                                                g->force_eos ? json_integer(g->eos) : json_null()));
-  char *text = failed ? NULL : attn_json_text(root, JSON_INDENT(2) | JSON_SORT_KEYS);
-  json_decref(root);
-  return text;
+  return attn_json_finish(root, failed, JSON_INDENT(2) | JSON_SORT_KEYS);
 }
 
 static int put_name(json_t *root, const char *name, const struct attn_model *m, int32_t id) {
@@ -72,9 +70,7 @@ static char *tokenizer_config(const struct attn_model *m) {
       !root || put_name(root, "bos_token", m, g->bos >= 0 ? g->bos : g->empty_prompt) ||
       put_name(root, "eos_token", m, g->eos) || put_name(root, "pad_token", m, g->pad) ||
       put_name(root, "unk_token", m, attn_tokenizer_special_token(m->tokenizer, ATTN_TOKEN_UNK));
-  char *text = failed ? NULL : attn_json_text(root, JSON_INDENT(2) | JSON_SORT_KEYS);
-  json_decref(root);
-  return text;
+  return attn_json_finish(root, failed, JSON_INDENT(2) | JSON_SORT_KEYS);
 }
 
 static char *tokenizer_text(const struct attn_model *m) {

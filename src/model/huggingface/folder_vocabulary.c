@@ -66,8 +66,7 @@ static json_t *document(json_t *vocab, json_t *merges) {
 static attn_status parse(json_t *vocab, json_t *merges, struct attn_tokenizer **tokenizer,
                          attn_error *err) {
   json_t *root = document(vocab, merges);
-  char *text = root ? attn_json_text(root, JSON_COMPACT) : NULL;
-  json_decref(root);
+  char *text = attn_json_finish(root, !root, JSON_COMPACT);
   if (!text) return out_of_memory(err);
   attn_status status = attn_tokenizer_parse_pretrained(text, strlen(text), tokenizer, err);
   free(text);

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attn/io.h"
 #include "attn/train.h"
 #include "error.h"
+#include "image.h"
 #include "inspect.h"
 
 int64_t attn_largest_weight(const double *row, int64_t count) {
@@ -39,13 +39,9 @@ static void cover(const struct attn_covered_picture *o, int x, int y) {
       memcpy(o->covered + (row * o->side + col) * 3, o->fill, 3);
 }
 
-static attn_tensor covered_image(const struct attn_covered_picture *o) {
-  return (attn_tensor){o->covered, ATTN_U8, 3, {o->side, o->side, 3}, {o->side * 3, 3, 1}};
-}
-
 static attn_status predict(struct attn_caption_probe *p, const struct attn_covered_picture *o,
                            int x, int y, int64_t n, int32_t *token, attn_error *err) {
-  const attn_tensor image = covered_image(o);
+  const attn_tensor image = attn_image_tensor(o->covered, ATTN_U8, o->side, o->side);
   cover(o, x, y);
   attn_status status = attn_caption_probe_predict(p, &image, err);
   *token = p->predicted[n];
@@ -107,7 +103,8 @@ static attn_status visit_word(const struct occlusion_run *r, int64_t n,
                               const struct attn_occluded_word *w, attn_error *err) {
   const struct attn_model *model = r->probe.model;
   const int64_t grid = attn_model_grid_size(&model->network->config);
-  const attn_tensor image = covered_image(&r->picture);
+  const struct attn_covered_picture *o = &r->picture;
+  const attn_tensor image = attn_image_tensor(o->covered, ATTN_U8, o->side, o->side);
   const int32_t ids[TEXTS] = {r->probe.tokens[n], r->whole[n], w->changed, w->control};
   char *text[TEXTS] = {NULL};
   attn_status status = ATTN_OK;
@@ -150,10 +147,7 @@ attn_status attn_model_occlude_caption(const attn_model *model, const attn_tenso
                                        int (*visit)(void *context, const attn_occlusion *occlusion),
                                        void *context, attn_error *err) {
   const struct attn_model_config *c = &model->network->config;
-  const attn_image_config config = {.struct_size = sizeof config,
-                                    .height = (int32_t)c->image_size,
-                                    .width = (int32_t)c->image_size,
-                                    .dtype = ATTN_U8};
+  const attn_image_config config = attn_image_square(c->image_size);
   struct occlusion_run r = {.visit = visit, .context = context};
   attn_array scaled;
   if (c->kind != ATTN_VISION_ENCODER_DECODER)

@@ -5,6 +5,7 @@
 
 #include "caption_occlusion.h"
 #include "error.h"
+#include "image.h"
 
 enum { GROUP = 64, BYTES = ATTN_SCENE_SIDE_MAX * ATTN_SCENE_SIDE_MAX * 3 };
 enum { HIDDEN_WORDS = 1000 }; /* enough: each takes two passes */
@@ -24,10 +25,6 @@ struct caption_evaluation_run {
 
 static int64_t grid_of(const struct caption_evaluation_run *r) {
   return attn_model_grid_size(&r->c->model->network->config);
-}
-
-static attn_tensor image_of(unsigned char *rgb, int side) {
-  return (attn_tensor){rgb, ATTN_U8, 3, {side, side, 3}, {side * 3, 3, 1}};
 }
 
 /* ---- Where the model looks ---- */
@@ -129,7 +126,7 @@ static attn_status run_group(struct caption_evaluation_run *r, enum attn_scene_s
                     &r->scenes[n]);
     attn_scene_caption(&r->scenes[n], r->c->task->language, 1, &r->captions[n]);
     attn_scene_render(&r->scenes[n], r->rgb[n]);
-    r->images[n] = image_of(r->rgb[n], r->scenes[n].side);
+    r->images[n] = attn_image_tensor(r->rgb[n], ATTN_U8, r->scenes[n].side, r->scenes[n].side);
   }
   r->results[0].struct_size = sizeof *r->results;
   attn_status status =
