@@ -50,10 +50,10 @@ void attn_token_output_put(struct attn_token_output *out, int32_t id) {
   out->count++;
 }
 
-void attn_token_output_put_unknown(struct attn_token_output *out, int32_t id, size_t at,
-                                   size_t bytes) {
-  attn_token_output_put(out, id);
-  if (!out->notes || out->failed) return;
+void attn_token_output_put_text(struct attn_token_output *out, int32_t id, int32_t unknown,
+                                size_t at, size_t bytes) {
+  attn_token_output_put(out, id < 0 ? unknown : id);
+  if (id >= 0 || !out->notes || out->failed) return;
   if (!attn_grow((void **)&out->unknown, &out->unknown_capacity, out->unknowns + 1,
                  sizeof *out->unknown))
     out->failed = 1;
@@ -75,10 +75,7 @@ static attn_status encode_characters(const struct attn_tokenizer *t, const char 
     bytes = attn_utf8_read(text + at, length - at, &code);
     if (!bytes) return attn_fail_invalid_utf8(text, at, err);
     int32_t id = attn_intern_find(&t->tokens, text + at, bytes);
-    if (id < 0)
-      attn_token_output_put_unknown(out, t->unknown, at, bytes);
-    else
-      attn_token_output_put(out, id);
+    attn_token_output_put_text(out, id, t->unknown, at, bytes);
   }
   return ATTN_OK;
 }
@@ -88,10 +85,7 @@ static attn_status encode_words(const struct attn_tokenizer *t, const char *text
   size_t at = 0;
   for (size_t bytes; (bytes = attn_next_word(text, length, &at)); at += bytes) {
     int32_t id = attn_vocabulary_find(t, text + at, bytes);
-    if (id < 0)
-      attn_token_output_put_unknown(out, t->unknown, at, bytes);
-    else
-      attn_token_output_put(out, id);
+    attn_token_output_put_text(out, id, t->unknown, at, bytes);
   }
   return at == length ? ATTN_OK : attn_fail_invalid_utf8(text, at, err);
 }
@@ -104,7 +98,7 @@ static attn_status encode_bpe(const struct attn_tokenizer *t, const char *text, 
     bytes = attn_gpt2_word_length(text + at, length - at);
     if (!attn_bpe_word_merge(&m, t, text + at, bytes, &count))
       status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a word of %zu bytes", bytes);
-    for (size_t n = 0; n < count; n++) attn_token_output_put(out, m.at[n]);
+    for (size_t n = 0; n < count; n++) attn_token_output_put(out, m.at[n].id);
   }
   attn_bpe_word_free(&m);
   return status;

@@ -253,14 +253,13 @@ static int split(const json_t *merge, struct merge_pair *h) {
     h->right = json_string_value(json_array_get(merge, 1));
     if (!h->left || !h->right) return 0;
     h->left_bytes = strlen(h->left);
-    h->right_bytes = strlen(h->right);
-    return 1;
+  } else {
+    h->left = json_string_value(merge);
+    const char *space = h->left ? strchr(h->left, ' ') : NULL;
+    if (!space || strchr(space + 1, ' ')) return 0;
+    h->left_bytes = (size_t)(space - h->left);
+    h->right = space + 1;
   }
-  h->left = json_string_value(merge);
-  const char *space = h->left ? strchr(h->left, ' ') : NULL;
-  if (!space || strchr(space + 1, ' ')) return 0;
-  h->left_bytes = (size_t)(space - h->left);
-  h->right = space + 1;
   h->right_bytes = strlen(h->right);
   return 1;
 }
@@ -307,14 +306,12 @@ static attn_status read_merges(struct attn_tokenizer *t, const json_t *merges, a
 /* Without a token for every byte and without unk_token, bytes would be lost. */
 static attn_status check_bytes(const struct attn_tokenizer *t, const json_t *model,
                                attn_error *err) {
-  if (json_is_string(json_object_get(model, "unk_token"))) return ATTN_OK;
-  for (int n = 0; n < 256; n++)
-    if (t->byte[n] < 0)
-      return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                       "tokenizer.json: model.vocab has no token for byte 0x%02x, and unk_token is "
-                       "null; train with ByteLevel.alphabet() as initial_alphabet",
-                       (unsigned)n);
-  return ATTN_OK;
+  int missing = attn_vocabulary_missing_byte(t);
+  if (missing < 0 || json_is_string(json_object_get(model, "unk_token"))) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                   "tokenizer.json: model.vocab has no token for byte 0x%02x, and unk_token is "
+                   "null; train with ByteLevel.alphabet() as initial_alphabet",
+                   (unsigned)missing);
 }
 
 /* ---- The document ---- */
@@ -372,18 +369,16 @@ static attn_status read_frame(struct attn_tokenizer *t, const json_t *root, attn
   return attn_template_read(t, attn_template_is(post) ? post : NULL, err);
 }
 
-static attn_status read_pieces(const json_t *root, struct attn_tokenizer *t, const json_t *model,
-                               attn_error *err) {
-  attn_status status = read_words(t, root, model, err);
-  return status ? status : attn_wordpiece_read(t, root, err);
-}
-
 static attn_status read_model(const json_t *root, struct attn_tokenizer *t, attn_error *err) {
   const json_t *model = json_object_get(root, "model");
   int bpe = t->kind == ATTN_TOKENIZER_BPE;
-  if (t->kind == ATTN_TOKENIZER_WORDPIECE) return read_pieces(root, t, model, err);
-  attn_status status = bpe ? ATTN_SCHEMA_CHECK(model, "model", bpe_schema, err)
-                           : ATTN_SCHEMA_CHECK(model, "model", word_level_schema, err);
+  attn_status status = ATTN_OK;
+  if (t->kind == ATTN_TOKENIZER_WORDPIECE) {
+    status = read_words(t, root, model, err);
+    return status ? status : attn_wordpiece_read(t, root, err);
+  }
+  status = bpe ? ATTN_SCHEMA_CHECK(model, "model", bpe_schema, err)
+               : ATTN_SCHEMA_CHECK(model, "model", word_level_schema, err);
   if (!status) status = check_parts(root, t, err);
   if (!status) status = read_words(t, root, model, err);
   if (!status) status = read_unknown(t, model, err);

@@ -61,19 +61,6 @@ static json_t *bytes_part(void) {
                    "trim_offsets", 1, "use_regex", 1);
 }
 
-static json_t *words_part(void) { return json_pack("{s:s}", "type", "WhitespaceSplit"); }
-
-static json_t *characters_part(void) {
-  return json_pack("{s:s, s:{s:s}, s:s, s:b}", "type", "Split", "pattern", "Regex", "[\\s\\S]",
-                   "behavior", "Isolated", "invert", 0);
-}
-
-static int has_every_byte(const struct attn_tokenizer *t) {
-  for (int n = 0; n < 256; n++)
-    if (t->byte[n] < 0) return 0;
-  return 1;
-}
-
 static json_t *model(const struct attn_tokenizer *t) {
   if (t->kind == ATTN_TOKENIZER_WORDPIECE) return attn_wordpiece_model(t, vocab(t));
   if (t->kind != ATTN_TOKENIZER_BPE)
@@ -81,15 +68,18 @@ static json_t *model(const struct attn_tokenizer *t) {
                      attn_tokenizer_token(t, t->unknown));
   return json_pack(
       "{s:s, s:n, s:o, s:n, s:n, s:b, s:b, s:b, s:o, s:o}", "type", "BPE", "dropout", "unk_token",
-      has_every_byte(t) ? json_null() : json_string(attn_tokenizer_token(t, t->unknown)),
+      attn_vocabulary_missing_byte(t) < 0 ? json_null()
+                                          : json_string(attn_tokenizer_token(t, t->unknown)),
       "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", 0, "byte_fallback", 0,
       "ignore_merges", 0, "vocab", vocab(t), "merges", merges(t));
 }
 
 static json_t *pre_tokenizer(const struct attn_tokenizer *t) {
-  if (t->kind == ATTN_TOKENIZER_WORDPIECE) return attn_wordpiece_pre_tokenizer();
-  if (t->kind == ATTN_TOKENIZER_WORD) return words_part();
-  return t->kind == ATTN_TOKENIZER_BPE ? bytes_part() : characters_part();
+  if (t->kind == ATTN_TOKENIZER_WORDPIECE) return json_pack("{s:s}", "type", "BertPreTokenizer");
+  if (t->kind == ATTN_TOKENIZER_WORD) return json_pack("{s:s}", "type", "WhitespaceSplit");
+  if (t->kind == ATTN_TOKENIZER_BPE) return bytes_part();
+  return json_pack("{s:s, s:{s:s}, s:s, s:b}", "type", "Split", "pattern", "Regex", "[\\s\\S]",
+                   "behavior", "Isolated", "invert", 0);
 }
 
 /* Without a decoder tokens are joined by spaces. */

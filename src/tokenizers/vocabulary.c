@@ -42,6 +42,12 @@ int32_t attn_vocabulary_find(const struct attn_tokenizer *t, const char *word, s
   return id >= 0 && t->special[id] ? -1 : id;
 }
 
+int attn_vocabulary_missing_byte(const struct attn_tokenizer *t) {
+  for (int n = 0; n < 256; n++)
+    if (t->byte[n] < 0) return n;
+  return -1;
+}
+
 int attn_vocabulary_add_merge(struct attn_tokenizer *t, int32_t left, int32_t right, int32_t word) {
   const int32_t pair[2] = {left, right};
   if (!attn_grow((void **)&t->merge, &t->merge_capacity, t->merges.count + 1, sizeof *t->merge))

@@ -53,6 +53,9 @@ int attn_vocabulary_add(struct attn_tokenizer *tokenizer, const char *word, size
 int32_t attn_vocabulary_find(const struct attn_tokenizer *tokenizer, const char *word,
                              size_t bytes);
 
+/* BPE: a byte without a token; -1: every byte has one. */
+int attn_vocabulary_missing_byte(const struct attn_tokenizer *tokenizer);
+
 /* Appends a merge, which replaces an earlier one of the same pair. Returns 0 if out of memory. */
 int attn_vocabulary_add_merge(struct attn_tokenizer *tokenizer, int32_t left, int32_t right,
                               int32_t word);
@@ -76,9 +79,9 @@ struct attn_token_output {
 };
 void attn_token_output_put(struct attn_token_output *encoding, int32_t id);
 
-/* Appends <unk> for the bytes of the text at `at`. */
-void attn_token_output_put_unknown(struct attn_token_output *encoding, int32_t id, size_t at,
-                                   size_t bytes);
+/* Appends the token of the bytes of the text at `at`, unknown if id is -1. */
+void attn_token_output_put_text(struct attn_token_output *encoding, int32_t id, int32_t unknown,
+                                size_t at, size_t bytes);
 
 /* ATTN_ERR_FORMAT with the offset of the invalid byte. */
 attn_status attn_fail_invalid_utf8(const char *text, size_t at, attn_error *err);
@@ -97,13 +100,15 @@ size_t attn_gpt2_word_length(const char *text, size_t length);
 
 /* The merges within one word (bpe.c). */
 struct attn_bpe_word {
-  int32_t *at, *next, *before;
-  size_t at_capacity, next_capacity, before_capacity;
+  struct attn_bpe_symbol {
+    int32_t id, next, before; /* next, before: indices */
+  } * at;
+  size_t capacity;
   struct attn_heap heap;
 };
 int attn_bpe_word_merge(struct attn_bpe_word *m, const struct attn_tokenizer *tokenizer,
                         const char *word, size_t bytes,
-                        size_t *count); /* the tokens: at[0..count) */
+                        size_t *count); /* the tokens: the ids of at[0..count) */
 void attn_bpe_word_free(struct attn_bpe_word *m);
 
 #endif

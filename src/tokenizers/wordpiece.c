@@ -99,7 +99,7 @@ static void end_word(struct wordpiece_encoder *c, size_t end) {
   for (int64_t n = 0; fits && n < c->count; n++) bytes += attn_utf8_write(c->word[n], text + bytes);
   if (!fits || !cut(c, text, bytes)) {
     c->out->count = before;
-    attn_token_output_put_unknown(c->out, c->t->unknown, c->begin, end - c->begin);
+    attn_token_output_put_text(c->out, -1, c->t->unknown, c->begin, end - c->begin);
   }
   c->count = c->fixed = 0;
 }

@@ -27,7 +27,6 @@ attn_status attn_wordpiece_read(struct attn_tokenizer *tokenizer, const json_t *
 /* Parts of the document; NULL: out of memory. */
 json_t *attn_wordpiece_truncation(const struct attn_tokenizer *tokenizer);
 json_t *attn_wordpiece_normalizer(const struct attn_tokenizer *tokenizer);
-json_t *attn_wordpiece_pre_tokenizer(void);
 json_t *attn_wordpiece_decoder(const struct attn_tokenizer *tokenizer);
 json_t *attn_wordpiece_model(const struct attn_tokenizer *tokenizer, json_t *vocab);
 

@@ -133,10 +133,6 @@ json_t *attn_wordpiece_normalizer(const struct attn_tokenizer *t) {
                    w->strip_accents, "lowercase", w->lowercase);
 }
 
-json_t *attn_wordpiece_pre_tokenizer(void) {
-  return json_pack("{s:s}", "type", "BertPreTokenizer");
-}
-
 json_t *attn_wordpiece_decoder(const struct attn_tokenizer *t) {
   return json_pack("{s:s, s:s, s:b}", "type", "WordPiece", "prefix", t->wordpiece.prefix, "cleanup",
                    t->wordpiece.cleanup);
