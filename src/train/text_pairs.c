@@ -97,12 +97,8 @@ static attn_status check_line(const struct attn_text_pairs *d, const char *path,
 }
 
 static attn_status add_line(struct text_lines *to, const struct text_line *line, attn_error *err) {
-  if (to->count == to->capacity) {
-    size_t capacity = to->capacity ? 2 * to->capacity : 1024;
-    struct text_line *more = realloc(to->at, capacity * sizeof *more);
-    if (!more) return out_of_memory(err);
-    to->at = more, to->capacity = capacity;
-  }
+  if (!attn_grow((void **)&to->at, &to->capacity, to->count + 1, sizeof *to->at))
+    return out_of_memory(err);
   to->at[to->count++] = *line;
   return ATTN_OK;
 }
@@ -143,12 +139,13 @@ static attn_status read_lines(struct attn_text_pairs *d, const char *path, const
 }
 
 /* When the hash puts all lines on one side, moves the last one to the other. */
-static void balance(struct attn_text_pairs *d) {
+static attn_status balance(struct attn_text_pairs *d, attn_error *err) {
+  attn_status status = ATTN_OK;
   for (int side = 0; side < 2; side++) {
     struct text_lines *empty = &d->lines[side], *all = &d->lines[!side];
-    if (empty->count || all->count < 2 || !empty->capacity) continue;
-    empty->at[empty->count++] = all->at[--all->count];
+    if (!empty->count && all->count > 1) status = add_line(empty, &all->at[--all->count], err);
   }
+  return status;
 }
 
 static attn_status read_file(struct attn_text_pairs *d, const char *path, int n, int side,
@@ -161,24 +158,16 @@ static attn_status read_file(struct attn_text_pairs *d, const char *path, int n,
   return read_lines(d, path, d->text[n], from, size, side, err);
 }
 
-static attn_status reserve(struct text_lines *lines, attn_error *err) {
-  lines->at = malloc(sizeof *lines->at);
-  lines->capacity = lines->at != NULL;
-  return lines->at ? ATTN_OK : out_of_memory(err);
-}
-
 static attn_status read_all(struct attn_text_pairs *d, const char *path,
                             const char *validation_path, attn_error *err) {
-  attn_status status = reserve(&d->lines[TRAINING], err);
-  if (!status) status = reserve(&d->lines[VALIDATION], err);
-  if (!status) status = read_file(d, path, TRAINING, validation_path ? TRAINING : -1, err);
-  if (!status && validation_path)
-    status = read_file(d, validation_path, VALIDATION, VALIDATION, err);
+  attn_status status = read_file(d, path, TRAINING, validation_path ? TRAINING : -1, err);
+  if (!status)
+    status = validation_path ? read_file(d, validation_path, VALIDATION, VALIDATION, err)
+                             : balance(d, err);
   if (status) return status;
   d->text_of[TRAINING] = d->text[TRAINING];
   d->text_of[VALIDATION] = d->text[validation_path != NULL];
   d->name_of[TRAINING] = path, d->name_of[VALIDATION] = validation_path ? validation_path : path;
-  if (!validation_path) balance(d);
   for (int side = 0; side < 2; side++)
     if (!d->lines[side].count)
       return attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s: no lines to %s on", d->name_of[side],

@@ -162,7 +162,7 @@ static struct attn_text_view name_of(int n, char text[16]) {
 static void test_the_cache_keeps_pictures_by_name(void **state) {
   (void)state;
   enum { MANY = 5000, BYTES = 5 };
-  struct attn_picture_cache cache = {.slots = NULL};
+  struct attn_picture_cache cache = {.bytes = 0};
   char text[16];
   for (int n = 0; n < MANY; n++) {
     const unsigned char rgb[BYTES] = {(unsigned char)n, (unsigned char)(n >> 8), 3, 4, 5};

@@ -3,17 +3,13 @@
 #ifndef ATTN_TRAIN_PICTURE_CACHE_H
 #define ATTN_TRAIN_PICTURE_CACHE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "vocabulary.h"
-
-struct attn_cached_picture;
 
 /* All 0: empty, with the default limit. */
 struct attn_picture_cache {
-  struct attn_cached_picture **slots; /* (capacity), a power of two: open addressing */
-  size_t capacity, count;
+  struct attn_intern names;
+  unsigned char **pixels;  /* (names) */
+  size_t capacity;         /* of pixels */
   size_t bytes, max_bytes; /* of pictures and names; 0: 2^28 */
 };
 
