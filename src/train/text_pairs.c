@@ -206,8 +206,8 @@ int64_t attn_text_pairs_count(const struct attn_text_pairs *d, int validation) {
 
 void attn_text_pairs_scene(const struct attn_text_pairs *d, uint64_t n, int validation,
                            struct attn_scene *scene) {
-  attn_task_scene(d->task, d->photos[validation != 0], d->seed, n,
-                  validation ? ATTN_SCENE_VALIDATION : ATTN_SCENE_TRAINING, scene);
+  attn_scene_make(d->seed, n, validation ? ATTN_SCENE_VALIDATION : ATTN_SCENE_TRAINING,
+                  d->task->has_photos, d->photos[validation != 0], scene);
 }
 
 uint64_t attn_text_pairs_hash(const struct attn_text_pairs *d) { return d->hash; }

@@ -44,7 +44,7 @@ static int begin(void **state) {
   (void)state;
   if (folder_begin()) return -1;
   model = train("a", "additive");
-  attn_scene_make(5, 2, ATTN_SCENE_TRAINING, &scene);
+  attn_scene_make(5, 2, ATTN_SCENE_TRAINING, 0, NULL, &scene);
   attn_scene_render(&scene, rgb);
   attn_scene_caption(&scene, 0, 1, &caption);
   return 0;

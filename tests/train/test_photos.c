@@ -84,8 +84,8 @@ static struct attn_photos *open_photos(int validation) {
 static struct attn_scene scene_of(uint64_t n, int validation, const struct attn_photos *photos) {
   struct attn_scene scene;
   memset(&scene, 0xAA, sizeof scene);
-  attn_scene_make_photos(7, n, validation ? ATTN_SCENE_VALIDATION : ATTN_SCENE_TRAINING, photos,
-                         &scene);
+  attn_scene_make(7, n, validation ? ATTN_SCENE_VALIDATION : ATTN_SCENE_TRAINING, 1, photos,
+                  &scene);
   return scene;
 }
 

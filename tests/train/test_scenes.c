@@ -25,7 +25,7 @@ enum {
 static struct attn_scene scene_of(uint64_t n, int split) {
   struct attn_scene scene;
   memset(&scene, 0xAA, sizeof scene);
-  attn_scene_make(7, n, (enum attn_scene_split)split, &scene);
+  attn_scene_make(7, n, (enum attn_scene_split)split, 0, NULL, &scene);
   return scene;
 }
 
@@ -33,7 +33,7 @@ static uint64_t hash_of(uint64_t seed, uint64_t n, int split) {
   struct attn_scene scene;
   unsigned char rgb[BYTES];
   uint64_t hash = 0xcbf29ce484222325u;
-  attn_scene_make(seed, n, (enum attn_scene_split)split, &scene);
+  attn_scene_make(seed, n, (enum attn_scene_split)split, 0, NULL, &scene);
   attn_scene_render(&scene, rgb);
   for (int k = 0; k < BYTES; k++) hash = (hash ^ rgb[k]) * 0x100000001b3u;
   return hash;

@@ -122,7 +122,7 @@ static int report(void *run, int64_t done, int64_t total) {
 static attn_status run_group(struct caption_evaluation_run *r, enum attn_scene_split split,
                              int64_t first, int count, attn_error *err) {
   for (int n = 0; n < count; n++) {
-    attn_task_scene(r->c->task, r->photos, r->c->seed, (uint64_t)(first + n), (int)split,
+    attn_scene_make(r->c->seed, (uint64_t)(first + n), split, r->c->task->has_photos, r->photos,
                     &r->scenes[n]);
     attn_scene_caption(&r->scenes[n], r->c->task->language, 1, &r->captions[n]);
     attn_scene_render(&r->scenes[n], r->rgb[n]);

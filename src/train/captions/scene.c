@@ -88,6 +88,15 @@ static void draw_place(struct attn_random_stream *random, struct attn_scene_obje
   for (int c = 0; c < 3; c++) o->rgb[c] = shift(random, colors[o->color][c], 14);
 }
 
+static void draw_photo(struct attn_random_stream *random, const struct attn_photos *photos,
+                       struct attn_scene_object *o) {
+  const int middle = ATTN_PHOTO_SIDE / 2, places = PHOTO_CELL - ATTN_PHOTO_SIDE + 1;
+  const uint32_t number = attn_random_below(random, UINT32_MAX);
+  if (photos) o->photo = attn_photos_find(photos, o->shape, number);
+  o->x = o->col * PHOTO_CELL + middle + draw(random, places);
+  o->y = o->row * PHOTO_CELL + middle + draw(random, places);
+}
+
 static int is_held_out(const struct attn_scene *scene) {
   struct attn_caption caption;
   attn_scene_caption(scene, ATTN_LANGUAGE_ENGLISH, 0, &caption);
@@ -110,37 +119,19 @@ static void draw_background(struct attn_random_stream *random, struct attn_scene
   for (int c = 0; c < 3; c++) scene->background[c] = shift(random, light, 14);
 }
 
-void attn_scene_make(uint64_t seed, uint64_t n, enum attn_scene_split split,
-                     struct attn_scene *scene) {
+void attn_scene_make(uint64_t seed, uint64_t n, enum attn_scene_split split, int has_photos,
+                     const struct attn_photos *photos, struct attn_scene *scene) {
   struct attn_random_stream random = {.seed = seed, .n = n};
-  *scene = (struct attn_scene){.seed = seed, .n = n, .side = ATTN_SCENE_SIDE};
-  draw_objects(&random, split, scene);
-  for (int k = 0; k < scene->objects; k++) draw_place(&random, &scene->object[k]);
-  draw_background(&random, scene);
-}
-
-void attn_scene_make_photos(uint64_t seed, uint64_t n, enum attn_scene_split split,
-                            const struct attn_photos *photos, struct attn_scene *scene) {
-  struct attn_random_stream random = {.seed = seed, .n = n};
-  *scene =
-      (struct attn_scene){.seed = seed, .n = n, .side = ATTN_SCENE_PHOTO_SIDE, .has_photos = 1};
+  *scene = (struct attn_scene){.seed = seed,
+                               .n = n,
+                               .side = has_photos ? ATTN_SCENE_PHOTO_SIDE : ATTN_SCENE_SIDE,
+                               .has_photos = has_photos};
   draw_objects(&random, split, scene);
   for (int k = 0; k < scene->objects; k++) {
-    struct attn_scene_object *o = &scene->object[k];
-    const uint32_t number = attn_random_below(&random, UINT32_MAX);
-    if (photos) o->photo = attn_photos_find(photos, o->shape, number);
-    o->x =
-        o->col * PHOTO_CELL + ATTN_PHOTO_SIDE / 2 + draw(&random, PHOTO_CELL - ATTN_PHOTO_SIDE + 1);
-    o->y =
-        o->row * PHOTO_CELL + ATTN_PHOTO_SIDE / 2 + draw(&random, PHOTO_CELL - ATTN_PHOTO_SIDE + 1);
+    if (has_photos)
+      draw_photo(&random, photos, &scene->object[k]);
+    else
+      draw_place(&random, &scene->object[k]);
   }
   draw_background(&random, scene);
-}
-
-void attn_task_scene(const struct attn_task *task, const struct attn_photos *photos, uint64_t seed,
-                     uint64_t n, int split, struct attn_scene *scene) {
-  if (task->has_photos)
-    attn_scene_make_photos(seed, n, (enum attn_scene_split)split, photos, scene);
-  else
-    attn_scene_make(seed, n, (enum attn_scene_split)split, scene);
 }

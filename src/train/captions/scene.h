@@ -26,12 +26,7 @@ enum { ATTN_SCENE_SHAPES = 8, ATTN_SCENE_COLORS = 8 };
  * colours of each shape is held out: such pairs occur only in ATTN_SCENE_UNSEEN_PAIRS, where each
  * scene has one or more. Of the others, a tenth of the captions is for validation. Photos have no
  * colour: no unseen pairs. */
-enum attn_scene_split {
-  ATTN_SCENE_TRAINING,
-  ATTN_SCENE_VALIDATION,
-  ATTN_SCENE_UNSEEN_PAIRS,
-  ATTN_SCENE_SPLITS
-};
+enum attn_scene_split { ATTN_SCENE_TRAINING, ATTN_SCENE_VALIDATION, ATTN_SCENE_UNSEEN_PAIRS };
 
 struct attn_scene_object {
   int shape, color, large; /* below ATTN_SCENE_SHAPES, ATTN_SCENE_COLORS, 2 */
@@ -52,17 +47,9 @@ struct attn_scene {
   unsigned char background[3];
 };
 
-void attn_scene_make(uint64_t seed, uint64_t n, enum attn_scene_split split,
-                     struct attn_scene *scene);
-
-/* A scene of photos of the split. photos NULL: only for its caption. */
-void attn_scene_make_photos(uint64_t seed, uint64_t n, enum attn_scene_split split,
-                            const struct attn_photos *photos, struct attn_scene *scene);
-
-/* A scene of a task with pictures. photos: those of the split; NULL: the task has none, or only for
- * the caption. split: attn_scene_split. */
-void attn_task_scene(const struct attn_task *task, const struct attn_photos *photos, uint64_t seed,
-                     uint64_t n, int split, struct attn_scene *scene);
+/* has_photos: 1: of photos, those of the split; photos NULL: only for the caption. 0: of shapes. */
+void attn_scene_make(uint64_t seed, uint64_t n, enum attn_scene_split split, int has_photos,
+                     const struct attn_photos *photos, struct attn_scene *scene);
 
 /* Whether this pair occurs only in ATTN_SCENE_UNSEEN_PAIRS. */
 int attn_scene_is_unseen_pair(int shape, int color);

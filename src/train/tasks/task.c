@@ -77,12 +77,12 @@ attn_status attn_task_pictures(const char *name, uint64_t seed, uint64_t first, 
   if (!task->picture_side)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "task", "task \"%s\" has no pictures", name);
   const size_t bytes = (size_t)(task->picture_side * task->picture_side * 3);
-  const int split = validation ? ATTN_SCENE_VALIDATION : ATTN_SCENE_TRAINING;
+  const enum attn_scene_split split = validation ? ATTN_SCENE_VALIDATION : ATTN_SCENE_TRAINING;
   struct attn_photos *photos = NULL;
   if (task->has_photos) status = attn_photos_open(validation != 0, NULL, &photos, err);
   for (int64_t n = 0; n < count && !status; n++) {
     struct attn_scene scene;
-    attn_task_scene(task, photos, seed, first + (uint64_t)n, split, &scene);
+    attn_scene_make(seed, first + (uint64_t)n, split, task->has_photos, photos, &scene);
     attn_scene_render(&scene, rgb + (size_t)n * bytes);
   }
   attn_photos_free(photos);
