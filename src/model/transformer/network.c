@@ -29,15 +29,10 @@ const struct attn_tape_variable *attn_network_add(struct attn_network_builder *b
 }
 
 struct attn_linear_weights attn_network_add_linear(struct attn_network_builder *b, const char *name,
-                                                   const char *w_suffix, const char *b_suffix,
-                                                   int64_t out, int64_t in) {
-  char full[36];
+                                                   const char *bias, int64_t out, int64_t in) {
   struct attn_linear_weights l = {NULL, NULL, b->n->linears++};
-  snprintf(full, sizeof full, "%s%s", name, w_suffix);
-  l.w = attn_network_add(b, full, out, in, 2, ATTN_INIT_XAVIER);
-  if (!b_suffix || !b->n->config.bias) return l;
-  snprintf(full, sizeof full, "%s%s", name, b_suffix);
-  l.b = attn_network_add(b, full, 1, out, 1, ATTN_INIT_ZERO);
+  l.w = attn_network_add(b, name, out, in, 2, ATTN_INIT_XAVIER);
+  if (bias && b->n->config.bias) l.b = attn_network_add(b, bias, 1, out, 1, ATTN_INIT_ZERO);
   return l;
 }
 
@@ -90,22 +85,22 @@ static void build_block(struct attn_network_builder *b, struct attn_block_weight
   int64_t q = c->num_heads * c->head_dim, out = c->num_heads * c->value_head_dim;
   int64_t kv = c->num_kv_heads * (c->head_dim + c->value_head_dim);
   int64_t inner = c->activation == ATTN_SWIGLU ? 2 * c->ffn_dim : c->ffn_dim;
-  block->self_in = attn_network_add_linear(b, "self_attn", ".in_proj_weight", ".in_proj_bias",
+  block->self_in = attn_network_add_linear(b, "self_attn.in_proj_weight", "self_attn.in_proj_bias",
                                            q + kv, c->d_model);
-  block->self_out =
-      attn_network_add_linear(b, "self_attn.out_proj", ".weight", ".bias", c->d_model, out);
+  block->self_out = attn_network_add_linear(b, "self_attn.out_proj.weight",
+                                            "self_attn.out_proj.bias", c->d_model, out);
   block->self_score = add_score(b, "self_attn.score_weight");
   if (crosses) {
-    struct attn_linear_weights in = attn_network_add_linear(b, "multihead_attn", ".in_proj_weight",
-                                                            ".in_proj_bias", q + kv, c->d_model);
+    struct attn_linear_weights in = attn_network_add_linear(
+        b, "multihead_attn.in_proj_weight", "multihead_attn.in_proj_bias", q + kv, c->d_model);
     block->cross_q = view_rows(b, in, 0, q), block->cross_kv = view_rows(b, in, q, kv);
-    block->cross_out =
-        attn_network_add_linear(b, "multihead_attn.out_proj", ".weight", ".bias", c->d_model, out);
+    block->cross_out = attn_network_add_linear(b, "multihead_attn.out_proj.weight",
+                                               "multihead_attn.out_proj.bias", c->d_model, out);
     block->cross_score = add_score(b, "multihead_attn.score_weight");
   }
-  block->linear1 = attn_network_add_linear(b, "linear1", ".weight", ".bias", inner, c->d_model);
+  block->linear1 = attn_network_add_linear(b, "linear1.weight", "linear1.bias", inner, c->d_model);
   block->linear2 =
-      attn_network_add_linear(b, "linear2", ".weight", ".bias", c->d_model, c->ffn_dim);
+      attn_network_add_linear(b, "linear2.weight", "linear2.bias", c->d_model, c->ffn_dim);
   block->norm1 = attn_network_add_norm(b, "norm1"),
   block->norm2 = attn_network_add_norm(b, "norm2");
   if (crosses) block->norm3 = attn_network_add_norm(b, "norm3");
@@ -143,7 +138,8 @@ static void build_output(struct attn_network_builder *b) {
   if (c->head == ATTN_HEAD_NONE) return;
   if (c->head == ATTN_HEAD_TRANSFORM) {
     int64_t inner = c->activation == ATTN_SWIGLU ? 2 * c->d_model : c->d_model;
-    n->transform = attn_network_add_linear(b, "transform", ".weight", ".bias", inner, c->d_model);
+    n->transform =
+        attn_network_add_linear(b, "transform.weight", "transform.bias", inner, c->d_model);
     n->transform_norm = attn_network_add_norm(b, "transform_norm");
   }
   n->output.w = c->kind == ATTN_ENCODER ? n->encoder.embedding.table : n->decoder.embedding.table;

@@ -20,11 +20,9 @@ const struct attn_tape_variable *attn_network_add_table(struct attn_network_buil
                                                         const char *name, int64_t rows,
                                                         int64_t width);
 
-/* The weights name + w_suffix (out, in), and a bias name + b_suffix unless that is NULL or the
- * model has none. */
+/* The weights `name` (out, in), and a bias of that name unless it is NULL or the model has none. */
 struct attn_linear_weights attn_network_add_linear(struct attn_network_builder *b, const char *name,
-                                                   const char *w_suffix, const char *b_suffix,
-                                                   int64_t out, int64_t in);
+                                                   const char *bias, int64_t out, int64_t in);
 
 struct attn_norm_weights attn_network_add_norm(struct attn_network_builder *b, const char *name);
 
