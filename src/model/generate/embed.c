@@ -75,15 +75,17 @@ static attn_status pool(void *run, int64_t index, const float *hidden, int64_t n
 /* ---- attn_model_embed ---- */
 
 static attn_status encode_all(struct embedding_run *r, attn_error *err) {
-  const struct attn_encoder_batches batches = {.network = r->model->network,
-                                               .texts = &r->text,
-                                               .batch_size = r->config.batch_size,
-                                               .threads = r->config.threads,
-                                               .take = pool,
-                                               .context = r,
-                                               .progress = r->config.progress,
-                                               .progress_context = r->config.progress_context};
-  return attn_encoder_batches_run(&batches, err);
+  const attn_embedding_config *c = &r->config;
+  struct attn_encoder_batches all = {.batches = {.batch_size = c->batch_size,
+                                                 .threads = c->threads,
+                                                 .watch = {.progress = c->progress,
+                                                           .context = c->progress_context,
+                                                           .name = "progress"}},
+                                     .network = r->model->network,
+                                     .texts = &r->text,
+                                     .take = pool,
+                                     .context = r};
+  return attn_encoder_batches_run(&all, err);
 }
 
 static attn_status check(struct embedding_run *r, attn_error *err) {

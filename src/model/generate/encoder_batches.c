@@ -1,16 +1,9 @@
 #include "encoder_batches.h"
 
 #include "batch.h"
-#include "parallel_batches.h"
 
-struct encoder_run {
-  const struct attn_encoder_batches *e;
-  struct attn_parallel_batches batches;
-};
-
-static attn_status encode_batch(void *run, int64_t first, int64_t count, attn_error *err) {
-  struct encoder_run *r = run;
-  const struct attn_encoder_batches *e = r->e;
+static attn_status encode_batch(void *batches, int64_t first, int64_t count, attn_error *err) {
+  struct attn_encoder_batches *e = batches;
   struct attn_token_batch_slice slice = {.position_ids = NULL};
   struct attn_tape tape = {.host.threads = 1}; /* sums are the same with any number of threads */
   struct attn_tape_variable *y = NULL;
@@ -22,22 +15,16 @@ static attn_status encode_batch(void *run, int64_t first, int64_t count, attn_er
     status = e->take(e->context, first + s, y->x + slice.starts[s] * y->width,
                      slice.starts[s + 1] - slice.starts[s], y->width, err);
   if (!status) {
-    r->batches.done += count;
-    status = attn_parallel_batches_report(&r->batches, err);
+    e->batches.done += count;
+    status = attn_parallel_batches_report(&e->batches, err);
   }
   attn_tape_close(&tape);
   attn_token_batch_slice_free(&slice);
   return status;
 }
 
-attn_status attn_encoder_batches_run(const struct attn_encoder_batches *e, attn_error *err) {
-  struct encoder_run r = {.e = e};
-  r.batches = (struct attn_parallel_batches){
-      .sequences = e->texts->sequences,
-      .batch_size = e->batch_size,
-      .threads = e->threads,
-      .work = encode_batch,
-      .argument = &r,
-      .watch = {.progress = e->progress, .context = e->progress_context, .name = "progress"}};
-  return attn_parallel_batches_run(&r.batches, err);
+attn_status attn_encoder_batches_run(struct attn_encoder_batches *e, attn_error *err) {
+  e->batches.sequences = e->texts->sequences;
+  e->batches.work = encode_batch, e->batches.argument = e;
+  return attn_parallel_batches_run(&e->batches, err);
 }

@@ -5,27 +5,23 @@
 #ifndef ATTN_MODEL_ENCODER_BATCHES_H
 #define ATTN_MODEL_ENCODER_BATCHES_H
 
+#include "parallel_batches.h"
 #include "transformer.h"
 
 struct attn_encoder_batches {
+  struct attn_parallel_batches batches; /* the caller sets batch_size, threads and watch */
   const struct attn_network *network;
   const struct attn_packed_weights *pack; /* of the network, or NULL */
   const struct attn_token_batch *texts;   /* position_ids are not read */
-  int64_t batch_size;                     /* texts that share each matrix product */
-  int32_t threads;                        /* 0: all */
   int logits;                             /* compute logits, not hidden vectors */
   /* Receives the rows of text number `index`, one for each token. Several threads call it at once.
    */
   attn_status (*take)(void *context, int64_t index, const float *rows /* (n, width) */, int64_t n,
                       int64_t width, attn_error *err);
   void *context;
-  /* NULL, or called after batches, by one thread at a time, with the texts done and in all; nonzero
-   * stops with ATTN_ERR_INTERRUPTED. */
-  int (*progress)(void *context, int64_t done, int64_t of);
-  void *progress_context;
 };
 
 /* Returns the failure of the first batch that failed; later batches may not have started. */
-attn_status attn_encoder_batches_run(const struct attn_encoder_batches *batches, attn_error *err);
+attn_status attn_encoder_batches_run(struct attn_encoder_batches *batches, attn_error *err);
 
 #endif

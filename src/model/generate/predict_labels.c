@@ -52,16 +52,17 @@ attn_status attn_predict_labels(const struct attn_network *network,
                                 const struct attn_search_config *config,
                                 const struct attn_search_results *results, attn_error *err) {
   struct label_prediction prediction = {config, results};
-  const struct attn_encoder_batches batches = {.network = network,
-                                               .pack = config->pack,
-                                               .texts = source,
-                                               .batch_size = config->batch_size,
-                                               .threads = config->threads,
-                                               .logits = 1,
-                                               .take = predict,
-                                               .context = &prediction,
-                                               .progress = config->progress,
-                                               .progress_context = config->context};
+  struct attn_encoder_batches all = {.batches = {.batch_size = config->batch_size,
+                                                 .threads = config->threads,
+                                                 .watch = {.progress = config->progress,
+                                                           .context = config->context,
+                                                           .name = "progress"}},
+                                     .network = network,
+                                     .pack = config->pack,
+                                     .texts = source,
+                                     .logits = 1,
+                                     .take = predict,
+                                     .context = &prediction};
   attn_status status = check(network, config, err);
-  return status ? status : attn_encoder_batches_run(&batches, err);
+  return status ? status : attn_encoder_batches_run(&all, err);
 }
