@@ -108,10 +108,6 @@ static const struct {
 
 /* ---- Reading ---- */
 
-static attn_status out_of_memory(attn_error *err) {
-  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a model configuration");
-}
-
 static attn_status wrong(attn_error *err, const char *name, const char *what) {
   return attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: \"%s\" %s", name, what);
 }
@@ -192,7 +188,7 @@ attn_status attn_model_config_rename_members(json_t *root, attn_error *err) {
     int failed = is_rms_norm
                      ? json_object_set_new(root, name, json_string(norms[json_is_true(value)]))
                      : json_object_set(root, name, value);
-    if (failed) return out_of_memory(err);
+    if (failed) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a model configuration");
     json_object_del(root, former);
   }
   return ATTN_OK;

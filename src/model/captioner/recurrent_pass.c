@@ -1,7 +1,5 @@
 #include "recurrent_pass.h"
 
-#include <math.h>
-
 #include "batch.h"
 #include "tape_node.h"
 #include "tape_recurrent.h"
@@ -18,14 +16,8 @@ struct attn_alignment attn_recurrent_alignment(const struct attn_model_config *c
 
 struct attn_tape_variable *attn_recurrent_embed(const struct attn_pass *p, const int32_t *tokens,
                                                 int64_t n) {
-  const struct attn_tape_variable *table = p->n->decoder.embedding.table;
-  const struct attn_embedding e = {
-      .n = n,
-      .vocab_size = table->n,
-      .width = table->width,
-      .tokens = tokens,
-      .scale = p->c->scale_embedding ? sqrtf((float)p->c->d_model) : 1};
-  return attn_tape_embed(p->tape, &e, table, NULL);
+  return attn_pass_lookup(p, p->n->decoder.embedding.table, tokens, n,
+                          attn_pass_embedding_scale(p));
 }
 
 struct attn_tape_variable *attn_recurrent_keys(const struct attn_pass *p,

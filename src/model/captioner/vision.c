@@ -24,13 +24,9 @@ static struct attn_tape_variable *convolve(const struct attn_pass *p, struct att
 static struct attn_tape_variable *add_positions(const struct attn_pass *p,
                                                 struct attn_tape_variable *z,
                                                 const struct attn_token_batch *source) {
-  const struct attn_tape_variable *table = p->n->vision.positions;
-  const struct attn_embedding e = {.n = source->n,
-                                   .vocab_size = table->n,
-                                   .width = table->width,
-                                   .tokens = source->tokens,
-                                   .scale = 1};
-  return attn_tape_add(p->tape, z, attn_tape_embed(p->tape, &e, table, NULL), 0);
+  struct attn_tape_variable *positions =
+      attn_pass_lookup(p, p->n->vision.positions, source->tokens, source->n, 1);
+  return attn_tape_add(p->tape, z, positions, 0);
 }
 
 /* The last stage's channels; without a gradient if the convolutions are frozen. */

@@ -20,10 +20,6 @@ struct embedding_run {
   float *out;
 };
 
-static attn_status out_of_memory(attn_error *err) {
-  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for embeddings");
-}
-
 /* ---- Tokens ---- */
 
 static attn_status add_text(struct embedding_run *r, const char *text, attn_error *err) {
@@ -45,7 +41,8 @@ static attn_status read_texts(struct embedding_run *r, const char *const *texts,
   for (int64_t n = 0; n < r->count; n++) capacity += strlen(texts[n]) + 2;
   r->text.tokens = r->tokens = malloc(capacity * sizeof *r->tokens);
   r->text.starts = r->starts = calloc((size_t)r->count + 1, sizeof *r->starts);
-  if (!r->tokens || !r->starts) return out_of_memory(err);
+  if (!r->tokens || !r->starts)
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for embeddings");
   for (int64_t n = 0; n < r->count && !status; n++) status = add_text(r, texts[n], err);
   return status;
 }

@@ -156,10 +156,6 @@ struct search_batch {
   struct attn_decoder *decoder;
 };
 
-static attn_status out_of_memory(attn_error *err) {
-  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a search");
-}
-
 static int has_encoder(const struct search_batch *b) {
   return b->search->network->config.kind != ATTN_DECODER;
 }
@@ -221,7 +217,8 @@ static attn_status open_batch(struct search_batch *b, attn_error *err) {
   b->states = calloc((size_t)b->count, sizeof *b->states);
   b->slots = calloc((size_t)rows, sizeof *b->slots);
   b->tokens = calloc((size_t)rows, sizeof *b->tokens);
-  if (!b->states || !b->slots || !b->tokens) return out_of_memory(err);
+  if (!b->states || !b->slots || !b->tokens)
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a search");
   attn_status status = open_states(b, err);
   if (!status) status = encode_sources(b, err);
   if (status) return status;

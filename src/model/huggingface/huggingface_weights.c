@@ -51,7 +51,7 @@ static void select_rows(const struct attn_model_config *c, enum attn_hf_form whi
   *rows = which == ATTN_HF_QUERY_ROWS ? q : which == ATTN_HF_KEY_ROWS ? k : num_rows - *from;
 }
 
-/* A vector's elements count as rows; a transposed matrix is viewed by columns. */
+/* A vector's elements count as rows of width 1; a transposed matrix is viewed by columns. */
 static attn_tensor view_of(const struct attn_model_config *c, const struct attn_parameter *p,
                            enum attn_hf_form form) {
   int64_t width = p->rank == 1 ? 1 : p->value.width, from, rows;
@@ -73,7 +73,7 @@ static void add_tensor(const struct attn_network *n, const struct attn_hf_tensor
   struct hf_tensor *t = &l->tensor[l->count++];
   format_name(t->name, name->theirs, layer, suffix);
   t->view = view_of(&n->config, p, name->form);
-  l->num_values += t->view.shape[0] * (t->view.rank == 2 ? t->view.shape[1] : 1);
+  l->num_values += t->view.shape[0] * t->view.shape[1];
 }
 
 /* Every parameter value must be part of a tensor. */
@@ -121,11 +121,9 @@ static int is_name(const struct attn_hf_family *f, const char *theirs, const cha
 }
 
 static void copy(const attn_tensor *to, const float *from) {
-  int64_t columns = to->rank == 2 ? to->shape[1] : 1;
   float *x = to->data;
   for (int64_t i = 0; i < to->shape[0]; i++)
-    for (int64_t j = 0; j < columns; j++)
-      x[i * to->strides[0] + (to->rank == 2 ? j * to->strides[1] : 0)] = *from++;
+    for (int64_t j = 0; j < to->shape[1]; j++) x[i * to->strides[0] + j * to->strides[1]] = *from++;
 }
 
 static attn_status read_one(const struct attn_bytes *bytes, const struct attn_safetensor *found,

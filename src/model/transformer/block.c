@@ -96,33 +96,39 @@ static struct attn_tape_variable *run_block(const struct attn_pass *p,
 
 /* ---- Embedding, blocks, output head ---- */
 
+struct attn_tape_variable *attn_pass_lookup(const struct attn_pass *p,
+                                            const struct attn_tape_variable *table,
+                                            const int32_t *tokens, int64_t n, float scale) {
+  const struct attn_embedding e = {
+      .n = n, .vocab_size = table->n, .width = table->width, .tokens = tokens, .scale = scale};
+  return attn_tape_embed(p->tape, &e, table, NULL);
+}
+
+float attn_pass_embedding_scale(const struct attn_pass *p) {
+  return p->c->scale_embedding ? sqrtf((float)p->c->d_model) : 1;
+}
+
 static struct attn_tape_variable *embed_token_types(const struct attn_pass *p,
                                                     const struct attn_token_batch *tokens,
                                                     const struct attn_tape_variable *table) {
   size_t bytes = (size_t)tokens->n * sizeof *tokens->token_type_ids;
   int32_t *zeros = tokens->token_type_ids ? NULL : attn_tape_allocate(p->tape, bytes);
   if (zeros) memset(zeros, 0, bytes);
-  const struct attn_embedding e = {.n = tokens->n,
-                                   .vocab_size = table->n,
-                                   .width = table->width,
-                                   .tokens = zeros ? zeros : tokens->token_type_ids,
-                                   .scale = 1};
-  return attn_tape_embed(p->tape, &e, table, NULL);
+  return attn_pass_lookup(p, table, zeros ? zeros : tokens->token_type_ids, tokens->n, 1);
 }
 
 static struct attn_tape_variable *embed(const struct attn_pass *p,
                                         const struct attn_token_batch *tokens,
                                         const struct attn_embedding_weights *w) {
   const struct attn_tape_variable *table = w->table, *positions = w->positions;
-  const struct attn_embedding e = {
-      .n = tokens->n,
-      .vocab_size = table->n,
-      .width = table->width,
-      .tokens = tokens->tokens,
-      .position_ids = tokens->position_ids,
-      .position_mode = p->c->position_mode,
-      .scale = p->c->scale_embedding ? sqrtf((float)p->c->d_model) : 1.0f,
-      .position_dim = positions ? positions->width : 0};
+  const struct attn_embedding e = {.n = tokens->n,
+                                   .vocab_size = table->n,
+                                   .width = table->width,
+                                   .tokens = tokens->tokens,
+                                   .position_ids = tokens->position_ids,
+                                   .position_mode = p->c->position_mode,
+                                   .scale = attn_pass_embedding_scale(p),
+                                   .position_dim = positions ? positions->width : 0};
   struct attn_tape_variable *x = attn_tape_embed(p->tape, &e, table, positions);
   if (w->token_types)
     x = attn_tape_add(p->tape, x, embed_token_types(p, tokens, w->token_types), 0);

@@ -39,6 +39,14 @@ struct attn_tape_variable *attn_pass_linear(const struct attn_pass *pass,
                                             struct attn_tape_variable *x,
                                             struct attn_linear_weights l);
 
+/* Rows `tokens` of a table, times scale. */
+struct attn_tape_variable *attn_pass_lookup(const struct attn_pass *pass,
+                                            const struct attn_tape_variable *table,
+                                            const int32_t *tokens, int64_t n, float scale);
+
+/* What vectors of tokens are multiplied by. */
+float attn_pass_embedding_scale(const struct attn_pass *pass);
+
 /* x itself if there are no weights. */
 struct attn_tape_variable *attn_pass_norm(const struct attn_pass *pass,
                                           struct attn_tape_variable *x, struct attn_norm_weights w);

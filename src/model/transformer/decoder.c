@@ -229,15 +229,10 @@ static attn_status cache_projection(struct attn_decoder *d, const struct attn_ta
   const struct attn_model_config *c = &d->network->config;
   attn_status status = ATTN_OK;
   for (int64_t n = 0; n < source->sequences && !status; n++) {
-    int64_t from = source->starts[n], tokens = source->starts[n + 1] - from;
-    float *at = kv->x + from * kv->width;
-    attn_tensor k = {
-        at, ATTN_F32, 4, {1, c->num_kv_heads, tokens, c->head_dim}, {0, c->head_dim, kv->width, 1}};
-    attn_tensor v = {at + c->num_kv_heads * c->head_dim,
-                     ATTN_F32,
-                     4,
-                     {1, c->num_kv_heads, tokens, c->value_head_dim},
-                     {0, c->value_head_dim, kv->width, 1}};
+    const struct row_group g = {n, 1, source->starts[n], source->starts[n + 1] - source->starts[n]};
+    attn_tensor k = by_slots(kv, g, 0, c->num_kv_heads, c->head_dim);
+    attn_tensor v =
+        by_slots(kv, g, c->num_kv_heads * c->head_dim, c->num_kv_heads, c->value_head_dim);
     status = attn_cache_append(d->cross[layer], &n, 1, &k, &v, err);
   }
   return status;

@@ -6,10 +6,6 @@
 #include "error.h"
 #include "image_source.h"
 
-static attn_status out_of_memory(attn_error *err) {
-  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: a caption");
-}
-
 static int add_weights(void *context, const attn_attention *a) {
   struct attn_caption_probe *p = context;
   if (a->kind != ATTN_ATTENTION_CROSS || a->queries != p->words + 1) return 0;
@@ -38,7 +34,8 @@ attn_status attn_caption_probe_open(struct attn_caption_probe *p, const struct a
   if (status) return status;
   p->seen = calloc((size_t)(p->words + 1), (size_t)(side * side) * sizeof *p->seen);
   p->predicted = calloc((size_t)(p->words + 1), sizeof *p->predicted);
-  if (!p->seen || !p->predicted) return out_of_memory(err);
+  if (!p->seen || !p->predicted)
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: a caption");
   status = attn_model_visit_caption(model, image, caption, 1, add_weights, p, err);
   if (!status) status = open_batch(p, err);
   return status ? status : attn_caption_probe_predict(p, image, err);

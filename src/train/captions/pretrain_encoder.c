@@ -29,10 +29,6 @@ struct encoder_pretraining {
   struct attribute_head head[HEADS];
 };
 
-static attn_status out_of_memory(attn_error *err) {
-  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: pre-training of the encoder");
-}
-
 /* ---- Classifiers ---- */
 
 static int64_t count_of(const struct attribute_head *h) { return h->w.n * h->w.width + h->b.width; }
@@ -46,7 +42,8 @@ static attn_status open_head(struct attribute_head *h, int64_t classes, int64_t 
   const int64_t count = count_of(h);
   h->block = calloc((size_t)(4 * count), sizeof *h->block);
   h->labels = calloc((size_t)positions, sizeof *h->labels);
-  if (!h->block || !h->labels) return out_of_memory(err);
+  if (!h->block || !h->labels)
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: pre-training of the encoder");
   h->w.x = h->block, h->w.dx = h->block + count;
   h->b.x = h->w.x + h->w.n * width, h->b.dx = h->w.dx + h->w.n * width;
   return ATTN_OK;
