@@ -88,8 +88,7 @@ static attn_status init_replica(struct attn_trainer *t, const struct attn_model_
   if (!status && t->bf16_weights) attn_network_set_bf16(p->network, t->bf16_weights);
   if (!status) p->network->freezes_cnn = t->config.freeze_cnn;
   if (!status)
-    status = attn_batch_new(replica_batch_size(t), replica_max_tokens(t), &p->batch, err);
-  if (!status) status = attn_batch_hold_images(p->batch, config, err);
+    status = attn_batch_new(config, replica_batch_size(t), replica_max_tokens(t), &p->batch, err);
   return status ? status : open_tape(t, p, err);
 }
 

@@ -36,8 +36,7 @@ static attn_status init_group(struct validation_group *g, int64_t max_length,
   g->output_counts = malloc(GROUP * sizeof *g->output_counts);
   if (!g->targets || !g->outputs || !g->target_counts || !g->output_counts)
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: validation");
-  attn_status status = attn_batch_new(GROUP, GROUP * max_length, &g->prompts, err);
-  return status ? status : attn_batch_hold_images(g->prompts, config, err);
+  return attn_batch_new(config, GROUP, GROUP * max_length, &g->prompts, err);
 }
 
 static void add_to_group(struct validation_group *g, const struct attn_dataset *d) {

@@ -297,11 +297,13 @@ static void test_model_without_output_head_is_rejected(void **state) {
   assert_null(t);
 }
 
+static const struct attn_model_config texts = {.kind = ATTN_ENCODER_DECODER};
+
 static void test_batch_is_filled_up_to_its_capacity(void **state) {
   (void)state;
   struct attn_batch *b;
   const int32_t some[5] = {4, 5, 6, 7, 8};
-  assert_int_equal(attn_batch_new(3, 10, &b, NULL), ATTN_OK);
+  assert_int_equal(attn_batch_new(&texts, 3, 10, &b, NULL), ATTN_OK);
   assert_true(attn_batch_add(b, some, 5, some, 2));
   assert_false(attn_batch_add(b, some, 4, some, 2)); /* 6 and 5 are more than 10 */
   assert_true(attn_batch_add(b, some, 3, some, 1));
@@ -326,7 +328,7 @@ static void test_encoder_has_a_label_for_each_source_position(void **state) {
                             6, ATTN_TOKEN_END, ATTN_TOKEN_END},
                 tokens[] = {4, 5, ATTN_TOKEN_END, 6, 7, ATTN_TOKEN_END, ATTN_TOKEN_END},
                 position_ids[] = {0, 1, 2, 0, 1, 2, 0};
-  assert_int_equal(attn_batch_new(3, 7, &b, NULL), ATTN_OK);
+  assert_int_equal(attn_batch_new(&texts, 3, 7, &b, NULL), ATTN_OK);
   assert_true(attn_batch_add_labels(b, some, 2, some + 4, 1));
   assert_false(attn_batch_add_labels(b, some, 2, some, 3));
   assert_false(attn_batch_add_labels(b, some, 4, some, 1)); /* 3 and 5 are more than 7 */

@@ -6,23 +6,35 @@
 
 enum batch_side { SOURCE, TARGET };
 
-attn_status attn_batch_new(int64_t sequences, int64_t tokens, struct attn_batch **batch,
-                           attn_error *err) {
+static int allocate(struct attn_batch *b) {
+  const int64_t counts[] = {b->positions ? b->max_sequences * b->positions : b->max_tokens,
+                            b->max_tokens};
+  int whole = 1;
+  for (int side = 0; side < 2; side++) {
+    size_t count = (size_t)counts[side];
+    b->tokens[side] = malloc(count * sizeof *b->tokens[side]);
+    b->position_ids[side] = malloc(count * sizeof *b->position_ids[side]);
+    b->starts[side] = calloc((size_t)b->max_sequences + 1, sizeof *b->starts[side]);
+    whole &= b->tokens[side] && b->position_ids[side] && b->starts[side];
+  }
+  b->labels = malloc((size_t)b->max_tokens * sizeof *b->labels);
+  if (b->values) b->pixels = malloc((size_t)(b->max_sequences * b->values) * sizeof *b->pixels);
+  return whole && b->labels && (b->pixels || !b->values);
+}
+
+attn_status attn_batch_new(const struct attn_model_config *c, int64_t sequences, int64_t tokens,
+                           struct attn_batch **batch, attn_error *err) {
+  const int64_t side = attn_model_grid_size(c);
+  const int has_images = c->kind == ATTN_VISION_ENCODER_DECODER;
   struct attn_batch *b = calloc(1, sizeof *b);
-  int missing = !b;
-  for (int side = 0; b && side < 2; side++) {
-    b->tokens[side] = malloc((size_t)tokens * sizeof *b->tokens[side]);
-    b->position_ids[side] = malloc((size_t)tokens * sizeof *b->position_ids[side]);
-    b->starts[side] = calloc((size_t)sequences + 1, sizeof *b->starts[side]);
-    missing |= !b->tokens[side] || !b->position_ids[side] || !b->starts[side];
-  }
-  if (b && !(b->labels = malloc((size_t)tokens * sizeof *b->labels))) missing = 1;
-  if (missing) {
+  if (b) b->max_sequences = sequences, b->max_tokens = tokens;
+  if (b && has_images) b->positions = side * side, b->values = c->image_size * c->image_size * 3;
+  if (!b || !allocate(b)) {
     attn_batch_free(b);
-    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for batches of %lld tokens",
-                     (long long)tokens);
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for batches of %lld %s",
+                     (long long)(has_images ? sequences : tokens),
+                     has_images ? "images" : "tokens");
   }
-  b->max_sequences = sequences, b->max_tokens = tokens;
   attn_batch_clear(b);
   *batch = b;
   return ATTN_OK;
@@ -33,23 +45,6 @@ void attn_batch_free(struct attn_batch *b) {
   for (int side = 0; side < 2; side++)
     free(b->tokens[side]), free(b->position_ids[side]), free(b->starts[side]);
   free(b->labels), free(b->pixels), free(b);
-}
-
-attn_status attn_batch_hold_images(struct attn_batch *b, const struct attn_model_config *c,
-                                   attn_error *err) {
-  const int64_t side = attn_model_grid_size(c), positions = side * side;
-  const size_t tokens = (size_t)(b->max_sequences * positions);
-  if (c->kind != ATTN_VISION_ENCODER_DECODER) return ATTN_OK;
-  free(b->tokens[SOURCE]), free(b->position_ids[SOURCE]);
-  b->positions = positions, b->values = c->image_size * c->image_size * 3;
-  b->tokens[SOURCE] = malloc(tokens * sizeof *b->tokens[SOURCE]);
-  b->position_ids[SOURCE] = malloc(tokens * sizeof *b->position_ids[SOURCE]);
-  b->pixels = malloc((size_t)(b->max_sequences * b->values) * sizeof *b->pixels);
-  if (!b->tokens[SOURCE] || !b->position_ids[SOURCE] || !b->pixels)
-    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for batches of %lld images",
-                     (long long)b->max_sequences);
-  attn_batch_clear(b);
-  return ATTN_OK;
 }
 
 void attn_batch_clear(struct attn_batch *b) {

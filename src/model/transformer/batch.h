@@ -34,13 +34,10 @@ struct attn_batch {
   float *pixels;
 };
 
-attn_status attn_batch_new(int64_t sequences, int64_t tokens, struct attn_batch **batch,
-                           attn_error *err);
+/* Of a model that reads images the sources are images. */
+attn_status attn_batch_new(const struct attn_model_config *config, int64_t sequences,
+                           int64_t tokens, struct attn_batch **batch, attn_error *err);
 void attn_batch_free(struct attn_batch *batch);
-
-/* For a model that reads images the sources of the batch are images; else it is not changed. */
-attn_status attn_batch_hold_images(struct attn_batch *batch, const struct attn_model_config *config,
-                                   attn_error *err);
 
 /* Colour values 0 .. 255 to -1 .. 1, as models read them. */
 void attn_pixels_to_float(const unsigned char *rgb, int64_t n, float *to);

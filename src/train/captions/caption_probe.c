@@ -15,8 +15,7 @@ static int add_weights(void *context, const attn_attention *a) {
 
 static attn_status open_batch(struct attn_caption_probe *p, attn_error *err) {
   const struct attn_network *n = p->model->network;
-  attn_status status = attn_batch_new(1, p->words + 1, &p->batch, err);
-  if (!status) status = attn_batch_hold_images(p->batch, &n->config, err);
+  attn_status status = attn_batch_new(&n->config, 1, p->words + 1, &p->batch, err);
   if (status) return status;
   attn_batch_add_image(p->batch, NULL, p->tokens, p->words);
   p->tape.host.threads = 1;

@@ -155,8 +155,7 @@ static attn_status make_step(struct encoder_pretraining *p, int64_t step, double
 
 static attn_status open_pretraining(struct encoder_pretraining *p, attn_error *err) {
   const int64_t size = p->trainer->config.batch_size;
-  attn_status status = attn_batch_new(size, size, &p->batch, err);
-  if (!status) status = attn_batch_hold_images(p->batch, &p->network->config, err);
+  attn_status status = attn_batch_new(&p->network->config, size, size, &p->batch, err);
   if (!status) status = open_heads(p, err);
   if (status) return status;
   for (int64_t n = 0; n < size; n++) attn_batch_add_image(p->batch, NULL, NULL, 0);
