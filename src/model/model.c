@@ -116,7 +116,7 @@ void attn_model_free(attn_model *m) {
   attn_packed_weights_free(m->pack[0]), attn_packed_weights_free(m->pack[1]);
   attn_network_free(m->network), attn_tokenizer_free(m->tokenizer);
   attn_training_history_free(&m->history);
-  free(m->generation.suppressed), free(m->weights), free(m->config), free(m);
+  free((void *)m->generation.search.suppressed), free(m->weights), free(m->config), free(m);
 }
 
 /* If two threads pack at once, the first result is kept. */

@@ -290,21 +290,23 @@ static void reads_generation_config(void **state) {
             ATTN_ERR_FORMAT ||
         !strstr(err.message, wrong[n].expected))
       fail_msg("%s: %s", wrong[n].json, err.message);
-    assert_true(g.source_bos == 7 && !g.suppressed && !g.max_length);
+    assert_true(g.source_bos == 7 && !g.search.suppressed && !g.search.max_length);
   }
   assert_int_equal(attn_generation_defaults_read(right, sizeof right - 1, "g", &c, &g, &err),
                    ATTN_OK);
-  assert_true(g.bos == 3 && g.eos == 2 && g.force_eos && g.max_length == 9 && g.num_beams == 4);
-  assert_true(g.length_penalty == 0.5 && g.early_stopping && g.num_suppressed == 1 &&
-              g.suppressed[0] == 3);
-  assert_true(g.rule == ATTN_BEAM_RULE_HUGGING_FACE && g.source_bos == 7 && g.source_eos == 8);
+  assert_true(g.search.bos == 3 && g.search.eos == 2 && g.search.force_eos &&
+              g.search.max_length == 9 && g.search.num_beams == 4);
+  assert_true(g.search.length_penalty == 0.5 && g.search.early_stopping &&
+              g.search.num_suppressed == 1 && g.search.suppressed[0] == 3);
+  assert_true(g.search.rule == ATTN_BEAM_RULE_HUGGING_FACE && g.source_bos == 7 &&
+              g.source_eos == 8);
   char *text = attn_generation_defaults_write(&c, &g);
   struct attn_generation_defaults again = {.source_bos = 7};
   assert_int_equal(attn_generation_defaults_read(text, strlen(text), "g", &c, &again, &err),
                    ATTN_OK);
   char *twice = attn_generation_defaults_write(&c, &again);
   assert_string_equal(text, twice);
-  free(text), free(twice), free(g.suppressed), free(again.suppressed);
+  free(text), free(twice), free((void *)g.search.suppressed), free((void *)again.search.suppressed);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)

@@ -95,7 +95,7 @@ static attn_status read_prefixes(struct generation_run *r, attn_error *err) {
 
 static void set_max_new_tokens(struct generation_run *r) {
   int64_t length = r->model->network->config.max_positions;
-  int64_t own = r->model->generation.max_new_tokens;
+  int64_t own = r->model->generation.search.max_new_tokens;
   int64_t max = r->config.max_new_tokens ? r->config.max_new_tokens : own;
   r->max_new_tokens = max && max < length ? max : length;
 }
@@ -119,7 +119,7 @@ static attn_status search(struct generation_run *r, attn_error *err) {
   const struct attn_packed_weights *pack;
   attn_status status = attn_model_packed_weights(r->model, c->precision == ATTN_BF16, &pack, err);
   if (status) return status;
-  struct attn_search_config s = attn_generation_defaults_search(&r->model->generation);
+  struct attn_search_config s = r->model->generation.search;
   s.max_new_tokens = r->max_new_tokens;
   if (c->max_new_tokens) s.max_length = 0; /* as in transformers, max_new_tokens has precedence */
   s.num_beams = c->num_beams, s.num_return_sequences = c->num_return_sequences;
@@ -240,7 +240,7 @@ static attn_status generate(const attn_model *model, const char *const *sources,
       attn_descriptor_copy(config, &r.config, sizeof r.config,
                            offsetof(attn_generation_config, precision), "config", err);
   if (!r.config.num_beams && !(r.config.temperature > 0))
-    r.config.num_beams = model->generation.num_beams;
+    r.config.num_beams = (int32_t)model->generation.search.num_beams;
   if (!status) status = check(&r, images != NULL, err);
   if (status) return status;
   r.num_return_sequences = r.config.num_return_sequences ? r.config.num_return_sequences : 1;

@@ -16,25 +16,11 @@ enum { MAX_SUPPRESSED = 1 << 10 };
 struct attn_generation_defaults attn_generation_defaults_of_checkpoint(
     const struct attn_model_config *c) {
   return (struct attn_generation_defaults){
-      .bos = ATTN_TOKEN_BEGIN,
-      .eos = ATTN_TOKEN_END,
+      .search = {.bos = ATTN_TOKEN_BEGIN, .eos = ATTN_TOKEN_END},
       .source_bos = -1,
       .source_eos = c->kind == ATTN_DECODER ? -1 : ATTN_TOKEN_END,
       .pad = ATTN_TOKEN_PAD,
       .empty_prompt = -1};
-}
-
-struct attn_search_config attn_generation_defaults_search(
-    const struct attn_generation_defaults *g) {
-  return (struct attn_search_config){.bos = g->bos,
-                                     .eos = g->eos,
-                                     .rule = g->rule,
-                                     .length_penalty = g->length_penalty,
-                                     .early_stopping = g->early_stopping,
-                                     .force_eos = g->force_eos,
-                                     .max_length = g->max_length,
-                                     .suppressed = g->suppressed,
-                                     .num_suppressed = g->num_suppressed};
 }
 
 /* ---- Unsupported options ---- */
@@ -131,35 +117,34 @@ static attn_status read_integer(const struct generation_reader *r, const char *n
 static attn_status read_bos(const struct generation_reader *r, struct attn_generation_defaults *g) {
   int32_t bos = -1;
   attn_status status = read_token(r, "bos_token_id", &bos);
-  g->bos = -1, g->empty_prompt = bos;
+  g->search.bos = -1, g->empty_prompt = bos;
   if (status || r->config->kind == ATTN_DECODER) return status;
-  g->bos = bos, g->empty_prompt = -1;
-  status = read_token(r, "decoder_start_token_id", &g->bos);
-  if (status || g->bos >= 0) return status;
+  g->search.bos = bos, g->empty_prompt = -1;
+  status = read_token(r, "decoder_start_token_id", &g->search.bos);
+  if (status || g->search.bos >= 0) return status;
   return reject(r, "decoder_start_token_id", "the decoder's first token");
 }
 
 static attn_status read_eos(const struct generation_reader *r, struct attn_generation_defaults *g) {
   int32_t forced = -1;
-  g->eos = -1;
-  attn_status status = read_token(r, "eos_token_id", &g->eos);
+  g->search.eos = -1;
+  attn_status status = read_token(r, "eos_token_id", &g->search.eos);
   if (!status) status = read_token(r, "forced_eos_token_id", &forced);
-  if (!status && forced >= 0 && forced != g->eos)
+  if (!status && forced >= 0 && forced != g->search.eos)
     status = reject(r, "forced_eos_token_id", "eos_token_id");
-  g->force_eos = forced >= 0;
+  g->search.force_eos = forced >= 0;
   return status;
 }
 
 static attn_status read_beams(const struct generation_reader *r,
                               struct attn_generation_defaults *g) {
   const json_t *penalty = member(r, "length_penalty"), *early = member(r, "early_stopping");
-  int64_t beams = 0;
-  attn_status status = read_integer(r, "num_beams", 1, ATTN_NUM_BEAMS_MAX, &beams);
+  attn_status status = read_integer(r, "num_beams", 1, ATTN_NUM_BEAMS_MAX, &g->search.num_beams);
   if (status) return status;
-  g->rule = ATTN_BEAM_RULE_HUGGING_FACE, g->num_beams = (int32_t)beams;
-  g->length_penalty = penalty ? json_number_value(penalty) : 1;
-  g->early_stopping = json_is_true(early);
-  if (penalty && !(json_is_number(penalty) && fabs(g->length_penalty) <= 10))
+  g->search.rule = ATTN_BEAM_RULE_HUGGING_FACE;
+  g->search.length_penalty = penalty ? json_number_value(penalty) : 1;
+  g->search.early_stopping = json_is_true(early);
+  if (penalty && !(json_is_number(penalty) && fabs(g->search.length_penalty) <= 10))
     return reject(r, "length_penalty", "a number between -10 and 10");
   if (early && !json_is_boolean(early)) return reject(r, "early_stopping", "true or false");
   return ATTN_OK;
@@ -167,9 +152,9 @@ static attn_status read_beams(const struct generation_reader *r,
 
 static attn_status read_lengths(const struct generation_reader *r,
                                 struct attn_generation_defaults *g) {
-  attn_status status = read_integer(r, "max_length", 2, INT32_MAX, &g->max_length);
-  if (!status) status = read_integer(r, "max_new_tokens", 1, INT32_MAX, &g->max_new_tokens);
-  if (g->max_new_tokens) g->max_length = 0; /* max_new_tokens has precedence */
+  attn_status status = read_integer(r, "max_length", 2, INT32_MAX, &g->search.max_length);
+  if (!status) status = read_integer(r, "max_new_tokens", 1, INT32_MAX, &g->search.max_new_tokens);
+  if (g->search.max_new_tokens) g->search.max_length = 0; /* max_new_tokens has precedence */
   return status;
 }
 
@@ -182,7 +167,8 @@ static attn_status read_suppressed(const struct generation_reader *r,
   if (!list) return ATTN_OK;
   if (!json_is_array(list) || count > MAX_SUPPRESSED)
     return reject(r, name, "an array of at most 1024 words");
-  if (!(g->suppressed = calloc(count + 1, sizeof *g->suppressed)))
+  int32_t *tokens = calloc(count + 1, sizeof *tokens);
+  if (!(g->search.suppressed = tokens))
     return attn_fail(r->err, ATTN_ERR_MEMORY, NULL, "no memory for a list of tokens");
   for (size_t n = 0; n < count; n++) {
     const json_t *word = json_array_get(list, n), *token = json_array_get(word, 0);
@@ -190,9 +176,9 @@ static attn_status read_suppressed(const struct generation_reader *r,
     if (json_array_size(word) != 1 || !json_is_integer(token) || id < 0 ||
         id >= r->config->vocab_size)
       return reject(r, name, "words of one token each");
-    if (id != g->eos) g->suppressed[g->num_suppressed++] = (int32_t)id;
+    if (id != g->search.eos) tokens[g->search.num_suppressed++] = (int32_t)id;
   }
-  return g->num_suppressed < r->config->vocab_size
+  return g->search.num_suppressed < r->config->vocab_size
              ? ATTN_OK
              : reject(r, name, "fewer words than the vocabulary has");
 }
@@ -217,7 +203,7 @@ attn_status attn_generation_defaults_read(const char *json, size_t size, const c
   if (!status) status = read_all(&(struct generation_reader){root, name, config, err}, &read);
   json_decref(root);
   if (status)
-    free(read.suppressed);
+    free((void *)read.search.suppressed);
   else
     *g = read;
   return status;
@@ -234,10 +220,10 @@ static int put_integer(json_t *root, const char *name, int64_t number) {
 }
 
 static int put_suppressed(json_t *root, const struct attn_generation_defaults *g) {
-  json_t *list = g->num_suppressed ? json_array() : NULL;
-  int failed = g->num_suppressed && !list;
-  for (int64_t n = 0; n < g->num_suppressed && !failed; n++)
-    failed = json_array_append_new(list, json_pack("[i]", (int)g->suppressed[n]));
+  json_t *list = g->search.num_suppressed ? json_array() : NULL;
+  int failed = g->search.num_suppressed && !list;
+  for (int64_t n = 0; n < g->search.num_suppressed && !failed; n++)
+    failed = json_array_append_new(list, json_pack("[i]", (int)g->search.suppressed[n]));
   if (failed || !list) return json_decref(list), failed;
   return json_object_set_new(root, "bad_words_ids", list);
 }
@@ -245,24 +231,26 @@ static int put_suppressed(json_t *root, const struct attn_generation_defaults *g
 /* A checkpoint is limited by its positions; the last token generated is not read. */
 static int put_lengths(json_t *root, const struct attn_model_config *c,
                        const struct attn_generation_defaults *g) {
-  int is_checkpoint = g->rule == ATTN_BEAM_RULE_WU;
-  return put_integer(root, "max_length", is_checkpoint ? c->max_positions + 1 : g->max_length) ||
-         put_integer(root, "max_new_tokens", g->max_new_tokens);
+  int is_checkpoint = g->search.rule == ATTN_BEAM_RULE_WU;
+  return put_integer(root, "max_length",
+                     is_checkpoint ? c->max_positions + 1 : g->search.max_length) ||
+         put_integer(root, "max_new_tokens", g->search.max_new_tokens);
 }
 
 char *attn_generation_defaults_write(const struct attn_model_config *c,
                                      const struct attn_generation_defaults *g) {
   int is_decoder = c->kind == ATTN_DECODER;
   json_t *root = json_object();
-  int failed = !root ||
-               put_token(root, "bos_token_id",
-                         is_decoder && g->empty_prompt >= 0 ? g->empty_prompt : g->bos) ||
-               put_token(root, "decoder_start_token_id", is_decoder ? -1 : g->bos) ||
-               put_token(root, "eos_token_id", g->eos) || put_token(root, "pad_token_id", g->pad) ||
-               put_token(root, "forced_eos_token_id", g->force_eos ? g->eos : -1) ||
-               json_object_set_new(root, "length_penalty", json_real(g->length_penalty)) ||
-               json_object_set_new(root, "early_stopping", json_boolean(g->early_stopping)) ||
-               put_integer(root, "num_beams", g->num_beams) || put_lengths(root, c, g) ||
-               put_suppressed(root, g);
+  int failed =
+      !root ||
+      put_token(root, "bos_token_id",
+                is_decoder && g->empty_prompt >= 0 ? g->empty_prompt : g->search.bos) ||
+      put_token(root, "decoder_start_token_id", is_decoder ? -1 : g->search.bos) ||
+      put_token(root, "eos_token_id", g->search.eos) || put_token(root, "pad_token_id", g->pad) ||
+      put_token(root, "forced_eos_token_id", g->search.force_eos ? g->search.eos : -1) ||
+      json_object_set_new(root, "length_penalty", json_real(g->search.length_penalty)) ||
+      json_object_set_new(root, "early_stopping", json_boolean(g->search.early_stopping)) ||
+      put_integer(root, "num_beams", g->search.num_beams) || put_lengths(root, c, g) ||
+      put_suppressed(root, g);
   return attn_json_finish(root, failed, JSON_INDENT(2) | JSON_SORT_KEYS);
 }

@@ -9,20 +9,12 @@
 
 /* Tokens are -1 if there is none. */
 struct attn_generation_defaults {
-  int32_t bos;                    /* the decoder's first input */
-  int32_t eos;                    /* ends generation */
+  /* num_beams and max_new_tokens, which is without the prompt: 0 if there is no default. suppressed
+   * is owned. */
+  struct attn_search_config search;
   int32_t source_bos, source_eos; /* around an encoder's source */
   int32_t pad;                    /* only written to folders */
   int32_t empty_prompt;           /* what a decoder reads for an empty source */
-  int force_eos;
-  int64_t max_length;     /* including the prompt; 0: no limit */
-  int64_t max_new_tokens; /* without the prompt; 0: no limit */
-  enum attn_beam_rule rule;
-  int32_t num_beams;
-  double length_penalty;
-  int early_stopping;
-  int32_t *suppressed; /* tokens never generated; owned */
-  int64_t num_suppressed;
 };
 
 /* Of a checkpoint: BEGIN, END, greedy search. */
@@ -39,8 +31,5 @@ attn_status attn_generation_defaults_read(const char *json, size_t size, const c
 /* generation_config.json; the caller frees it. NULL if out of memory. */
 char *attn_generation_defaults_write(const struct attn_model_config *config,
                                      const struct attn_generation_defaults *g);
-
-/* A search with these defaults. */
-struct attn_search_config attn_generation_defaults_search(const struct attn_generation_defaults *g);
 
 #endif

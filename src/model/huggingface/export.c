@@ -40,19 +40,21 @@ static int put_token(json_t *root, const char *name, int32_t id) {
 
 /* transformers needs a padding token within the vocabulary. */
 static int32_t pad_of(const struct attn_generation_defaults *g) {
-  return g->pad >= 0 ? g->pad : g->bos >= 0 ? g->bos : g->eos;
+  return g->pad >= 0 ? g->pad : g->search.bos >= 0 ? g->search.bos : g->search.eos;
 }
 
 static char *with_tokens(const char *config, const struct attn_model *m) {
   const struct attn_generation_defaults *g = &m->generation;
   int crosses = m->network->config.kind == ATTN_ENCODER_DECODER;
   json_t *root = json_loads(config, 0, NULL);
-  int failed = !root || put_token(root, "pad_token_id", pad_of(g)) ||
-               put_token(root, "bos_token_id", g->bos >= 0 ? g->bos : g->empty_prompt) ||
-               put_token(root, "eos_token_id", g->eos) ||
-               put_token(root, "decoder_start_token_id", crosses ? g->bos : -1) ||
-               (crosses && json_object_set_new(root, "forced_eos_token_id",
-                                               g->force_eos ? json_integer(g->eos) : json_null()));
+  int failed =
+      !root || put_token(root, "pad_token_id", pad_of(g)) ||
+      put_token(root, "bos_token_id", g->search.bos >= 0 ? g->search.bos : g->empty_prompt) ||
+      put_token(root, "eos_token_id", g->search.eos) ||
+      put_token(root, "decoder_start_token_id", crosses ? g->search.bos : -1) ||
+      (crosses &&
+       json_object_set_new(root, "forced_eos_token_id",
+                           g->search.force_eos ? json_integer(g->search.eos) : json_null()));
   return attn_json_finish(root, failed, JSON_INDENT(2) | JSON_SORT_KEYS);
 }
 
@@ -67,8 +69,9 @@ static char *tokenizer_config(const struct attn_model *m) {
                            "clean_up_tokenization_spaces", 0, "model_max_length",
                            (json_int_t)m->network->config.max_positions);
   int failed =
-      !root || put_name(root, "bos_token", m, g->bos >= 0 ? g->bos : g->empty_prompt) ||
-      put_name(root, "eos_token", m, g->eos) || put_name(root, "pad_token", m, g->pad) ||
+      !root ||
+      put_name(root, "bos_token", m, g->search.bos >= 0 ? g->search.bos : g->empty_prompt) ||
+      put_name(root, "eos_token", m, g->search.eos) || put_name(root, "pad_token", m, g->pad) ||
       put_name(root, "unk_token", m, attn_tokenizer_special_token(m->tokenizer, ATTN_TOKEN_UNK));
   return attn_json_finish(root, failed, JSON_INDENT(2) | JSON_SORT_KEYS);
 }
@@ -76,7 +79,7 @@ static char *tokenizer_config(const struct attn_model *m) {
 static char *tokenizer_text(const struct attn_model *m) {
   const struct attn_generation_defaults *g = &m->generation;
   int is_prompt = m->network->config.kind == ATTN_DECODER;
-  return attn_tokenizer_to_json_with(m->tokenizer, is_prompt ? g->bos : g->source_bos,
+  return attn_tokenizer_to_json_with(m->tokenizer, is_prompt ? g->search.bos : g->source_bos,
                                      is_prompt ? -1 : g->source_eos);
 }
 

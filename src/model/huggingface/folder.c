@@ -186,8 +186,8 @@ static attn_status read_source_eos(const char *folder, const struct attn_model_c
                                    const struct attn_generation_defaults *g, int32_t *eos,
                                    attn_error *err) {
   json_t *root;
-  *eos = g->eos;
-  if (g->eos >= 0) return ATTN_OK;
+  *eos = g->search.eos;
+  if (g->search.eos >= 0) return ATTN_OK;
   attn_status status = attn_folder_json(folder, "", "config.json", 0, &root, err);
   const json_t *token = status ? NULL : json_object_get(root, "eos_token_id");
   if (json_array_size(token) == 1) token = json_array_get(token, 0);
@@ -202,7 +202,7 @@ static attn_status set_special_tokens(const char *folder, const struct attn_mode
                                       struct attn_generation_defaults *g, attn_error *err) {
   int is_prompt = config->kind == ATTN_DECODER;
   int32_t eos = -1;
-  if (is_prompt && g->source_bos >= 0) g->bos = g->source_bos;
+  if (is_prompt && g->source_bos >= 0) g->search.bos = g->source_bos;
   if (is_prompt && g->source_eos >= 0)
     return attn_fail(
         err, ATTN_ERR_FORMAT, NULL,
@@ -220,7 +220,7 @@ static attn_status set_special_tokens(const char *folder, const struct attn_mode
 static attn_status read_defaults(const char *folder, const struct attn_model_config *config,
                                  struct attn_model *m, attn_error *err) {
   struct attn_generation_defaults *g = &m->generation;
-  g->bos = g->eos = g->empty_prompt = g->pad = -1;
+  g->search.bos = g->search.eos = g->empty_prompt = g->pad = -1;
   int is_wordpiece = attn_tokenizer_kind(m->tokenizer) == ATTN_TOKENIZER_WORDPIECE;
   int no_bos = !is_wordpiece && config->kind == ATTN_ENCODER; /* an encoder trained by attn */
   g->source_bos = no_bos ? -1 : attn_tokenizer_special_token(m->tokenizer, ATTN_TOKEN_BOS);

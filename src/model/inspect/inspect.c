@@ -83,8 +83,8 @@ static attn_status generate_target(const struct attn_inspection *v, int32_t **to
       .starts = starts,
       .pixels = v->pixels,
       .values = 3 * v->model->network->config.image_size * v->model->network->config.image_size};
-  struct attn_search_config config = attn_generation_defaults_search(&v->model->generation);
-  config.max_new_tokens = length, config.threads = v->threads;
+  struct attn_search_config config = v->model->generation.search;
+  config.num_beams = 0, config.max_new_tokens = length, config.threads = v->threads;
   if (!(*tokens = malloc((size_t)length * sizeof **tokens))) return out_of_memory(err);
   const struct attn_search_results results = {.tokens = *tokens, .token_counts = count};
   return attn_search_run(v->model->network, &text, &config, &results, err);
@@ -108,8 +108,8 @@ static attn_status set_target(struct attn_inspection *v, const int32_t *tokens, 
                               attn_error *err) {
   enum { NO_TOKEN = INT32_MAX };
   const struct attn_generation_defaults *g = &v->model->generation;
-  int32_t begin = g->bos < 0 && !count ? g->empty_prompt : g->bos;
-  int32_t end = g->eos < 0 ? NO_TOKEN : g->eos;
+  int32_t begin = g->search.bos < 0 && !count ? g->empty_prompt : g->search.bos;
+  int32_t end = g->search.eos < 0 ? NO_TOKEN : g->search.eos;
   /* else it was cut: its last token is predicted at the last position */
   int has_end = begin < 0 || count < v->model->network->config.max_positions;
   attn_status status =
@@ -124,7 +124,7 @@ static attn_status concatenate(const struct attn_inspection *v, const char *sour
                                attn_error *err) {
   int32_t *first = NULL, *second = NULL;
   int64_t n = 0, more = 0, length = v->model->network->config.max_positions;
-  int64_t max = length - (v->model->generation.bos >= 0);
+  int64_t max = length - (v->model->generation.search.bos >= 0);
   attn_status status = ATTN_OK;
   if (!source && !target)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "source",
