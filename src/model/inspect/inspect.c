@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "error.h"
-#include "image_source.h"
 #include "token_search.h"
 #include "utf8.h"
 
@@ -77,17 +76,13 @@ static attn_status generate_target(const struct attn_inspection *v, int32_t **to
                                    int64_t *count, attn_error *err) {
   int64_t length = v->model->network->config.max_positions, starts[] = {0, v->source.count};
   const struct attn_token_batch text = {
-      .n = v->source.count,
-      .sequences = 1,
-      .tokens = v->source.ids,
-      .starts = starts,
-      .pixels = v->pixels,
-      .values = 3 * v->model->network->config.image_size * v->model->network->config.image_size};
+      .n = v->source.count, .sequences = 1, .tokens = v->source.ids, .starts = starts};
   struct attn_search_config config = v->model->generation.search;
   config.num_beams = 0, config.max_new_tokens = length, config.threads = v->threads;
   if (!(*tokens = malloc((size_t)length * sizeof **tokens))) return out_of_memory(err);
   const struct attn_search_results results = {.tokens = *tokens, .token_counts = count};
-  return attn_search_run(v->model->network, &text, &config, &results, err);
+  return attn_search_run(v->model->network, v->image.pixels ? &v->image.batch : &text, &config,
+                         &results, err);
 }
 
 static attn_status open_source(struct attn_inspection *v, const char *source, attn_error *err) {
@@ -174,8 +169,7 @@ attn_status attn_inspection_open(struct attn_inspection *v, const struct attn_mo
 }
 
 /* The positions "row,column" of an image's grid, from 1. */
-static attn_status set_grid(struct attn_inspection *v, const struct attn_image_source *image,
-                            attn_error *err) {
+static attn_status set_grid(struct attn_inspection *v, attn_error *err) {
   struct attn_labeled_tokens *p = &v->source;
   int64_t side = attn_model_grid_size(&v->model->network->config);
   enum { LABEL = 48 };
@@ -185,7 +179,7 @@ static attn_status set_grid(struct attn_inspection *v, const struct attn_image_s
   for (p->count = 0; p->count < side * side; p->count++) {
     char *text = p->texts[p->count] = malloc(LABEL);
     if (!text) return out_of_memory(err);
-    p->ids[p->count] = image->tokens[p->count];
+    p->ids[p->count] = v->image.tokens[p->count];
     snprintf(text, LABEL, "%lld,%lld", (long long)(p->count / side + 1),
              (long long)(p->count % side + 1));
   }
@@ -195,26 +189,23 @@ static attn_status set_grid(struct attn_inspection *v, const struct attn_image_s
 attn_status attn_inspection_open_image(struct attn_inspection *v, const struct attn_model *model,
                                        const attn_tensor *image, const char *caption,
                                        int32_t threads, attn_error *err) {
-  struct attn_image_source source = {.pixels = NULL};
   memset(v, 0, sizeof *v);
   v->model = model, v->threads = threads;
-  attn_status status = attn_image_source_open(&source, model, image, 1, err);
-  if (!status) status = set_grid(v, &source, err);
-  v->pixels = source.pixels, source.pixels = NULL;
-  attn_image_source_close(&source);
+  attn_status status = attn_image_source_open(&v->image, model, image, 1, err);
+  if (!status) status = set_grid(v, err);
   return status ? status : open_target(v, "", caption, err);
 }
 
 void attn_inspection_close(struct attn_inspection *v) {
   free_tokens(&v->source), free_tokens(&v->decoder_input), free_tokens(&v->predicted);
-  free(v->pixels);
+  attn_image_source_close(&v->image);
 }
 
 attn_status attn_inspection_trace(const struct attn_inspection *v,
                                   int (*visit)(void *context,
                                                const struct attn_traced_attention *attention),
                                   void *context, attn_error *err) {
-  return attn_transformer_trace(v->model->network, v->source.ids, v->source.count, v->pixels,
+  return attn_transformer_trace(v->model->network, v->source.ids, v->source.count, v->image.pixels,
                                 v->decoder_input.ids, v->decoder_input.count, v->threads, visit,
                                 context, err);
 }

@@ -2,7 +2,7 @@
 #ifndef ATTN_MODEL_INSPECT_H
 #define ATTN_MODEL_INSPECT_H
 
-#include "model.h"
+#include "image_source.h"
 #include "trace.h"
 
 struct attn_labeled_tokens {
@@ -16,7 +16,7 @@ struct attn_inspection {
   struct attn_labeled_tokens source;        /* the encoder's input */
   struct attn_labeled_tokens decoder_input; /* BEGIN and the target */
   struct attn_labeled_tokens predicted;     /* the target and END */
-  float *pixels; /* of an image, whose grid positions are the source; or NULL */
+  struct attn_image_source image; /* whose grid positions are the source, if there is one */
   int32_t threads;
 };
 

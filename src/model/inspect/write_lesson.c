@@ -61,9 +61,18 @@ static void put_name(struct lesson_writer *w, const char *name) {
   put(w, "\" ");
 }
 
-/* above: names of the columns; NULL: their indices. */
-static void begin_table(struct lesson_writer *w, const char *title, char *const *above,
-                        int64_t columns) {
+struct lesson_rows {
+  const float *at; /* NULL: of a causal mask */
+  int64_t count, step;
+};
+
+/* The first columns of rows. above: names of the columns; NULL: their indices. */
+static void put_table(struct lesson_writer *w, const char *title, const char *format,
+                      struct lesson_rows x, char *const *names, char *const *above, int64_t columns)
+    __attribute__((format(printf, 3, 0)));
+static void put_table(struct lesson_writer *w, const char *title, const char *format,
+                      struct lesson_rows x, char *const *names, char *const *above,
+                      int64_t columns) {
   put(w, "%s:\n\n| token ", title);
   for (int64_t c = 0; c < columns; c++) {
     if (above)
@@ -74,43 +83,20 @@ static void begin_table(struct lesson_writer *w, const char *title, char *const 
   put(w, "|\n|---");
   for (int64_t c = 0; c < columns; c++) put(w, "|---:");
   put(w, "|\n");
-}
-
-/* 17 digits identify a double. */
-static void put_rows(struct lesson_writer *w, const char *title, const struct attn_row_view *x,
-                     int64_t from, int64_t width, char *const *names) {
-  begin_table(w, title, NULL, width);
-  for (int64_t n = 0; n < x->n; n++) {
+  for (int64_t n = 0; n < x.count; n++) {
     put_name(w, names[n]);
-    for (int64_t e = 0; e < width; e++)
-      put_number(w, "%.17g", (double)x->at[n * x->step + from + e]);
+    for (int64_t c = 0; c < columns; c++)
+      put_number(w, format, x.at ? (double)x.at[n * x.step + c] : c <= n);
     put(w, "|\n");
   }
-  put(w, "\n");
 }
 
-static void put_mask(struct lesson_writer *w, const struct attn_traced_attention *s,
-                     char *const *queries, char *const *keys) {
-  if (!s->causal) return;
-  put(w, "1 sees, 0 does not.\n\n");
-  begin_table(w, "mask", keys, s->keys);
-  for (int64_t i = 0; i < s->queries; i++) {
-    put_name(w, queries[i]);
-    for (int64_t j = 0; j < s->keys; j++) put(w, "| %d ", j <= i);
-    put(w, "|\n");
-  }
+/* One head's columns of q or k. 17 digits identify a double. */
+static void put_vectors(struct lesson_writer *w, const char *title, const struct attn_row_view *x,
+                        int64_t from, int64_t width, char *const *names) {
+  const struct lesson_rows rows = {x->at + from, x->n, x->step};
+  put_table(w, title, "%.17g", rows, names, NULL, width);
   put(w, "\n");
-}
-
-static void put_weights(struct lesson_writer *w, const struct attn_traced_attention *s,
-                        char *const *queries, char *const *keys) {
-  const float *p = s->weights + w->head * s->queries * s->keys;
-  begin_table(w, "weights", keys, s->keys);
-  for (int64_t i = 0; i < s->queries; i++) {
-    put_name(w, queries[i]);
-    for (int64_t j = 0; j < s->keys; j++) put_number(w, "%.5f", (double)p[i * s->keys + j]);
-    put(w, "|\n");
-  }
 }
 
 /* Returns the name of the scores that the mask and the softmax take. */
@@ -133,13 +119,19 @@ static void write_attention(struct lesson_writer *w, const struct attn_traced_at
       (long long)w->head + 1);
   if (w->inspection->model->network->config.alignment == ATTN_ALIGN_GENERAL)
     put(w, "Q is multiplied by the matrix of the score function.\n\n");
-  put_rows(w, "Q", &s->q, w->head * s->width, s->width, queries);
-  put_rows(w, "K", &s->k, w->head / (s->heads / s->kv_heads) * s->width, s->width, keys);
+  put_vectors(w, "Q", &s->q, w->head * s->width, s->width, queries);
+  put_vectors(w, "K", &s->k, w->head / (s->heads / s->kv_heads) * s->width, s->width, keys);
   const char *scores = put_scale(w, s);
-  put_mask(w, s, queries, keys);
-  if (s->causal) put(w, "masked: minus infinity hides\n\n");
+  const struct lesson_rows mask = {NULL, s->queries, 0};
+  const struct lesson_rows weights = {s->weights + w->head * s->queries * s->keys, s->queries,
+                                      s->keys};
+  if (s->causal) {
+    put(w, "1 sees, 0 does not.\n\n");
+    put_table(w, "mask", "%.0f", mask, queries, keys, s->keys);
+    put(w, "\nmasked: minus infinity hides\n\n");
+  }
   put(w, "weights = softmax(%s)\n\n", s->causal ? "masked" : scores);
-  put_weights(w, s, queries, keys);
+  put_table(w, "weights", "%.5f", weights, queries, keys, s->keys);
 }
 
 static int visit(void *context, const struct attn_traced_attention *attention) {
