@@ -191,7 +191,11 @@ static void read_foreign(const char *config_path, const char *weights_path, cons
   struct attn_network *n;
   struct attn_tape tape = {.host.threads = 1};
   float *weights;
-  check(attn_hf_config_read(config_path, &config, &family, &err));
+  char *text;
+  size_t size;
+  check(attn_file_read(config_path, 1 << 24, NULL, &text, &size, &err));
+  check(attn_hf_config_parse(text, size, &config, &family, &err));
+  free(text);
   check(attn_hf_model_load(weights_path, family, &config, &n, &weights, &err));
   struct attn_tape_variable *y = forward(n, &tape);
   attn_tensor logits = tensor_of(y->x, y->n, y->width, 2);

@@ -109,7 +109,7 @@ static attn_status create_texts(const struct attn_model *m, char *texts[NUM_TEXT
 static attn_status write_one(const char *folder, int n, const struct attn_model *m,
                              char *const texts[NUM_TEXTS], attn_error *err) {
   char *path;
-  attn_status status = attn_folder_join(folder, "", names[n], &path, err);
+  attn_status status = attn_folder_join(folder, names[n], &path, err);
   if (status) return status;
   status = n < NUM_TEXTS ? attn_file_write(path, texts[n], strlen(texts[n]), err)
                          : attn_hf_weights_write(path, family_of(m), m->network, err);
@@ -120,7 +120,7 @@ static attn_status write_one(const char *folder, int n, const struct attn_model 
 static void remove_all(const char *folder) {
   char *path;
   for (int n = 0; n <= NUM_TEXTS; n++)
-    if (!attn_folder_join(folder, "", names[n], &path, NULL)) remove(path), free(path);
+    if (!attn_folder_join(folder, names[n], &path, NULL)) remove(path), free(path);
   rmdir(folder);
 }
 

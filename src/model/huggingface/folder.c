@@ -13,7 +13,7 @@
 #include "file.h"
 #include "huggingface.h"
 
-enum { MAX_JSON_BYTES = 1 << 20, SHOWN = 60 };
+enum { MAX_JSON_BYTES = 1 << 20, MAX_CONFIG_BYTES = 1 << 24, SHOWN = 60 };
 
 int attn_is_folder(const char *path) {
   struct stat info;
@@ -24,41 +24,39 @@ static attn_status out_of_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a model");
 }
 
-attn_status attn_folder_join(const char *folder, const char *part, const char *name, char **path,
-                             attn_error *err) {
-  size_t bytes = strlen(folder) + strlen(part) + strlen(name) + 3;
+attn_status attn_folder_join(const char *folder, const char *name, char **path, attn_error *err) {
+  size_t bytes = strlen(folder) + strlen(name) + 2;
   if (!(*path = malloc(bytes))) return out_of_memory(err);
-  snprintf(*path, bytes, "%s/%s%s%s", folder, part, *part ? "/" : "", name);
+  snprintf(*path, bytes, "%s/%s", folder, name);
   return ATTN_OK;
 }
 
-attn_status attn_folder_find(const char *folder, const char *part, const char *name, char **path,
-                             attn_error *err) {
+attn_status attn_folder_find(const char *folder, const char *name, char **path, attn_error *err) {
   struct stat info;
-  attn_status status = attn_folder_join(folder, part, name, path, err);
+  attn_status status = attn_folder_join(folder, name, path, err);
   if (!status && stat(*path, &info)) free(*path), *path = NULL;
   return status;
 }
 
-/* ---- Small JSON files ---- */
-
-static attn_status parse(const char *path, const char *name, size_t flags, json_t **root,
-                         attn_error *err) {
-  char *text;
-  size_t size;
-  attn_status status = attn_file_read(path, MAX_JSON_BYTES, NULL, &text, &size, err);
-  if (!status) status = attn_json_read(name, text, size, flags, root, err);
-  free(text);
+attn_status attn_folder_text(const char *folder, const char *name, size_t max, char **text,
+                             size_t *size, attn_error *err) {
+  char *path;
+  *text = NULL;
+  attn_status status = attn_folder_join(folder, name, &path, err);
+  if (!status) status = attn_file_read(path, max, NULL, text, size, err);
+  free(path);
   return status;
 }
 
-attn_status attn_folder_json(const char *folder, const char *part, const char *name, size_t flags,
-                             json_t **root, attn_error *err) {
-  char *path;
+attn_status attn_folder_json(const char *folder, const char *name, size_t flags, json_t **root,
+                             attn_error *err) {
+  char *path, *text = NULL;
+  size_t size;
   *root = NULL;
-  attn_status status = attn_folder_find(folder, part, name, &path, err);
-  if (path) status = parse(path, name, flags, root, err);
-  free(path);
+  attn_status status = attn_folder_find(folder, name, &path, err);
+  if (path) status = attn_folder_text(folder, name, MAX_JSON_BYTES, &text, &size, err);
+  if (text) status = attn_json_read(name, text, size, flags, root, err);
+  free(path), free(text);
   return status;
 }
 
@@ -74,8 +72,11 @@ static attn_status read_pooling(const char *folder, const char *part,
   static const char *const others[] = {
       "pooling_mode_max_tokens", "pooling_mode_mean_sqrt_len_tokens",
       "pooling_mode_weightedmean_tokens", "pooling_mode_lasttoken"};
-  json_t *root;
-  attn_status status = attn_folder_json(folder, part, "config.json", 0, &root, err);
+  json_t *root = NULL;
+  char *path;
+  attn_status status = attn_folder_join(folder, part, &path, err);
+  if (!status) status = attn_folder_json(path, "config.json", 0, &root, err);
+  free(path);
   if (status) return status;
   int mean = is_set(root, "pooling_mode_mean_tokens"),
       first = is_set(root, "pooling_mode_cls_token");
@@ -109,7 +110,7 @@ static attn_status read_module(const char *folder, const json_t *module,
 static attn_status read_modules(const char *folder, struct attn_sentence_config *s,
                                 attn_error *err) {
   json_t *root;
-  attn_status status = attn_folder_json(folder, "", "modules.json", 0, &root, err);
+  attn_status status = attn_folder_json(folder, "modules.json", 0, &root, err);
   if (status || !root) return status;
   s->normalize = ATTN_NORMALIZE_NONE;
   if (!json_is_array(root))
@@ -126,7 +127,7 @@ static attn_status read_modules(const char *folder, struct attn_sentence_config 
 static attn_status read_length(const char *folder, struct attn_sentence_config *s,
                                attn_error *err) {
   json_t *root;
-  attn_status status = attn_folder_json(folder, "", "sentence_bert_config.json", 0, &root, err);
+  attn_status status = attn_folder_json(folder, "sentence_bert_config.json", 0, &root, err);
   if (status || !root) return status;
   const json_t *max_length = json_object_get(root, "max_seq_length");
   if (json_is_integer(max_length)) s->max_tokens = json_integer_value(max_length);
@@ -169,12 +170,9 @@ static attn_status read_generation_config(const char *folder,
   const char *name = "generation_config.json";
   char *path, *text = NULL;
   size_t size;
-  attn_status status = attn_folder_find(folder, "", name, &path, err);
-  if (!status && !path) {
-    name = "config.json";
-    status = attn_folder_join(folder, "", name, &path, err);
-  }
-  if (!status) status = attn_file_read(path, MAX_JSON_BYTES, NULL, &text, &size, err);
+  attn_status status = attn_folder_find(folder, name, &path, err);
+  if (!path) name = "config.json";
+  if (!status) status = attn_folder_text(folder, name, MAX_JSON_BYTES, &text, &size, err);
   if (!status) status = attn_generation_defaults_read(text, size, name, config, g, err);
   free(path), free(text);
   return status;
@@ -188,7 +186,7 @@ static attn_status read_source_eos(const char *folder, const struct attn_model_c
   json_t *root;
   *eos = g->search.eos;
   if (g->search.eos >= 0) return ATTN_OK;
-  attn_status status = attn_folder_json(folder, "", "config.json", 0, &root, err);
+  attn_status status = attn_folder_json(folder, "config.json", 0, &root, err);
   const json_t *token = status ? NULL : json_object_get(root, "eos_token_id");
   if (json_array_size(token) == 1) token = json_array_get(token, 0);
   json_int_t id = json_integer_value(token);
@@ -231,11 +229,15 @@ static attn_status read_defaults(const char *folder, const struct attn_model_con
 }
 
 /* Small files before large ones. */
-static attn_status read_files(const char *folder, const char *config_path, const char *weights,
-                              struct attn_model *m, attn_error *err) {
+static attn_status read_files(const char *folder, const char *weights, struct attn_model *m,
+                              attn_error *err) {
   const struct attn_hf_family *family;
   struct attn_model_config config;
-  attn_status status = attn_hf_config_read(config_path, &config, &family, err);
+  char *text;
+  size_t size;
+  attn_status status = attn_folder_text(folder, "config.json", MAX_CONFIG_BYTES, &text, &size, err);
+  if (!status) status = attn_hf_config_parse(text, size, &config, &family, err);
+  free(text);
   if (!status) status = attn_folder_read_tokenizer(folder, &config, &m->tokenizer, err);
   if (!status) status = read_defaults(folder, &config, m, err);
   if (!status) status = attn_hf_model_load(weights, family, &config, &m->network, &m->weights, err);
@@ -247,11 +249,10 @@ static attn_status read_files(const char *folder, const char *config_path, const
 }
 
 attn_status attn_folder_read(const char *folder, struct attn_model *m, attn_error *err) {
-  char *config = NULL, *weights = NULL;
-  attn_status status = attn_folder_join(folder, "", "config.json", &config, err);
-  if (!status) status = attn_folder_join(folder, "", "model.safetensors", &weights, err);
-  if (!status) status = read_files(folder, config, weights, m, err);
+  char *weights;
+  attn_status status = attn_folder_join(folder, "model.safetensors", &weights, err);
+  if (!status) status = read_files(folder, weights, m, err);
   if (!status) status = read_sentence(folder, m, err);
-  free(config), free(weights);
+  free(weights);
   return status;
 }

@@ -13,17 +13,19 @@ int attn_is_folder(const char *path);
  * names of the file and of the member for a setting that is not supported. */
 attn_status attn_folder_read(const char *folder, struct attn_model *model, attn_error *err);
 
-/* folder/part/name, or folder/name if part is ""; the caller frees it. */
-attn_status attn_folder_join(const char *folder, const char *part, const char *name, char **path,
-                             attn_error *err);
+/* folder/name; the caller frees it. */
+attn_status attn_folder_join(const char *folder, const char *name, char **path, attn_error *err);
 
 /* The same; *path NULL: there is no such file. */
-attn_status attn_folder_find(const char *folder, const char *part, const char *name, char **path,
-                             attn_error *err);
+attn_status attn_folder_find(const char *folder, const char *name, char **path, attn_error *err);
+
+/* The text of a file of at most max bytes; the caller frees it. */
+attn_status attn_folder_text(const char *folder, const char *name, size_t max, char **text,
+                             size_t *size, attn_error *err);
 
 /* A small JSON file, read with jansson's flags. *root NULL: the file does not exist. */
-attn_status attn_folder_json(const char *folder, const char *part, const char *name, size_t flags,
-                             json_t **root, attn_error *err);
+attn_status attn_folder_json(const char *folder, const char *name, size_t flags, json_t **root,
+                             attn_error *err);
 
 /* The vocabulary: tokenizer.json, or GPT-2's older vocab.json and merges.txt. */
 attn_status attn_folder_read_tokenizer(const char *folder, const struct attn_model_config *config,

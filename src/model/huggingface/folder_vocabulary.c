@@ -7,7 +7,6 @@
 
 #include "json_text.h"
 #include "error.h"
-#include "file.h"
 #include "folder.h"
 
 enum { MAX_FILE_BYTES = 64 << 20 };
@@ -16,19 +15,9 @@ static attn_status out_of_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a vocabulary");
 }
 
-static attn_status read_text(const char *folder, const char *name, char **text, size_t *size,
-                             attn_error *err) {
-  char *path;
-  attn_status status = attn_folder_join(folder, "", name, &path, err);
-  if (status) return status;
-  status = attn_file_read(path, MAX_FILE_BYTES, NULL, text, size, err);
-  free(path);
-  return status;
-}
-
 static int has(const char *folder, const char *name) {
   char *path;
-  attn_folder_find(folder, "", name, &path, NULL);
+  attn_folder_find(folder, name, &path, NULL);
   int found = path != NULL;
   free(path);
   return found;
@@ -79,8 +68,8 @@ static attn_status read_pairs(const char *folder, struct attn_tokenizer **tokeni
   size_t bytes, more;
   json_t *vocab = NULL, *merges = json_array();
   attn_status status = merges ? ATTN_OK : out_of_memory(err);
-  if (!status) status = read_text(folder, "vocab.json", &words, &bytes, err);
-  if (!status) status = read_text(folder, "merges.txt", &text, &more, err);
+  if (!status) status = attn_folder_text(folder, "vocab.json", MAX_FILE_BYTES, &words, &bytes, err);
+  if (!status) status = attn_folder_text(folder, "merges.txt", MAX_FILE_BYTES, &text, &more, err);
   if (!status) status = attn_json_read("vocab.json", words, bytes, 0, &vocab, err);
   if (!status) status = read_merges(text, more, merges, err);
   if (!status) status = parse(vocab, merges, tokenizer, err);
@@ -95,7 +84,7 @@ static attn_status check_settings(const char *folder, attn_error *err) {
   static const char *const names[] = {"add_prefix_space", "add_bos_token", "add_eos_token"};
   json_t *root;
   attn_status status =
-      attn_folder_json(folder, "", "tokenizer_config.json", JSON_DECODE_INT_AS_REAL, &root, err);
+      attn_folder_json(folder, "tokenizer_config.json", JSON_DECODE_INT_AS_REAL, &root, err);
   for (size_t n = 0; n < sizeof names / sizeof *names && !status; n++)
     if (json_is_true(json_object_get(root, names[n])))
       status =
@@ -109,7 +98,8 @@ static attn_status read_document(const char *folder, int any_special_tokens,
                                  struct attn_tokenizer **tokenizer, attn_error *err) {
   char *text = NULL;
   size_t size;
-  attn_status status = read_text(folder, "tokenizer.json", &text, &size, err);
+  attn_status status =
+      attn_folder_text(folder, "tokenizer.json", MAX_FILE_BYTES, &text, &size, err);
   if (!status)
     status = (any_special_tokens ? attn_tokenizer_parse_pretrained : attn_tokenizer_parse)(
         text, size, tokenizer, err);

@@ -20,10 +20,6 @@ const struct attn_hf_family *attn_hf_family_find(const char *name);
 attn_status attn_hf_config_parse(const char *json, size_t length, struct attn_model_config *config,
                                  const struct attn_hf_family **family, attn_error *err);
 
-/* The same from a file. */
-attn_status attn_hf_config_read(const char *path, struct attn_model_config *config,
-                                const struct attn_hf_family **family, attn_error *err);
-
 /* config.json without token ids; the caller frees it. ATTN_ERR_ARGUMENT with the name of the first
  * member that the family cannot represent. */
 attn_status attn_hf_config_write(const struct attn_hf_family *family,

@@ -11,7 +11,7 @@
 #include "safetensors.h"
 #include "weights.h"
 
-enum { NAME_SIZE = 112, MAX_CONFIG_BYTES = 1 << 24 };
+enum { NAME_SIZE = 112 };
 
 /* A tensor of the file, as a view of our weights. */
 struct hf_tensor {
@@ -198,16 +198,6 @@ attn_status attn_hf_weights_read(const char *path, const struct attn_hf_family *
 }
 
 /* ---- Files ---- */
-
-attn_status attn_hf_config_read(const char *path, struct attn_model_config *config,
-                                const struct attn_hf_family **family, attn_error *err) {
-  char *text;
-  size_t size;
-  attn_status status = attn_file_read(path, MAX_CONFIG_BYTES, NULL, &text, &size, err);
-  if (!status) status = attn_hf_config_parse(text, size, config, family, err);
-  free(text);
-  return status;
-}
 
 /* The smallest float type has two bytes. */
 static attn_status check_size(const char *path, const struct attn_model_config *config,
