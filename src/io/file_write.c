@@ -12,12 +12,6 @@
 #include "file.h"
 #include "lock.h"
 
-static attn_status read_only(attn_error *err, const char *path) {
-  return attn_fail(err, ATTN_ERR_FILE, NULL,
-                   "%.120s: is read-only; choose another path or make it writable (chmod u+w)",
-                   path);
-}
-
 static attn_status no_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a file name");
 }
@@ -58,7 +52,10 @@ attn_status attn_file_target(const char *path, char **target, attn_error *err) {
   }
   /* A rename would replace a device, a folder or a read-only file. */
   if (!S_ISREG(info.st_mode)) return attn_fail_not_regular(path, err);
-  if (!(info.st_mode & 0222) || access(path, W_OK)) return read_only(err, path);
+  if (!(info.st_mode & 0222) || access(path, W_OK))
+    return attn_fail(err, ATTN_ERR_FILE, NULL,
+                     "%.120s: is read-only; choose another path or make it writable (chmod u+w)",
+                     path);
   *target = realpath(path, NULL);
   return *target ? ATTN_OK : attn_fail_errno(path, "create", err);
 }

@@ -250,13 +250,6 @@ void attn_trainer_clear_moments(struct attn_trainer *t) {
   clear(t->first_moment, 0, t->parameter_count), clear(t->second_moment, 0, t->parameter_count);
 }
 
-static attn_status tape_status(const struct attn_trainer *t, attn_error *err) {
-  attn_status status = ATTN_OK;
-  for (int n = 0; n < t->replica_count && !status; n++)
-    status = attn_tape_status(&t->replicas[n].tape, err);
-  return status;
-}
-
 static void add_loss(const struct attn_trainer *t, struct attn_loss *total) {
   for (int n = 0; n < t->replica_count; n++) {
     const struct attn_loss *one = &t->replicas[n].loss;
@@ -290,8 +283,11 @@ static attn_status run_replicas(struct attn_trainer *t, int training, struct att
     tape->stop = t->watch && is_long(t, t->replicas[n].batch) ? is_stopped : NULL;
   }
   attn_threads_run(t->replica_count, t->replica_count, run_replica, t);
-  attn_status status = tape_status(t, err);
-  for (int n = 0; n < t->replica_count; n++) attn_batch_clear(t->replicas[n].batch);
+  attn_status status = ATTN_OK;
+  for (int n = 0; n < t->replica_count; n++) {
+    if (!status) status = attn_tape_status(&t->replicas[n].tape, err);
+    attn_batch_clear(t->replicas[n].batch);
+  }
   t->added = 0;
   if (!status) add_loss(t, total);
   return status;

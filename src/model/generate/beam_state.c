@@ -197,10 +197,6 @@ static attn_status assign_slots(struct attn_beam_state *s, struct attn_decoder *
   return status;
 }
 
-static void add_open(struct attn_beam_state *s, struct attn_beam_candidate c, int32_t node) {
-  s->next_open[s->num_open++] = (struct attn_hypothesis){c.sum, -1, c.parent, c.token, node};
-}
-
 attn_status attn_beam_state_advance(struct attn_beam_state *s, struct attn_decoder *d,
                                     int64_t first, int64_t stride, attn_error *err) {
   struct attn_beam_node *nodes = s->nodes + s->num_steps++ * s->max_candidates;
@@ -210,7 +206,9 @@ attn_status attn_beam_state_advance(struct attn_beam_state *s, struct attn_decod
     int ends_with_eos = c.token == s->config->eos;
     nodes[n] = (struct attn_beam_node){(float)c.log_p, s->open[c.parent].node, c.token};
     if (!ends_with_eos && s->num_steps < s->max_new_tokens) {
-      if (s->num_open < s->config->num_beams) add_open(s, c, (int32_t)n);
+      if (s->num_open < s->config->num_beams)
+        s->next_open[s->num_open++] =
+            (struct attn_hypothesis){c.sum, -1, c.parent, c.token, (int32_t)n};
     } else if (n < s->config->num_beams) {
       finish(s, c.sum, (int32_t)n, ends_with_eos);
     }

@@ -102,13 +102,11 @@ static attn_status run_recurrent(struct trace_run *t, struct attn_tape *tape,
   const struct attn_pass p = {t->network, &t->network->config, tape, NULL};
   const float **steps = calloc((size_t)target->n, sizeof *steps);
   if (!steps) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a trace");
-  struct attn_tape_variable *memory = attn_transformer_encode(t->network, tape, source);
-  attn_recurrent_decode(&p, target, memory, NULL);
-  attn_status status = attn_tape_reserve(tape, err);
-  if (!status) {
-    memory = attn_transformer_encode(t->network, tape, source);
-    attn_recurrent_decode(&p, target, memory, steps);
-    status = attn_tape_status(tape, err);
+  attn_status status = ATTN_OK;
+  for (int measured = 0; measured < 2 && !status; measured++) {
+    struct attn_tape_variable *memory = attn_transformer_encode(t->network, tape, source);
+    attn_recurrent_decode(&p, target, memory, measured ? steps : NULL);
+    status = measured ? attn_tape_status(tape, err) : attn_tape_reserve(tape, err);
   }
   if (!status && p.c->alignment != ATTN_ALIGN_NONE)
     status = visit_steps(t, steps, target->n, source->n, err);
