@@ -5,9 +5,8 @@
 
 #include "batch.h"
 #include "beam_state.h"
+#include "encoder_batches.h"
 #include "error.h"
-#include "parallel_batches.h"
-#include "predict_labels.h"
 
 /* ---- Checks ---- */
 
@@ -333,6 +332,61 @@ static attn_status search_batch(void *search, int64_t first, int64_t count, attn
   return status;
 }
 
+/* ---- An encoder's predictions: one token for each position of its source ---- */
+
+static attn_status check_labels(const struct token_search *s, attn_error *err) {
+  if (s->network->config.head == ATTN_HEAD_NONE)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "network",
+                     "cannot predict tokens: the model has no output head");
+  if (s->config.num_beams > 1)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "num_beams",
+                     "an encoder predicts one token for each position: num_beams and "
+                     "num_return_sequences must be 0 or 1, got %lld",
+                     (long long)s->config.num_beams);
+  if (s->config.temperature > 0)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "temperature",
+                     "an encoder predicts the most likely token for each position: temperature "
+                     "must be 0, got %g",
+                     s->config.temperature);
+  return ATTN_OK;
+}
+
+/* A search of one beam whose logits are all computed in advance. */
+static attn_status predict(void *search, int64_t index, const float *logits, int64_t positions,
+                           int64_t vocab_size, attn_error *err) {
+  const struct token_search *s = search;
+  const struct attn_search_results results = attn_search_results_at(s->results, &s->config, index);
+  struct attn_beam_state state;
+  attn_status status =
+      attn_beam_state_init(&state, &s->config, vocab_size, s->config.first_sequence + index,
+                           results.scores || results.log_probs, err);
+  if (positions < state.max_new_tokens) state.max_new_tokens = positions;
+  state.num_open = !status;
+  for (; state.num_open && !status; logits += vocab_size) {
+    status = attn_beam_state_select(&state, logits, err);
+    if (!status) status = attn_beam_state_advance(&state, NULL, 0, 0, err);
+  }
+  if (!status) attn_beam_state_write(&state, &results);
+  attn_beam_state_free(&state);
+  return status;
+}
+
+static attn_status predict_labels(struct token_search *s, attn_error *err) {
+  const struct attn_search_config *c = &s->config;
+  struct attn_encoder_batches all = {
+      .batches = {.batch_size = c->batch_size,
+                  .threads = c->threads,
+                  .watch = {.progress = c->progress, .context = c->context, .name = "progress"}},
+      .network = s->network,
+      .pack = c->pack,
+      .texts = s->source,
+      .logits = 1,
+      .take = predict,
+      .context = s};
+  attn_status status = check_labels(s, err);
+  return status ? status : attn_encoder_batches_run(&all, err);
+}
+
 attn_status attn_search_run(const struct attn_network *network,
                             const struct attn_token_batch *source,
                             const struct attn_search_config *config,
@@ -344,8 +398,7 @@ attn_status attn_search_run(const struct attn_network *network,
   if (!status)
     status = check_prefixes(s.config.prefixes, source->sequences, &s.config, &network->config, err);
   if (status || !source->sequences) return status;
-  if (network->config.kind == ATTN_ENCODER)
-    return attn_predict_labels(network, source, &s.config, results, err);
+  if (network->config.kind == ATTN_ENCODER) return predict_labels(&s, err);
   s.batches = (struct attn_parallel_batches){
       .sequences = source->sequences,
       .batch_size = s.config.batch_size,
