@@ -98,17 +98,4 @@ size_t attn_next_word(const char *text, size_t length, size_t *at);
 /* Bytes of the first word of a nonempty text. [the same, encoder.py: Encoder.pat] */
 size_t attn_gpt2_word_length(const char *text, size_t length);
 
-/* The merges within one word (bpe.c). */
-struct attn_bpe_word {
-  struct attn_bpe_symbol {
-    int32_t id, next, before; /* next, before: indices */
-  } * at;
-  size_t capacity;
-  struct attn_heap heap;
-};
-int attn_bpe_word_merge(struct attn_bpe_word *m, const struct attn_tokenizer *tokenizer,
-                        const char *word, size_t bytes,
-                        size_t *count); /* the tokens: the ids of at[0..count) */
-void attn_bpe_word_free(struct attn_bpe_word *m);
-
 #endif
