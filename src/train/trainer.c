@@ -152,10 +152,8 @@ static struct attn_batch *next_batch(const struct attn_trainer *t) {
 
 int attn_trainer_add(struct attn_trainer *t, const int32_t *source, int64_t source_count,
                      const int32_t *target, int64_t target_count) {
-  int labels = t->replicas[0].network->config.kind == ATTN_ENCODER;
   struct attn_batch *batch = next_batch(t);
-  int added = batch && (labels ? attn_batch_add_labels : attn_batch_add)(
-                           batch, source, source_count, target, target_count);
+  int added = batch && attn_batch_add(batch, source, source_count, target, target_count);
   t->added += added;
   return added;
 }

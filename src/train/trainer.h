@@ -78,8 +78,7 @@ attn_status attn_trainer_new(const struct attn_model_config *model,
                              struct attn_trainer **trainer, attn_error *err);
 void attn_trainer_free(struct attn_trainer *trainer);
 
-/* Adds a pair to the batch, by attn_batch_add_labels for an encoder. Returns 0 when it does not
- * fit. */
+/* Adds a pair to the batch by attn_batch_add. Returns 0 when it does not fit. */
 int attn_trainer_add(struct attn_trainer *trainer, const int32_t *source, int64_t source_count,
                      const int32_t *target, int64_t target_count);
 

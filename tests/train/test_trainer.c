@@ -297,7 +297,8 @@ static void test_model_without_output_head_is_rejected(void **state) {
   assert_null(t);
 }
 
-static const struct attn_model_config texts = {.kind = ATTN_ENCODER_DECODER};
+static const struct attn_model_config texts = {.kind = ATTN_ENCODER_DECODER},
+                                      encoder = {.kind = ATTN_ENCODER};
 
 static void test_batch_is_filled_up_to_its_capacity(void **state) {
   (void)state;
@@ -328,17 +329,17 @@ static void test_encoder_has_a_label_for_each_source_position(void **state) {
                             6, ATTN_TOKEN_END, ATTN_TOKEN_END},
                 tokens[] = {4, 5, ATTN_TOKEN_END, 6, 7, ATTN_TOKEN_END, ATTN_TOKEN_END},
                 position_ids[] = {0, 1, 2, 0, 1, 2, 0};
-  assert_int_equal(attn_batch_new(&texts, 3, 7, &b, NULL), ATTN_OK);
-  assert_true(attn_batch_add_labels(b, some, 2, some + 4, 1));
-  assert_false(attn_batch_add_labels(b, some, 2, some, 3));
-  assert_false(attn_batch_add_labels(b, some, 4, some, 1)); /* 3 and 5 are more than 7 */
-  assert_true(attn_batch_add_labels(b, some + 2, 2, some + 1, 2));
-  assert_true(attn_batch_add_labels(b, NULL, 0, NULL, 0));
+  assert_int_equal(attn_batch_new(&encoder, 3, 7, &b, NULL), ATTN_OK);
+  assert_true(attn_batch_add(b, some, 2, some + 4, 1));
+  assert_false(attn_batch_add(b, some, 2, some, 3));
+  assert_false(attn_batch_add(b, some, 4, some, 1)); /* 3 and 5 are more than 7 */
+  assert_true(attn_batch_add(b, some + 2, 2, some + 1, 2));
+  assert_true(attn_batch_add(b, NULL, 0, NULL, 0));
   assert_true(b->source.n == 7 && b->source.sequences == 3 && b->sequences == 3 && !b->target.n);
   assert_memory_equal(b->labels, labels, sizeof labels);
   assert_memory_equal(b->source.tokens, tokens, sizeof tokens);
   assert_memory_equal(b->source.position_ids, position_ids, sizeof position_ids);
-  assert_false(attn_batch_add_labels(b, NULL, 0, NULL, 0)); /* three sequences at most */
+  assert_false(attn_batch_add(b, NULL, 0, NULL, 0)); /* three sequences at most */
   attn_batch_free(b);
 }
 

@@ -32,10 +32,6 @@ static attn_status out_of_memory(attn_error *err) {
 
 /* ---- Texts ---- */
 
-static int has_encoder(const struct generation_run *r) {
-  return r->model->network->config.kind != ATTN_DECODER;
-}
-
 static void append(struct token_texts *t, int32_t token) {
   if (token >= 0) t->tokens[t->batch.n++] = token;
 }
@@ -81,8 +77,8 @@ static attn_status read_sources(struct generation_run *r, const char *const *sou
   const struct attn_generation_defaults *g = &r->model->generation;
   const int32_t of_encoder[] = {g->source_bos, g->source_eos, -1},
                 of_prompt[] = {-1, -1, g->empty_prompt};
-  return add_texts(&r->sources, r, sources, "sources", has_encoder(r) ? of_encoder : of_prompt,
-                   err);
+  const int32_t *special = r->model->network->config.kind == ATTN_DECODER ? of_prompt : of_encoder;
+  return add_texts(&r->sources, r, sources, "sources", special, err);
 }
 
 static attn_status read_prefixes(struct generation_run *r, attn_error *err) {

@@ -27,7 +27,7 @@ attn_status attn_batch_new(const struct attn_model_config *c, int64_t sequences,
   const int64_t side = attn_model_grid_size(c);
   const int has_images = c->kind == ATTN_VISION_ENCODER_DECODER;
   struct attn_batch *b = calloc(1, sizeof *b);
-  if (b) b->max_sequences = sequences, b->max_tokens = tokens;
+  if (b) b->kind = c->kind, b->max_sequences = sequences, b->max_tokens = tokens;
   if (b && has_images) b->positions = side * side, b->values = c->image_size * c->image_size * 3;
   if (!b || !allocate(b)) {
     attn_batch_free(b);
@@ -92,8 +92,14 @@ static void put_target(struct attn_batch *b, const int32_t *target, int64_t coun
 
 int attn_batch_add(struct attn_batch *b, const int32_t *source, int64_t source_count,
                    const int32_t *target, int64_t target_count) {
-  if (b->pixels || !fits(b, source_count + 1, target_count + 1)) return 0;
-  put_source(b, source, source_count), put_target(b, target, target_count);
+  const int is_encoder = b->kind == ATTN_ENCODER;
+  if (b->pixels || !fits(b, source_count + 1, is_encoder ? 0 : target_count + 1) ||
+      (is_encoder && target_count > source_count))
+    return 0;
+  for (int64_t n = 0; is_encoder && n <= source_count; n++)
+    b->labels[b->source.n + n] = n < target_count ? target[n] : ATTN_TOKEN_END;
+  put_source(b, source, source_count);
+  if (!is_encoder) put_target(b, target, target_count);
   b->sequences++;
   return 1;
 }
@@ -108,17 +114,6 @@ int attn_batch_add_image(struct attn_batch *b, const unsigned char *rgb, const i
   if (rgb) attn_pixels_to_float(rgb, b->values, b->pixels + b->sequences * b->values);
   for (int64_t n = 0; n < b->positions; n++) put(b, SOURCE, &b->source, (int32_t)n);
   end_sequence(b, SOURCE, &b->source), put_target(b, target, target_count);
-  b->sequences++;
-  return 1;
-}
-
-int attn_batch_add_labels(struct attn_batch *b, const int32_t *source, int64_t source_count,
-                          const int32_t *target, int64_t target_count) {
-  int32_t *labels = b->labels + b->source.n;
-  if (b->pixels || target_count > source_count || !fits(b, source_count + 1, 0)) return 0;
-  for (int64_t n = 0; n <= source_count; n++)
-    labels[n] = n < target_count ? target[n] : ATTN_TOKEN_END;
-  put_source(b, source, source_count);
   b->sequences++;
   return 1;
 }

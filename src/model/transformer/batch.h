@@ -24,6 +24,7 @@ attn_status attn_token_batch_slice_new(struct attn_token_batch_slice *slice,
 void attn_token_batch_slice_free(struct attn_token_batch_slice *slice);
 
 struct attn_batch {
+  enum attn_model_kind kind;                    /* of the model */
   int64_t sequences, max_sequences, max_tokens; /* max_tokens: of source and of target */
   struct attn_token_batch source, target;       /* the model's input */
   int32_t *labels; /* expected output: (target.n) the target shifted by one, then END; of an encoder
@@ -49,13 +50,11 @@ int attn_batch_add_image(struct attn_batch *batch, const unsigned char *rgb, con
 void attn_batch_clear(struct attn_batch *batch);
 
 /* Appends a pair: source END and BEGIN target are the input, target END the labels. Either may have
- * no tokens. Returns 0 if the batch is full. */
+ * no tokens. For an encoder source END is the input; the labels are the target, then END up to the
+ * length of the input. Returns 0 if the batch is full or an encoder's target longer than the
+ * source.
+ */
 int attn_batch_add(struct attn_batch *batch, const int32_t *source, int64_t source_count,
                    const int32_t *target, int64_t target_count);
-
-/* Appends a pair for an encoder: source END is the input; the labels are the target, then END up to
- * the length of the input. Returns 0 if the batch is full or the target longer than the source. */
-int attn_batch_add_labels(struct attn_batch *batch, const int32_t *source, int64_t source_count,
-                          const int32_t *target, int64_t target_count);
 
 #endif
