@@ -8,16 +8,23 @@
 #include "allocator.h"
 #include "attn/nn.h"
 #include "error.h"
-#include "network_builder.h"
 #include "philox.h"
 
 enum { ALIGNMENT = 64, PARAMETERS_PER_BLOCK = 20, OTHER_PARAMETERS = 48 };
 
+/* Adds the parameters in the order of the layers. */
+struct network_builder {
+  struct attn_network *n;
+  float *weights, *gradients;
+  char prefix[28]; /* of the names */
+  int views;
+};
+
 /* ---- Names ---- */
 
-const struct attn_tape_variable *attn_network_add(struct attn_network_builder *b, const char *name,
-                                                  int64_t rows, int64_t width, int rank,
-                                                  enum attn_init filling) {
+static const struct attn_tape_variable *add_parameter(struct network_builder *b, const char *name,
+                                                      int64_t rows, int64_t width, int rank,
+                                                      enum attn_init filling) {
   struct attn_parameter *p = &b->n->parameters[b->n->count++];
   snprintf(p->name, sizeof p->name, "%s%s", b->prefix, name);
   p->offset = b->n->parameter_count, p->rank = rank, p->filling = filling, p->decays = rank == 2;
@@ -28,31 +35,30 @@ const struct attn_tape_variable *attn_network_add(struct attn_network_builder *b
   return &p->value;
 }
 
-struct attn_linear_weights attn_network_add_linear(struct attn_network_builder *b, const char *name,
-                                                   const char *bias, int64_t out, int64_t in) {
+/* The weights `name` (out, in), and a bias of that name unless it is NULL or the model has none. */
+static struct attn_linear_weights add_linear(struct network_builder *b, const char *name,
+                                             const char *bias, int64_t out, int64_t in) {
   struct attn_linear_weights l = {NULL, NULL, b->n->linears++};
-  l.w = attn_network_add(b, name, out, in, 2, ATTN_INIT_XAVIER);
-  if (bias && b->n->config.bias) l.b = attn_network_add(b, bias, 1, out, 1, ATTN_INIT_ZERO);
+  l.w = add_parameter(b, name, out, in, 2, ATTN_INIT_XAVIER);
+  if (bias && b->n->config.bias) l.b = add_parameter(b, bias, 1, out, 1, ATTN_INIT_ZERO);
   return l;
 }
 
-struct attn_norm_weights attn_network_add_norm(struct attn_network_builder *b, const char *name) {
+static struct attn_norm_weights add_norm(struct network_builder *b, const char *name) {
   const struct attn_model_config *c = &b->n->config;
   char full[36];
   struct attn_norm_weights w = {NULL, NULL};
   if (c->norm == ATTN_NO_NORM) return w;
   snprintf(full, sizeof full, "%s.weight", name);
-  w.scale = attn_network_add(b, full, 1, c->d_model, 1, ATTN_INIT_ONE);
+  w.scale = add_parameter(b, full, 1, c->d_model, 1, ATTN_INIT_ONE);
   snprintf(full, sizeof full, "%s.bias", name);
-  if (c->norm == ATTN_LAYER_NORM)
-    w.bias = attn_network_add(b, full, 1, c->d_model, 1, ATTN_INIT_ZERO);
+  if (c->norm == ATTN_LAYER_NORM) w.bias = add_parameter(b, full, 1, c->d_model, 1, ATTN_INIT_ZERO);
   return w;
 }
 
 /* A view of rows from .. from + rows of weight and bias. */
-static struct attn_linear_weights view_rows(struct attn_network_builder *b,
-                                            struct attn_linear_weights l, int64_t from,
-                                            int64_t rows) {
+static struct attn_linear_weights view_rows(struct network_builder *b, struct attn_linear_weights l,
+                                            int64_t from, int64_t rows) {
   struct attn_tape_variable *w = &b->n->views[b->views++], *bias = &b->n->views[b->views++];
   *w = *l.w, w->n = rows;
   if (w->x) w->x += from * w->width;
@@ -67,53 +73,49 @@ static struct attn_linear_weights view_rows(struct attn_network_builder *b,
 /* ---- Layers ---- */
 
 /* W_h of a head is initialized to keep the variance of q. */
-static const struct attn_tape_variable *add_score(struct attn_network_builder *b,
-                                                  const char *name) {
+static const struct attn_tape_variable *add_score(struct network_builder *b, const char *name) {
   const struct attn_model_config *c = &b->n->config;
   if (c->alignment == ATTN_ALIGN_ADDITIVE)
-    return attn_network_add(b, name, c->num_heads, c->head_dim, 2, ATTN_INIT_XAVIER);
+    return add_parameter(b, name, c->num_heads, c->head_dim, 2, ATTN_INIT_XAVIER);
   if (c->alignment != ATTN_ALIGN_GENERAL) return NULL;
   const struct attn_tape_variable *w =
-      attn_network_add(b, name, c->num_heads * c->head_dim, c->head_dim, 2, ATTN_INIT_NORMAL);
+      add_parameter(b, name, c->num_heads * c->head_dim, c->head_dim, 2, ATTN_INIT_NORMAL);
   b->n->parameters[b->n->count - 1].deviation = 1 / sqrt((double)c->head_dim);
   return w;
 }
 
-static void build_block(struct attn_network_builder *b, struct attn_block_weights *block,
-                        int crosses) {
+static void build_block(struct network_builder *b, struct attn_block_weights *block, int crosses) {
   const struct attn_model_config *c = &b->n->config;
   int64_t q = c->num_heads * c->head_dim, out = c->num_heads * c->value_head_dim;
   int64_t kv = c->num_kv_heads * (c->head_dim + c->value_head_dim);
   int64_t inner = c->activation == ATTN_SWIGLU ? 2 * c->ffn_dim : c->ffn_dim;
-  block->self_in = attn_network_add_linear(b, "self_attn.in_proj_weight", "self_attn.in_proj_bias",
-                                           q + kv, c->d_model);
-  block->self_out = attn_network_add_linear(b, "self_attn.out_proj.weight",
-                                            "self_attn.out_proj.bias", c->d_model, out);
+  block->self_in =
+      add_linear(b, "self_attn.in_proj_weight", "self_attn.in_proj_bias", q + kv, c->d_model);
+  block->self_out =
+      add_linear(b, "self_attn.out_proj.weight", "self_attn.out_proj.bias", c->d_model, out);
   block->self_score = add_score(b, "self_attn.score_weight");
   if (crosses) {
-    struct attn_linear_weights in = attn_network_add_linear(
-        b, "multihead_attn.in_proj_weight", "multihead_attn.in_proj_bias", q + kv, c->d_model);
+    struct attn_linear_weights in = add_linear(b, "multihead_attn.in_proj_weight",
+                                               "multihead_attn.in_proj_bias", q + kv, c->d_model);
     block->cross_q = view_rows(b, in, 0, q), block->cross_kv = view_rows(b, in, q, kv);
-    block->cross_out = attn_network_add_linear(b, "multihead_attn.out_proj.weight",
-                                               "multihead_attn.out_proj.bias", c->d_model, out);
+    block->cross_out = add_linear(b, "multihead_attn.out_proj.weight",
+                                  "multihead_attn.out_proj.bias", c->d_model, out);
     block->cross_score = add_score(b, "multihead_attn.score_weight");
   }
-  block->linear1 = attn_network_add_linear(b, "linear1.weight", "linear1.bias", inner, c->d_model);
-  block->linear2 =
-      attn_network_add_linear(b, "linear2.weight", "linear2.bias", c->d_model, c->ffn_dim);
-  block->norm1 = attn_network_add_norm(b, "norm1"),
-  block->norm2 = attn_network_add_norm(b, "norm2");
-  if (crosses) block->norm3 = attn_network_add_norm(b, "norm3");
+  block->linear1 = add_linear(b, "linear1.weight", "linear1.bias", inner, c->d_model);
+  block->linear2 = add_linear(b, "linear2.weight", "linear2.bias", c->d_model, c->ffn_dim);
+  block->norm1 = add_norm(b, "norm1"), block->norm2 = add_norm(b, "norm2");
+  if (crosses) block->norm3 = add_norm(b, "norm3");
 }
 
-static void build_stack(struct attn_network_builder *b, const char *name,
+static void build_stack(struct network_builder *b, const char *name,
                         struct attn_stack_weights *stack, int crosses) {
   for (int64_t n = 0; n < stack->num_blocks; n++) {
     snprintf(b->prefix, sizeof b->prefix, "%s.layers.%d.", name, (int)n);
     build_block(b, &stack->blocks[n], crosses);
   }
   snprintf(b->prefix, sizeof b->prefix, "%s.", name);
-  if (stack->num_blocks && b->n->config.final_norm) stack->norm = attn_network_add_norm(b, "norm");
+  if (stack->num_blocks && b->n->config.final_norm) stack->norm = add_norm(b, "norm");
   b->prefix[0] = 0;
 }
 
@@ -121,34 +123,31 @@ static int are_sinusoids(enum attn_position_encoding p) {
   return p == ATTN_POSITIONS_SINUSOIDAL || p == ATTN_POSITIONS_SINUSOIDAL_HALVES;
 }
 
-const struct attn_tape_variable *attn_network_add_table(struct attn_network_builder *b,
-                                                        const char *name, int64_t rows,
-                                                        int64_t width) {
+/* Of normal numbers: vectors of tokens or positions. */
+static const struct attn_tape_variable *add_table(struct network_builder *b, const char *name,
+                                                  int64_t rows, int64_t width) {
   const struct attn_model_config *c = &b->n->config;
-  const struct attn_tape_variable *value =
-      attn_network_add(b, name, rows, width, 2, ATTN_INIT_NORMAL);
+  const struct attn_tape_variable *value = add_parameter(b, name, rows, width, 2, ATTN_INIT_NORMAL);
   b->n->parameters[b->n->count - 1].deviation =
       c->scale_embedding ? 1 / sqrt((double)c->d_model) : 0.02;
   return value;
 }
 
-static void build_output(struct attn_network_builder *b) {
+static void build_output(struct network_builder *b) {
   struct attn_network *n = b->n;
   const struct attn_model_config *c = &n->config;
   if (c->head == ATTN_HEAD_NONE) return;
   if (c->head == ATTN_HEAD_TRANSFORM) {
     int64_t inner = c->activation == ATTN_SWIGLU ? 2 * c->d_model : c->d_model;
-    n->transform =
-        attn_network_add_linear(b, "transform.weight", "transform.bias", inner, c->d_model);
-    n->transform_norm = attn_network_add_norm(b, "transform_norm");
+    n->transform = add_linear(b, "transform.weight", "transform.bias", inner, c->d_model);
+    n->transform_norm = add_norm(b, "transform_norm");
   }
   n->output.w = c->kind == ATTN_ENCODER ? n->encoder.embedding.table : n->decoder.embedding.table;
   n->output.index = n->linears++;
   if (!c->tie_word_embeddings)
-    n->output.w =
-        attn_network_add(b, "output.weight", c->vocab_size, c->d_model, 2, ATTN_INIT_XAVIER);
+    n->output.w = add_parameter(b, "output.weight", c->vocab_size, c->d_model, 2, ATTN_INIT_XAVIER);
   if (c->output_bias)
-    n->output.b = attn_network_add(b, "output.bias", 1, c->vocab_size, 1, ATTN_INIT_ZERO);
+    n->output.b = add_parameter(b, "output.bias", 1, c->vocab_size, 1, ATTN_INIT_ZERO);
 }
 
 /* The encoder reads tokens. */
@@ -156,25 +155,24 @@ static int encodes_tokens(const struct attn_model_config *c) {
   return c->kind == ATTN_ENCODER_DECODER || c->kind == ATTN_ENCODER;
 }
 
-static void build_tables(struct attn_network_builder *b) {
+static void build_tables(struct network_builder *b) {
   struct attn_network *n = b->n;
   const struct attn_model_config *c = &n->config;
   int64_t width = c->position_mode == ATTN_POSITION_MODE_CONCATENATE ? c->d_model - c->position_dim
                                                                      : c->d_model;
   if (encodes_tokens(c) && !c->share_encoder_decoder_embeddings)
     n->encoder.embedding.table =
-        attn_network_add_table(b, "source_embedding.weight", c->source_vocab_size, width);
+        add_table(b, "source_embedding.weight", c->source_vocab_size, width);
   if (c->kind != ATTN_ENCODER || c->share_encoder_decoder_embeddings)
-    n->decoder.embedding.table =
-        attn_network_add_table(b, "target_embedding.weight", c->vocab_size, width);
+    n->decoder.embedding.table = add_table(b, "target_embedding.weight", c->vocab_size, width);
   if (encodes_tokens(c) && c->share_encoder_decoder_embeddings)
     n->encoder.embedding.table = n->decoder.embedding.table;
   if (c->type_vocab_size)
     n->encoder.embedding.token_types =
-        attn_network_add_table(b, "token_types.weight", c->type_vocab_size, c->d_model);
+        add_table(b, "token_types.weight", c->type_vocab_size, c->d_model);
 }
 
-static void build_positions(struct attn_network_builder *b) {
+static void build_positions(struct network_builder *b) {
   struct attn_network *n = b->n;
   const struct attn_model_config *c = &n->config;
   if (attn_model_is_recurrent(c)) return;
@@ -183,30 +181,92 @@ static void build_positions(struct attn_network_builder *b) {
   if (c->positions != ATTN_POSITIONS_LEARNED) return;
   if (encodes_tokens(c))
     n->encoder.embedding.positions =
-        attn_network_add_table(b, "source_positions.weight", c->max_positions, c->position_dim);
+        add_table(b, "source_positions.weight", c->max_positions, c->position_dim);
   if (c->kind != ATTN_ENCODER)
     n->decoder.embedding.positions =
-        attn_network_add_table(b, "target_positions.weight", c->max_positions, c->position_dim);
+        add_table(b, "target_positions.weight", c->max_positions, c->position_dim);
 }
 
-static void build_ends(struct attn_network_builder *b) {
+static void build_ends(struct network_builder *b) {
   struct attn_network *n = b->n;
   const struct attn_model_config *c = &n->config;
   build_tables(b);
   build_positions(b);
   if (c->normalize_embedding && encodes_tokens(c))
-    n->encoder.embedding.norm = attn_network_add_norm(b, "source_norm");
+    n->encoder.embedding.norm = add_norm(b, "source_norm");
   if (c->normalize_embedding && c->kind != ATTN_ENCODER)
-    n->decoder.embedding.norm = attn_network_add_norm(b, "target_norm");
+    n->decoder.embedding.norm = add_norm(b, "target_norm");
   build_output(b);
 }
 
-static void build(struct attn_network_builder *b) {
+/* ---- A vision encoder-decoder ---- */
+
+/* A convolution's weights (3, 3, in, out) as a matrix (9 in, out). */
+static void add_stage(struct network_builder *b, struct attn_stage_weights *stage, int64_t in,
+                      int64_t out) {
+  static const char *const names[2][2] = {{"conv1.weight", "conv1.bias"},
+                                          {"conv2.weight", "conv2.bias"}};
+  for (int n = 0; n < 2; n++) {
+    stage->w[n] = add_parameter(b, names[n][0], 9 * (n ? out : in), out, 2, ATTN_INIT_XAVIER);
+    stage->b[n] = add_parameter(b, names[n][1], 1, out, 1, ATTN_INIT_ZERO);
+  }
+}
+
+static void add_vision(struct network_builder *b) {
+  const struct attn_model_config *c = &b->n->config;
+  struct attn_vision_weights *v = &b->n->vision;
+  int64_t side = attn_model_grid_size(c), channels = 3;
+  for (int64_t n = 0; n < c->num_stages; n++) {
+    int64_t out = c->stage_channels << n;
+    snprintf(b->prefix, sizeof b->prefix, "encoder.stages.%d.", (int)n);
+    add_stage(b, &v->stages[n], channels, out), channels = out;
+  }
+  snprintf(b->prefix, sizeof b->prefix, "encoder.");
+  v->projection = add_linear(b, "projection.weight", "projection.bias", c->d_model, channels);
+  v->positions = add_table(b, "positions.weight", side * side, c->d_model);
+  v->norm = add_norm(b, "norm");
+  b->prefix[0] = 0;
+}
+
+static void add_alignment(struct network_builder *b, struct attn_recurrent_weights *r) {
+  const struct attn_model_config *c = &b->n->config;
+  if (c->alignment == ATTN_ALIGN_ADDITIVE) {
+    r->query = add_linear(b, "query.weight", "query.bias", c->head_dim, c->d_model);
+    r->score = add_parameter(b, "score.weight", 1, c->head_dim, 2, ATTN_INIT_XAVIER);
+    r->key = add_linear(b, "key.weight", NULL, c->head_dim, c->d_model);
+  }
+  if (c->alignment == ATTN_ALIGN_GENERAL)
+    r->key = add_linear(b, "key.weight", NULL, c->d_model, c->d_model);
+}
+
+static void add_recurrent(struct network_builder *b) {
+  const struct attn_model_config *c = &b->n->config;
+  struct attn_recurrent_weights *r = &b->n->recurrent;
+  const int64_t d = c->d_model, side = attn_model_grid_size(c);
+  const int64_t gates = (c->decoder_type == ATTN_LSTM_DECODER ? 4 : 3) * d;
+  snprintf(b->prefix, sizeof b->prefix, "decoder.");
+  add_alignment(b, r);
+  r->input = add_linear(b, "cell.weight_ih", "cell.bias_ih", gates, d);
+  r->hidden = add_linear(b, "cell.weight_hh", "cell.bias_hh", gates, d);
+  if (c->alignment == ATTN_ALIGN_NONE) {
+    r->vector = add_linear(b, "vector.weight", "vector.bias", d, side * side * d);
+  } else {
+    r->context = add_linear(b, "cell.weight_ch", NULL, gates, d);
+    r->out_context = add_linear(b, "out_context.weight", NULL, d, d);
+  }
+  r->first_h = add_linear(b, "first_h.weight", "first_h.bias", d, d);
+  if (c->decoder_type == ATTN_LSTM_DECODER)
+    r->first_c = add_linear(b, "first_c.weight", "first_c.bias", d, d);
+  r->out_hidden = add_linear(b, "out_hidden.weight", "out_hidden.bias", d, d);
+  b->prefix[0] = 0;
+}
+
+static void build(struct network_builder *b) {
   const enum attn_model_kind kind = b->n->config.kind;
   int crosses = kind == ATTN_ENCODER_DECODER || kind == ATTN_VISION_ENCODER_DECODER;
   build_stack(b, "encoder", &b->n->encoder, 0);
-  if (kind == ATTN_VISION_ENCODER_DECODER) attn_network_add_vision(b);
-  if (attn_model_is_recurrent(&b->n->config)) attn_network_add_recurrent(b);
+  if (kind == ATTN_VISION_ENCODER_DECODER) add_vision(b);
+  if (attn_model_is_recurrent(&b->n->config)) add_recurrent(b);
   build_stack(b, "decoder", &b->n->decoder, crosses);
   build_ends(b);
 }
@@ -266,7 +326,7 @@ attn_status attn_network_new(const struct attn_model_config *config, float *weig
   n->encoder.num_blocks = config->encoder_layers;
   n->decoder.num_blocks = attn_model_is_recurrent(config) ? 0 : config->decoder_layers;
   n->decoder.blocks = n->encoder.blocks + config->encoder_layers;
-  struct attn_network_builder b = {.n = n, .weights = weights, .gradients = gradients};
+  struct network_builder b = {.n = n, .weights = weights, .gradients = gradients};
   build(&b);
   attn_status status = weights ? compute_tables(n, err) : ATTN_OK;
   if (status)
