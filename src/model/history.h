@@ -4,6 +4,10 @@
 
 #include "safetensors.h"
 
+/* Renames members of either object from the names that libattn 0.1 wrote. A member that exists
+ * under both names keeps both. Nonzero: out of memory. */
+int attn_training_metadata_rename(json_t *object);
+
 struct attn_training_history {
   char *task, *data;               /* trained on; NULL: not recorded */
   int is_bf16;                     /* matrix products in bf16 */

@@ -5,7 +5,7 @@
 
 #include "json_text.h"
 #include "error.h"
-#include "training_metadata.h"
+#include "history.h"
 
 enum { EXACT = 17 }; /* digits from which a double is read back exactly */
 

@@ -11,6 +11,18 @@
 #include "philox.h"
 #include "scene.h"
 
+/* The source text only names the picture. */
+static void make_caption(const struct attn_task *task, struct attn_random_stream *random,
+                         int validation, struct attn_aligned_pair *pair) {
+  struct attn_scene scene;
+  struct attn_caption caption;
+  attn_scene_make(random->seed, random->n, validation ? ATTN_SCENE_VALIDATION : ATTN_SCENE_TRAINING,
+                  task->has_photos, NULL, &scene);
+  attn_scene_caption(&scene, task->language, 1, &caption);
+  snprintf(pair->source, sizeof pair->source, "picture %llu", (unsigned long long)random->n);
+  strcpy(pair->target, caption.text);
+}
+
 static const struct attn_task tasks[] = {
     {"dates", "dates in Japanese and English notations, to YYYY-MM-DD", attn_task_dates,
      ATTN_TASK_CHARACTERS, .steps = 4000},
@@ -30,14 +42,13 @@ static const struct attn_task tasks[] = {
      ATTN_TASK_WORDS, .steps = 1500},
     {"questions", "a sentence and a question about it, in English or Japanese, to the answer",
      attn_task_questions, ATTN_TASK_WORDS, .steps = 1500},
-    {"captions", "pictures of one to three objects, to an English caption", attn_task_captions,
+    {"captions", "pictures of one to three objects, to an English caption", make_caption,
      ATTN_TASK_WORDS, .steps = 1500, .picture_side = ATTN_PICTURE_SIDE},
-    {"captions-ja", "the same pictures, to a Japanese caption", attn_task_captions, ATTN_TASK_WORDS,
+    {"captions-ja", "the same pictures, to a Japanese caption", make_caption, ATTN_TASK_WORDS,
      .steps = 1500, .picture_side = ATTN_PICTURE_SIDE, .language = ATTN_LANGUAGE_JAPANESE},
-    {"photos", "photos of one to three clothes, shoes or bags, to an English caption",
-     attn_task_captions, ATTN_TASK_WORDS, .steps = 1500, .picture_side = ATTN_PICTURE_SIDE_MAX,
-     .has_photos = 1},
-    {"photos-ja", "the same photos, to a Japanese caption", attn_task_captions, ATTN_TASK_WORDS,
+    {"photos", "photos of one to three clothes, shoes or bags, to an English caption", make_caption,
+     ATTN_TASK_WORDS, .steps = 1500, .picture_side = ATTN_PICTURE_SIDE_MAX, .has_photos = 1},
+    {"photos-ja", "the same photos, to a Japanese caption", make_caption, ATTN_TASK_WORDS,
      .steps = 1500, .picture_side = ATTN_PICTURE_SIDE_MAX, .has_photos = 1,
      .language = ATTN_LANGUAGE_JAPANESE},
 };

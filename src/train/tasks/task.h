@@ -67,6 +67,6 @@ int attn_task_is_held_out(const char *key);
 int attn_add_words(char *text, int *count, const char *words);
 
 attn_task_maker attn_task_dates, attn_task_numerals, attn_task_addition, attn_task_letters,
-    attn_task_translation, attn_task_questions, attn_task_captions;
+    attn_task_translation, attn_task_questions;
 
 #endif
