@@ -1,4 +1,5 @@
-/* folder.c -- [huggingface/transformers: save_pretrained;
+/* folder.c -- [huggingface/transformers: save_pretrained, models/gpt2/tokenization_gpt2.py,
+ * models/marian/tokenization_marian.py;
  * UKPLab/sentence-transformers: models/{Transformer,Pooling,Normalize}.py] */
 #include "folder.h"
 
@@ -13,7 +14,12 @@
 #include "file.h"
 #include "huggingface.h"
 
-enum { MAX_JSON_BYTES = 1 << 20, MAX_CONFIG_BYTES = 1 << 24, SHOWN = 60 };
+enum {
+  MAX_JSON_BYTES = 1 << 20,
+  MAX_CONFIG_BYTES = 1 << 24,
+  MAX_FILE_BYTES = 64 << 20,
+  SHOWN = 60
+};
 
 int attn_is_folder(const char *path) {
   struct stat info;
@@ -31,14 +37,16 @@ attn_status attn_folder_join(const char *folder, const char *name, char **path, 
   return ATTN_OK;
 }
 
-attn_status attn_folder_find(const char *folder, const char *name, char **path, attn_error *err) {
+/* As attn_folder_join; *path NULL: there is no such file. */
+static attn_status find_file(const char *folder, const char *name, char **path, attn_error *err) {
   struct stat info;
   attn_status status = attn_folder_join(folder, name, path, err);
   if (!status && stat(*path, &info)) free(*path), *path = NULL;
   return status;
 }
 
-attn_status attn_folder_text(const char *folder, const char *name, size_t max, char **text,
+/* The text of a file of at most max bytes; the caller frees it. */
+static attn_status read_text(const char *folder, const char *name, size_t max, char **text,
                              size_t *size, attn_error *err) {
   char *path;
   *text = NULL;
@@ -48,16 +56,127 @@ attn_status attn_folder_text(const char *folder, const char *name, size_t max, c
   return status;
 }
 
-attn_status attn_folder_json(const char *folder, const char *name, size_t flags, json_t **root,
+/* A small JSON file, read with jansson's flags. *root NULL: the file does not exist. */
+static attn_status read_json(const char *folder, const char *name, size_t flags, json_t **root,
                              attn_error *err) {
   char *path, *text = NULL;
   size_t size;
   *root = NULL;
-  attn_status status = attn_folder_find(folder, name, &path, err);
-  if (path) status = attn_folder_text(folder, name, MAX_JSON_BYTES, &text, &size, err);
+  attn_status status = find_file(folder, name, &path, err);
+  if (path) status = read_text(folder, name, MAX_JSON_BYTES, &text, &size, err);
   if (text) status = attn_json_read(name, text, size, flags, root, err);
   free(path), free(text);
   return status;
+}
+
+static int has(const char *folder, const char *name) {
+  char *path;
+  find_file(folder, name, &path, NULL);
+  int found = path != NULL;
+  free(path);
+  return found;
+}
+
+/* ---- The vocabulary: GPT-2's vocab.json and merges.txt ---- */
+
+/* One merge per line, after a line with the version. */
+static attn_status read_merges(const char *text, size_t size, json_t *merges, attn_error *err) {
+  int64_t number = 1;
+  for (const char *line = text, *end = text + size, *next; line < end; line = next, number++) {
+    const char *newline = memchr(line, '\n', (size_t)(end - line));
+    size_t bytes = (size_t)((newline ? newline : end) - line);
+    next = newline ? newline + 1 : end;
+    if (bytes && line[bytes - 1] == '\r') bytes--;
+    if (!bytes || (number == 1 && bytes > 7 && !memcmp(line, "#version", 8))) continue;
+    if (json_array_append_new(merges, json_stringn(line, bytes)))
+      return attn_fail_at(err, ATTN_ERR_FORMAT, number, 1, "merges.txt: not UTF-8");
+  }
+  return ATTN_OK;
+}
+
+/* The equivalent tokenizer.json, with the special token <|endoftext|>. */
+static json_t *tokenizer_of(json_t *vocab, json_t *merges) {
+  static const char end[] = "<|endoftext|>";
+  json_t *id = json_object_get(vocab, end);
+  json_t *added =
+      id ? json_pack("[{s:O, s:s, s:b}]", "id", id, "content", end, "special", 1) : json_array();
+  return json_pack("{s:s, s:o, s:{s:s, s:b}, s:{s:s}, s:{s:s, s:O, s:O}}", "version", "1.0",
+                   "added_tokens", added, "pre_tokenizer", "type", "ByteLevel", "add_prefix_space",
+                   0, "decoder", "type", "ByteLevel", "model", "type", "BPE", "vocab", vocab,
+                   "merges", merges);
+}
+
+static attn_status parse_pairs(json_t *vocab, json_t *merges, struct attn_tokenizer **tokenizer,
+                               attn_error *err) {
+  json_t *root = tokenizer_of(vocab, merges);
+  char *text = attn_json_finish(root, !root, JSON_COMPACT);
+  if (!text) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a vocabulary");
+  attn_status status = attn_tokenizer_parse_pretrained(text, strlen(text), tokenizer, err);
+  free(text);
+  return status;
+}
+
+static attn_status read_pairs(const char *folder, struct attn_tokenizer **tokenizer,
+                              attn_error *err) {
+  char *words = NULL, *text = NULL;
+  size_t bytes, more;
+  json_t *vocab = NULL, *merges = json_array();
+  attn_status status =
+      merges ? ATTN_OK : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a vocabulary");
+  if (!status) status = read_text(folder, "vocab.json", MAX_FILE_BYTES, &words, &bytes, err);
+  if (!status) status = read_text(folder, "merges.txt", MAX_FILE_BYTES, &text, &more, err);
+  if (!status) status = attn_json_read("vocab.json", words, bytes, 0, &vocab, err);
+  if (!status) status = read_merges(text, more, merges, err);
+  if (!status) status = parse_pairs(vocab, merges, tokenizer, err);
+  json_decref(vocab), json_decref(merges), free(words), free(text);
+  return status;
+}
+
+/* ---- The vocabulary: which files ---- */
+
+/* transformers applies these over tokenizer.json. model_max_length may be 10^30. */
+static attn_status check_settings(const char *folder, attn_error *err) {
+  static const char *const names[] = {"add_prefix_space", "add_bos_token", "add_eos_token"};
+  json_t *root;
+  attn_status status =
+      read_json(folder, "tokenizer_config.json", JSON_DECODE_INT_AS_REAL, &root, err);
+  for (size_t n = 0; n < sizeof names / sizeof *names && !status; n++)
+    if (json_is_true(json_object_get(root, names[n])))
+      status =
+          attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                    "tokenizer_config.json: \"%s\" is true; only false is supported", names[n]);
+  json_decref(root);
+  return status;
+}
+
+static attn_status read_document(const char *folder, int any_special_tokens,
+                                 struct attn_tokenizer **tokenizer, attn_error *err) {
+  char *text = NULL;
+  size_t size;
+  attn_status status = read_text(folder, "tokenizer.json", MAX_FILE_BYTES, &text, &size, err);
+  if (!status)
+    status = (any_special_tokens ? attn_tokenizer_parse_pretrained : attn_tokenizer_parse)(
+        text, size, tokenizer, err);
+  free(text);
+  return status;
+}
+
+static attn_status read_tokenizer(const char *folder, const struct attn_model_config *config,
+                                  struct attn_tokenizer **tokenizer, attn_error *err) {
+  int encodes = config->kind == ATTN_ENCODER;
+  if (!encodes && !has(folder, "tokenizer.json")) {
+    if (has(folder, "source.spm"))
+      return attn_fail(
+          err, ATTN_ERR_FORMAT, NULL,
+          "source.spm: SentencePiece is not supported; add a tokenizer.json (BPE, WordLevel or "
+          "WordPiece, of the tokenizers library) with the same token ids");
+    if (config->kind == ATTN_DECODER && has(folder, "vocab.json")) {
+      attn_status status = check_settings(folder, err);
+      return status ? status : read_pairs(folder, tokenizer, err);
+    }
+  }
+  attn_status status = encodes ? ATTN_OK : check_settings(folder, err);
+  return status ? status : read_document(folder, !encodes, tokenizer, err);
 }
 
 /* ---- Sentence embeddings ---- */
@@ -75,7 +194,7 @@ static attn_status read_pooling(const char *folder, const char *part,
   json_t *root = NULL;
   char *path;
   attn_status status = attn_folder_join(folder, part, &path, err);
-  if (!status) status = attn_folder_json(path, "config.json", 0, &root, err);
+  if (!status) status = read_json(path, "config.json", 0, &root, err);
   free(path);
   if (status) return status;
   int mean = is_set(root, "pooling_mode_mean_tokens"),
@@ -110,7 +229,7 @@ static attn_status read_module(const char *folder, const json_t *module,
 static attn_status read_modules(const char *folder, struct attn_sentence_config *s,
                                 attn_error *err) {
   json_t *root;
-  attn_status status = attn_folder_json(folder, "modules.json", 0, &root, err);
+  attn_status status = read_json(folder, "modules.json", 0, &root, err);
   if (status || !root) return status;
   s->normalize = ATTN_NORMALIZE_NONE;
   if (!json_is_array(root))
@@ -127,7 +246,7 @@ static attn_status read_modules(const char *folder, struct attn_sentence_config 
 static attn_status read_length(const char *folder, struct attn_sentence_config *s,
                                attn_error *err) {
   json_t *root;
-  attn_status status = attn_folder_json(folder, "sentence_bert_config.json", 0, &root, err);
+  attn_status status = read_json(folder, "sentence_bert_config.json", 0, &root, err);
   if (status || !root) return status;
   const json_t *max_length = json_object_get(root, "max_seq_length");
   if (json_is_integer(max_length)) s->max_tokens = json_integer_value(max_length);
@@ -170,9 +289,9 @@ static attn_status read_generation_config(const char *folder,
   const char *name = "generation_config.json";
   char *path, *text = NULL;
   size_t size;
-  attn_status status = attn_folder_find(folder, name, &path, err);
+  attn_status status = find_file(folder, name, &path, err);
   if (!path) name = "config.json";
-  if (!status) status = attn_folder_text(folder, name, MAX_JSON_BYTES, &text, &size, err);
+  if (!status) status = read_text(folder, name, MAX_JSON_BYTES, &text, &size, err);
   if (!status) status = attn_generation_defaults_read(text, size, name, config, g, err);
   free(path), free(text);
   return status;
@@ -186,7 +305,7 @@ static attn_status read_source_eos(const char *folder, const struct attn_model_c
   json_t *root;
   *eos = g->search.eos;
   if (g->search.eos >= 0) return ATTN_OK;
-  attn_status status = attn_folder_json(folder, "config.json", 0, &root, err);
+  attn_status status = read_json(folder, "config.json", 0, &root, err);
   const json_t *token = status ? NULL : json_object_get(root, "eos_token_id");
   if (json_array_size(token) == 1) token = json_array_get(token, 0);
   json_int_t id = json_integer_value(token);
@@ -235,10 +354,10 @@ static attn_status read_files(const char *folder, const char *weights, struct at
   struct attn_model_config config;
   char *text;
   size_t size;
-  attn_status status = attn_folder_text(folder, "config.json", MAX_CONFIG_BYTES, &text, &size, err);
+  attn_status status = read_text(folder, "config.json", MAX_CONFIG_BYTES, &text, &size, err);
   if (!status) status = attn_hf_config_parse(text, size, &config, &family, err);
   free(text);
-  if (!status) status = attn_folder_read_tokenizer(folder, &config, &m->tokenizer, err);
+  if (!status) status = read_tokenizer(folder, &config, &m->tokenizer, err);
   if (!status) status = read_defaults(folder, &config, m, err);
   if (!status) status = attn_hf_model_load(weights, family, &config, &m->network, &m->weights, err);
   m->is_huggingface = 1;
