@@ -28,35 +28,16 @@ const char *attn_element_name(attn_dtype dtype) {
   return entry ? entry->name : "unknown";
 }
 
-/* The type is a constant in each loop: the compiler removes the switch of attn_load_real. */
-#define FOR_EACH_FLOAT_TYPE(LOOP) \
-  switch (dtype) {                \
-    case ATTN_F16:                \
-      LOOP(ATTN_F16, 2);          \
-      break;                      \
-    case ATTN_BF16:               \
-      LOOP(ATTN_BF16, 2);         \
-      break;                      \
-    case ATTN_F32:                \
-      LOOP(ATTN_F32, 4);          \
-      break;                      \
-    case ATTN_F64:                \
-      LOOP(ATTN_F64, 8);          \
-      break;                      \
-    default:                      \
-      break;                      \
-  }
-
 #define LOAD_ALL(TYPE, BYTES) \
   for (int64_t n = 0; n < count; n++) to[n] = attn_load_real(TYPE, at + n * step * BYTES)
 
 void attn_load_reals(attn_dtype dtype, const char *at, int64_t step, int64_t count, double *to) {
-  FOR_EACH_FLOAT_TYPE(LOAD_ALL)
+  ATTN_FOR_FLOAT_TYPE(dtype, LOAD_ALL)
 }
 
 #define STORE_ALL(TYPE, BYTES) \
   for (int64_t n = 0; n < count; n++) attn_store_real(TYPE, at + n * step * BYTES, from[n])
 
 void attn_store_reals(attn_dtype dtype, char *at, int64_t step, int64_t count, const double *from) {
-  FOR_EACH_FLOAT_TYPE(STORE_ALL)
+  ATTN_FOR_FLOAT_TYPE(dtype, STORE_ALL)
 }

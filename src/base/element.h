@@ -139,6 +139,26 @@ static inline void attn_add_real(attn_dtype dtype, char *at, double x) {
   memcpy(at, dtype == ATTN_F32 ? (void *)&narrow : (void *)&wide, dtype == ATTN_F32 ? 4 : 8);
 }
 
+/* Runs LOOP(TYPE, BYTES) of a float type. The type is a constant in each loop: the compiler removes
+ * the switch of attn_load_real. */
+#define ATTN_FOR_FLOAT_TYPE(dtype, LOOP) \
+  switch (dtype) {                       \
+    case ATTN_F16:                       \
+      LOOP(ATTN_F16, 2);                 \
+      break;                             \
+    case ATTN_BF16:                      \
+      LOOP(ATTN_BF16, 2);                \
+      break;                             \
+    case ATTN_F32:                       \
+      LOOP(ATTN_F32, 4);                 \
+      break;                             \
+    case ATTN_F64:                       \
+      LOOP(ATTN_F64, 8);                 \
+      break;                             \
+    default:                             \
+      break;                             \
+  }
+
 /* Loads count elements, step elements apart, as double. */
 void attn_load_reals(attn_dtype dtype, const char *at, int64_t step, int64_t count, double *to);
 
@@ -153,22 +173,7 @@ static inline void attn_load_floats(attn_dtype dtype, const char *at, int64_t st
 #define LOAD_ALL(TYPE, BYTES)         \
   for (int64_t n = 0; n < count; n++) \
   to[n * to_step] = (float)(attn_load_real(TYPE, at + n * step * BYTES) * scale)
-  switch (dtype) {
-    case ATTN_F16:
-      LOAD_ALL(ATTN_F16, 2);
-      break;
-    case ATTN_BF16:
-      LOAD_ALL(ATTN_BF16, 2);
-      break;
-    case ATTN_F32:
-      LOAD_ALL(ATTN_F32, 4);
-      break;
-    case ATTN_F64:
-      LOAD_ALL(ATTN_F64, 8);
-      break;
-    default:
-      break;
-  }
+  ATTN_FOR_FLOAT_TYPE(dtype, LOAD_ALL)
 #undef LOAD_ALL
 }
 
