@@ -1,6 +1,5 @@
 /* sdpa_row.c -- one row of attention and its gradients by the equations, in double. */
 #include <math.h>
-#include <string.h>
 
 #include "element.h"
 #include "philox.h"
@@ -14,8 +13,19 @@ struct ref_query {
   int64_t length; /* keys of the row's sequence */
 };
 
-static double element(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d) {
+/* Element (a, b, c, d) of a tensor of rank 4. */
+static const char *address(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d) {
   int64_t at = a * t->strides[0] + b * t->strides[1] + c * t->strides[2] + d * t->strides[3];
+  return (const char *)t->data + at * attn_real_size(t->dtype);
+}
+
+static double element(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d) {
+  return attn_load_real(t->dtype, address(t, a, b, c, d));
+}
+
+/* Element b of a vector, or (a, b) of a matrix: ALiBi's slopes, sinks, a of additive scores. */
+static double vector_element(const attn_tensor *t, int64_t a, int64_t b) {
+  int64_t at = t->rank == 2 ? a * t->strides[0] + b * t->strides[1] : b * t->strides[0];
   return attn_load_real(t->dtype, (const char *)t->data + at * attn_real_size(t->dtype));
 }
 
@@ -24,10 +34,8 @@ enum { CHUNK = 64 }; /* elements of a row that are loaded at a time */
 /* Loads the elements of row (a, b, c) from e on. Returns how many: up to CHUNK. */
 static int64_t load_chunk(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t e,
                           double to[CHUNK]) {
-  int64_t at = a * t->strides[0] + b * t->strides[1] + c * t->strides[2] + e * t->strides[3];
   int64_t rest = t->shape[3] - e, count = rest < CHUNK ? rest : CHUNK;
-  attn_load_reals(t->dtype, (const char *)t->data + at * attn_real_size(t->dtype), t->strides[3],
-                  count, to);
+  attn_load_reals(t->dtype, address(t, a, b, c, e), t->strides[3], count, to);
   return count;
 }
 
@@ -57,14 +65,8 @@ static double mask_value(const attn_tensor *mask, const int64_t index[4]) {
 static int64_t key_length(const attn_sdpa *desc, int64_t b, int64_t keys) {
   if (!desc || !desc->key_lengths) return keys;
   const attn_tensor *t = desc->key_lengths;
-  int32_t narrow;
-  int64_t wide;
-  if (t->dtype == ATTN_I32) {
-    memcpy(&narrow, (const char *)t->data + b * t->strides[0] * 4, sizeof narrow);
-    return narrow;
-  }
-  memcpy(&wide, (const char *)t->data + b * t->strides[0] * 8, sizeof wide);
-  return wide;
+  const int64_t size = t->dtype == ATTN_I32 ? 4 : 8;
+  return attn_load_integer(t->dtype, (const char *)t->data + b * t->strides[0] * size);
 }
 
 /* row->keys must be set. */
@@ -104,12 +106,6 @@ static int visible(const struct ref_query *ask, const struct attn_ref_row *row, 
   return !ask->desc || !ask->desc->mask || mask_value(ask->desc->mask, index) != -(double)INFINITY;
 }
 
-/* Element h of (Hq), or (b, h) of (B, Hq). */
-static double per_head(const attn_tensor *t, int64_t b, int64_t h) {
-  int64_t at = t->rank == 2 ? b * t->strides[0] + h * t->strides[1] : h * t->strides[0];
-  return attn_load_real(t->dtype, (const char *)t->data + at * attn_real_size(t->dtype));
-}
-
 /* The addend of the score, mask and ALiBi [Press22], and its magnitude. */
 static double added(const struct ref_query *ask, const struct attn_ref_row *row, int64_t j,
                     double *size) {
@@ -119,15 +115,9 @@ static double added(const struct ref_query *ask, const struct attn_ref_row *row,
   *size = fabs(sum);
   if (!d || !d->alibi) return sum;
   double ahead = (double)ahead_of(d, row->i, j, ask->q->shape[2], ask->length);
-  double slope = per_head(d->alibi, row->b, row->h) * fabs(ahead);
+  double slope = vector_element(d->alibi, row->b, row->h) * fabs(ahead);
   *size += fabs(slope);
   return sum - slope;
-}
-
-/* Additive scores [Bahdanau14 A.1.2]: element e of the row's vector a. */
-static double vector_element(const attn_tensor *t, int64_t h, int64_t e) {
-  int64_t at = t->rank == 2 ? h * t->strides[0] + e * t->strides[1] : e * t->strides[0];
-  return attn_load_real(t->dtype, (const char *)t->data + at * attn_real_size(t->dtype));
 }
 
 static int is_additive(const struct ref_query *ask) { return ask->desc && ask->desc->additive; }
@@ -163,7 +153,7 @@ static double dot_product(const struct ref_query *ask, const struct attn_ref_row
   return sum;
 }
 
-/* sum_e a_e tanh(q_e + k_je), and the magnitude of its terms. */
+/* sum_e a_e tanh(q_e + k_je) [Bahdanau14 A.1.2], and the magnitude of its terms. */
 static double additive_sum(const struct ref_query *ask, const struct attn_ref_row *row, int64_t j,
                            double *absolute) {
   double sum = 0;
@@ -216,8 +206,8 @@ static double score_row(const struct ref_query *ask, struct attn_ref_row *row) {
 /* p_j = exp(s_j - top) / sum: softmax [Vaswani17 eq. 1]. A NaN score makes the whole row NaN. So do
  * visible scores that are all -inf: 0 / 0, although lse is -inf. */
 static void softmax_row(const struct ref_query *ask, struct attn_ref_row *row, double top) {
-  double sink =
-      ask->desc && ask->desc->sinks ? per_head(ask->desc->sinks, 0, row->h) : -(double)INFINITY;
+  double sink = ask->desc && ask->desc->sinks ? vector_element(ask->desc->sinks, 0, row->h)
+                                              : -(double)INFINITY;
   double highest = sink > top ? sink : top, sum = 0;
   if (highest == -(double)INFINITY) highest = 0;
   if (top != top) highest = top;
