@@ -61,26 +61,17 @@ attn_status attn_machine_query(attn_machine *machine) {
 }
 
 const char *attn_kernel_describe(int32_t index) {
-  switch (index) {
-    case 0:
-      return "f32 scalar: plain C, 4 lanes, any CPU";
+  static const char *const kernels[] = {
+    "f32 scalar: plain C, 4 lanes, any CPU",
 #if defined(__x86_64__)
-    case 1:
-      return "f32 avx2: AVX2 and FMA, 8 lanes, 6 x 2 accumulators";
-    case 2:
-      return "f32 avx512: AVX-512 F BW DQ VL, 16 lanes, 6 x 4 accumulators";
-    case 3:
-      return "bf16 avx512_bf16: AVX512-BF16, dot products of pairs, 6 x 4 accumulators";
-    case 4:
-      return "bf16 amx_bf16: AMX-BF16, products of tiles of 16 x 16, 2 x 2 accumulators";
-    case 5:
-      return "reference f64: the equations in double precision, any CPU";
-#else
-    case 1:
-      return "reference f64: the equations in double precision, any CPU";
+    "f32 avx2: AVX2 and FMA, 8 lanes, 6 x 2 accumulators",
+    "f32 avx512: AVX-512 F BW DQ VL, 16 lanes, 6 x 4 accumulators",
+    "bf16 avx512_bf16: AVX512-BF16, dot products of pairs, 6 x 4 accumulators",
+    "bf16 amx_bf16: AMX-BF16, products of tiles of 16 x 16, 2 x 2 accumulators",
 #endif
-  }
-  return NULL;
+    "reference f64: the equations in double precision, any CPU"
+  };
+  return index >= 0 && (size_t)index < sizeof kernels / sizeof *kernels ? kernels[index] : NULL;
 }
 
 static double now(void) {
