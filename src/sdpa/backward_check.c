@@ -105,13 +105,3 @@ attn_status attn_backward_call_check(struct backward_call *r, const attn_sdpa *d
   if (!status) status = check_additive_gradient(r, err);
   return status ? status : check_no_overlap(r, o, d_o, err);
 }
-
-attn_status attn_backward_check(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
-                                const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
-                                const attn_sdpa_gradients *gradients, struct attn_problem *problem,
-                                attn_error *err) {
-  struct backward_call r = {.g = gradients};
-  attn_status status = attn_backward_call_check(&r, desc, q, k, v, o, d_o, err);
-  *problem = r.p;
-  return status;
-}

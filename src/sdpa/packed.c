@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backward_call.h"
 #include "error.h"
-#include "backward.h"
 
 /* The packed call that each sequence's call is sliced from. */
 struct packed_call {
@@ -221,20 +221,17 @@ static void cut_gradients(const struct packed_call *p, int64_t n, const attn_ten
   if (g->d_lse) c->d_lse = cut(g->d_lse, 1, at.i0, at.i1), c->g.d_lse = &c->d_lse;
 }
 
-/* g receives a copy of given. */
+/* Checks the packed tensors as a whole, which fills all, and then the sequences. */
 static attn_status check_backward(struct packed_call *p, const attn_tensor *d_o,
-                                  const attn_sdpa_gradients *given, attn_sdpa_gradients *g,
-                                  struct attn_problem *whole, attn_error *err) {
-  attn_status status =
-      attn_backward_check(&p->desc, p->q, p->k, p->v, p->o, d_o, given, whole, err);
-  if (!status) status = attn_gradients_copy(given, g, err);
-  if (status) return status;
-  status = check_cuts(p, err);
+                                  struct backward_call *all, attn_error *err) {
+  attn_status status = attn_backward_call_check(all, &p->desc, p->q, p->k, p->v, p->o, d_o, err);
+  const attn_sdpa_gradients *g = all->g;
+  if (!status) status = check_cuts(p, err);
   const struct attn_named_view out[] = {{g->d_q, "d_q"},         {g->d_k, "d_k"},
                                         {g->d_v, "d_v"},         {g->d_mask, "d_mask"},
                                         {g->d_sinks, "d_sinks"}, {g->d_additive, "d_additive"}};
   if (!status) status = check_outputs(p, out, sizeof out / sizeof *out, err);
-  return status ? status : check_pieces(p, whole, 0, err);
+  return status ? status : check_pieces(p, &all->p, 0, err);
 }
 
 attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn_tensor *q,
@@ -245,17 +242,16 @@ attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn_tensor *
                                       const attn_sdpa_gradients *gradients, attn_error *err) {
   struct packed_call p = {
       .q = q, .k = k, .v = v, .o = o, .cu_seqlens_q = cu_seqlens_q, .cu_seqlens_k = cu_seqlens_k};
-  attn_sdpa_gradients g;
-  struct attn_problem whole;
+  struct backward_call all = {.g = gradients};
   attn_status status = begin(&p, desc, err);
-  if (!status) status = check_backward(&p, d_o, gradients, &g, &whole, err);
-  if (!status) attn_backward_clear(&g); /* pairs of different sequences keep 0 */
+  if (!status) status = check_backward(&p, d_o, &all, err);
+  if (!status) attn_backward_clear(all.g); /* pairs of different sequences keep 0 */
   for (int64_t n = 0; n < p.sequences && !status; n++) {
     struct packed_sequence c;
     struct packed_gradients d;
     cut_piece(&p, n, &c);
-    cut_gradients(&p, n, d_o, &g, &d);
-    status = attn_backward_part(&whole, 1, &c.desc, &c.q, &c.k, &c.v, &c.o, &d.d_o, &d.g, err);
+    cut_gradients(&p, n, d_o, all.g, &d);
+    status = attn_backward_part(&all.p, 1, &c.desc, &c.q, &c.k, &c.v, &c.o, &d.d_o, &d.g, err);
   }
   return status;
 }
