@@ -19,28 +19,8 @@ static double real_at(const attn_tensor *t, int64_t b, int64_t h, int64_t i, int
 
 /* ---- Shared by both types ---- */
 
-static void clear(const attn_tensor *given) {
-  if (!given) return;
-  attn_tensor t = *given; /* of its own shape: it has elements even if it broadcasts to no rows */
-  for (int n = t.rank; n < 4; n++) t.shape[n] = 1, t.strides[n] = 0;
-  const int last = t.rank ? t.rank - 1 : 0;
-  const size_t row = (size_t)t.shape[last] * attn_dtype_size(t.dtype);
-  const int dense = t.strides[last] == 1;
-  if (dense) t.shape[last] = t.shape[last] > 0;
-  for (int64_t a = 0; a < t.shape[0]; a++)
-    for (int64_t b = 0; b < t.shape[1]; b++)
-      for (int64_t c = 0; c < t.shape[2]; c++)
-        for (int64_t d = 0; d < t.shape[3]; d++) {
-          char *at = attn_tensor_at(&t, a, b, c, d);
-          if (dense)
-            memset(at, 0, row); /* the bits of 0 */
-          else
-            attn_store_real(t.dtype, at, 0);
-        }
-}
-
 void attn_backward_clear(const attn_sdpa_gradients *g) {
-  clear(g->d_mask), clear(g->d_sinks), clear(g->d_additive);
+  attn_tensor_clear(g->d_mask), attn_tensor_clear(g->d_sinks), attn_tensor_clear(g->d_additive);
 }
 
 /* Whether several tasks add to the same element of the mask's gradient. Then one thread runs
@@ -451,18 +431,13 @@ static void run_reference_head(void *argument, int64_t kv, int32_t worker) {
       double d_lse = d_lse_at(r, b, row.h, row.i, !row.visible);
       attn_ref_sdpa_row_backward(&p->desc, &p->q, &p->k, &p->v, &r->d_o, d_lse, &row, &g);
       add_scores(r, &row, &g);
-      for (int64_t e = 0; r->g->d_q && e < p->width; e++)
-        attn_store_real(r->d_q.dtype, attn_tensor_at(&r->d_q, b, row.h, row.i, e), g.d_q[e]);
+      if (r->g->d_q) attn_tensor_store_row(&r->d_q, b, row.h, row.i, g.d_q);
       attn_progress_report(&r->progress, &r->p.desc, 1);
     }
   }
   for (int64_t j = 0; j < p->keys; j++) {
-    for (int64_t e = 0; r->g->d_k && e < p->width; e++)
-      attn_store_real(r->d_k.dtype, attn_tensor_at(&r->d_k, b, head, j, e),
-                      g.d_k[j * p->width + e]);
-    for (int64_t e = 0; r->g->d_v && e < p->value_width; e++)
-      attn_store_real(r->d_v.dtype, attn_tensor_at(&r->d_v, b, head, j, e),
-                      g.d_v[j * p->value_width + e]);
+    if (r->g->d_k) attn_tensor_store_row(&r->d_k, b, head, j, g.d_k + j * p->width);
+    if (r->g->d_v) attn_tensor_store_row(&r->d_v, b, head, j, g.d_v + j * p->value_width);
   }
 }
 

@@ -194,13 +194,9 @@ static void run_row(void *argument, int64_t index, int32_t worker) {
   attn_tensor mask = p->mask;
   if (desc.mask) desc.mask = &mask;
   attn_ref_sdpa_row(&desc, &p->q, &p->k, &p->v, &row);
-  for (int64_t e = 0; e < p->value_width; e++)
-    attn_store_real(p->o.dtype, attn_tensor_at(&p->o, row.b, row.h, row.i, e), row.output[e]);
-  for (int64_t j = 0; desc.weights && j < p->keys; j++)
-    attn_store_real(p->weights.dtype, attn_tensor_at(&p->weights, row.b, row.h, row.i, j),
-                    row.weights[j]);
-  if (desc.lse)
-    attn_store_real(p->lse.dtype, attn_tensor_at(&p->lse, row.b, row.h, row.i, 0), row.lse);
+  attn_tensor_store_row(&p->o, row.b, row.h, row.i, row.output);
+  if (desc.weights) attn_tensor_store_row(&p->weights, row.b, row.h, row.i, row.weights);
+  if (desc.lse) attn_tensor_store_row(&p->lse, row.b, row.h, row.i, &row.lse);
   if (!row.visible && desc.empty_row != ATTN_EMPTY_ZERO) write_empty(p, row.b, row.h, row.i);
   attn_progress_report(&run->progress, &run->p->desc, 1);
 }

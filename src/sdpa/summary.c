@@ -196,12 +196,6 @@ ATTN_CLONES static void add_columns(const struct summary_row *row, double *colum
   }
 }
 
-static void store_columns(const struct summary_call *r, int64_t b, int64_t h,
-                          const double *columns) {
-  for (int64_t j = 0; j < r->p.keys; j++)
-    attn_store_real(r->column_sums.dtype, attn_tensor_at(&r->column_sums, 0, b, h, j), columns[j]);
-}
-
 static void summarize(const struct summary_call *r, const struct summary_task *c,
                       const struct summary_row *row, struct weighted_key *best) {
   const int64_t b = row->b, h = row->h, i = row->i;
@@ -214,7 +208,8 @@ static void summarize(const struct summary_call *r, const struct summary_task *c
   if (!c->columns) return;
   if (i == c->from) memset(c->columns, 0, (size_t)r->p.keys * sizeof *c->columns);
   add_columns(row, c->columns);
-  if (i + 1 == c->to && r->stripes == 1) store_columns(r, b, h, c->columns);
+  if (i + 1 == c->to && r->stripes == 1)
+    attn_tensor_store_row(&r->column_sums, 0, b, h, c->columns);
 }
 
 /* ---- A row's weights ---------------------------------------------------------- */
@@ -346,7 +341,7 @@ static void merge(void *argument, int64_t index, int32_t worker) {
     struct summary_task c = piece_at(r, index * r->stripes + r->stripes - 1 - stripe);
     for (int64_t j = 0; j < r->p.keys && sum; j++) sum[j] += c.columns[j];
     if (!sum) sum = c.columns;
-    if (stripe + 1 == r->stripes) store_columns(r, c.b, c.h0, sum);
+    if (stripe + 1 == r->stripes) attn_tensor_store_row(&r->column_sums, 0, c.b, c.h0, sum);
   }
 }
 
@@ -502,14 +497,6 @@ static attn_status run_in_memory(struct summary_call *r, attn_error *err) {
   return attn_progress_end(&r->progress, err);
 }
 
-/* Without queries every column sum is 0. */
-static void clear_columns(const struct summary_call *r) {
-  const attn_tensor *t = &r->column_sums;
-  for (int64_t n = 0; t->data && n < r->p.batch * r->p.heads_q; n++)
-    for (int64_t j = 0; j < r->p.keys; j++)
-      attn_store_real(t->dtype, attn_tensor_at(t, 0, n / r->p.heads_q, n % r->p.heads_q, j), 0);
-}
-
 static int wants_nothing(const attn_sdpa_summary *s) {
   return !s->column_sums && !s->top_keys && !s->top_weights && !s->entropy && !s->max_logit;
 }
@@ -520,7 +507,7 @@ attn_status attn_sdpa_summarize(const attn_sdpa *desc, const attn_tensor *q, con
   attn_sdpa_summary s;
   attn_status status = check(&r, desc, q, k, summary, &s, err);
   if (status || !r.p.batch || !r.p.heads_q || wants_nothing(&s)) return status;
-  if (!r.p.rows) return clear_columns(&r), ATTN_OK;
+  if (!r.p.rows) return attn_tensor_clear(s.column_sums), ATTN_OK; /* sums of no queries */
   r.progress.total = r.p.batch * r.p.heads_q * r.p.rows;
   divide(&r);
   return run_in_memory(&r, err);

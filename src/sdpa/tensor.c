@@ -46,6 +46,24 @@ attn_tensor attn_tensor_rank4(const attn_tensor *t) {
   return wide;
 }
 
+void attn_tensor_store_row(const attn_tensor *t, int64_t a, int64_t b, int64_t c,
+                           const double *values) {
+  attn_store_reals(t->dtype, attn_tensor_at(t, a, b, c, 0), t->strides[3], t->shape[3], values);
+}
+
+void attn_tensor_clear(const attn_tensor *given) {
+  if (!given) return;
+  const attn_tensor t = attn_tensor_rank4(given);
+  const size_t row = t.strides[3] == 1 ? (size_t)t.shape[3] * attn_dtype_size(t.dtype) : 0;
+  for (int64_t a = 0; a < t.shape[0]; a++)
+    for (int64_t b = 0; b < t.shape[1]; b++)
+      for (int64_t c = 0; c < t.shape[2]; c++) {
+        if (row) memset(attn_tensor_at(&t, a, b, c, 0), 0, row); /* the bits of 0 */
+        for (int64_t d = 0; !row && d < t.shape[3]; d++)
+          attn_store_real(t.dtype, attn_tensor_at(&t, a, b, c, d), 0);
+      }
+}
+
 attn_status attn_tensor_check_like(const attn_tensor *t, const char *name, const attn_tensor *like,
                                    int rank, attn_dtype dtype, attn_tensor *wide, attn_error *err) {
   attn_status status = attn_view_check(t, name, err);

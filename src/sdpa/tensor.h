@@ -21,6 +21,13 @@ int64_t attn_tensor_integer(const attn_tensor *t, int64_t a, int64_t b);
 /* Element h of a view (Hq), or (b, h) of (B, Hq): ALiBi slopes, sinks. */
 double attn_tensor_per_head(const attn_tensor *t, int64_t b, int64_t h);
 
+/* Stores row (a, b, c) of a view of rank 4, each element rounded once. */
+void attn_tensor_store_row(const attn_tensor *t, int64_t a, int64_t b, int64_t c,
+                           const double *values);
+
+/* Sets all elements of a view of a float type to 0; NULL: nothing. */
+void attn_tensor_clear(const attn_tensor *t);
+
 /* Checks that t has the last `rank` dimensions of like, a view of rank 4, and this type. *wide is t
  * at rank 4. */
 attn_status attn_tensor_check_like(const attn_tensor *t, const char *name, const attn_tensor *like,
