@@ -69,14 +69,13 @@ int drive_cell(int is_gru, const int64_t *shape, float *const *x, float *const *
   const int64_t n = shape[0], in = shape[1], d = shape[2], gates = (is_gru ? 3 : 4) * d;
   const int64_t size[LEAVES][2] = {{n, in},    {n, d},     {n, d},    {gates, in},
                                    {gates, d}, {1, gates}, {1, gates}};
-  struct attn_tape_variable l[LEAVES], *c = NULL;
+  struct attn_tape_variable l[LEAVES], *c = is_gru ? NULL : &l[2];
   struct attn_tape tape;
   if (!begin(&tape)) return -1;
   for (int k = 0; k < LEAVES; k++) l[k] = leaf(x[k], dx[k], size[k][0], size[k][1]);
   struct attn_tape_variable *of_x = attn_tape_linear(&tape, &l[0], &l[3], &l[5]),
                             *of_h = attn_tape_linear(&tape, &l[1], &l[4], &l[6]);
-  struct attn_tape_variable *h = is_gru ? attn_tape_gru(&tape, of_x, of_h, &l[1])
-                                        : attn_tape_lstm(&tape, of_x, of_h, &l[2], &c);
+  struct attn_tape_variable *h = attn_tape_cell(&tape, of_x, of_h, &l[1], is_gru ? NULL : &c);
   if (tape.status) return end(&tape);
   copy(result[0], h->x, h), copy(h->dx, d_result[0], h);
   if (c) copy(result[1], c->x, c), copy(c->dx, d_result[1], c);

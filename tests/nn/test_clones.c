@@ -25,10 +25,8 @@ __typeof__(attn_norm_layer_backward) plain_norm_layer_backward;
 __typeof__(attn_cross_entropy_forward) plain_cross_entropy_forward;
 __typeof__(attn_logits_summarize) plain_logits_summarize;
 __typeof__(attn_adamw_step) plain_adamw_step;
-__typeof__(attn_lstm_forward) plain_lstm_forward;
-__typeof__(attn_lstm_backward) plain_lstm_backward;
-__typeof__(attn_gru_forward) plain_gru_forward;
-__typeof__(attn_gru_backward) plain_gru_backward;
+__typeof__(attn_cell_forward) plain_cell_forward;
+__typeof__(attn_cell_backward) plain_cell_backward;
 __typeof__(attn_alignment_forward) plain_alignment_forward;
 __typeof__(attn_alignment_backward) plain_alignment_backward;
 __typeof__(attn_winograd_forward) plain_winograd_forward;
@@ -164,21 +162,14 @@ static void cells(void **state) {
   static float gates[SIZE], c[SIZE];
   for (int call = 0; call < CALLS; call++) {
     begin();
-    const struct attn_recurrent_cell s = {n, 1 + width / 2, x, f, weight};
-    attn_lstm_forward(&host, &s, ours[0], ours[1], ours[2]);
-    plain_lstm_forward(&host, &s, theirs[0], theirs[1], theirs[2]);
+    const struct attn_recurrent_cell s = {below(2), n, 1 + width / 2, x, f, weight};
+    attn_cell_forward(&host, &s, ours[0], ours[1], ours[2]);
+    plain_cell_forward(&host, &s, theirs[0], theirs[1], theirs[2]);
     end();
     memcpy(c, ours[1], sizeof c), memcpy(gates, ours[2], sizeof gates);
     const float *dc = chance(3) ? NULL : f;
-    attn_lstm_backward(&host, &s, gates, c, ours[1], ours[2], ours[3], x, dc);
-    plain_lstm_backward(&host, &s, gates, c, theirs[1], theirs[2], theirs[3], x, dc);
-    end();
-    attn_gru_forward(&host, &s, ours[0], ours[1]),
-        plain_gru_forward(&host, &s, theirs[0], theirs[1]);
-    end();
-    memcpy(gates, ours[1], sizeof gates);
-    attn_gru_backward(&host, &s, gates, ours[1], ours[2], ours[3], x);
-    plain_gru_backward(&host, &s, gates, theirs[1], theirs[2], theirs[3], x);
+    attn_cell_backward(&host, &s, gates, c, ours[1], ours[2], ours[3], x, dc);
+    plain_cell_backward(&host, &s, gates, c, theirs[1], theirs[2], theirs[3], x, dc);
     end();
   }
 }

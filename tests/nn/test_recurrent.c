@@ -34,7 +34,7 @@ static struct attn_tape_variable *build_cell(struct attn_tape *t, struct layer_c
   for (int n = 0; n < 2; n++) {
     struct attn_tape_variable *x = attn_tape_linear(t, &l[0], &l[3], &l[5]),
                               *r = attn_tape_linear(t, h, &l[4], &l[6]);
-    h = s->kind ? attn_tape_gru(t, x, r, h) : attn_tape_lstm(t, x, r, c, &c);
+    h = attn_tape_cell(t, x, r, h, s->kind ? NULL : &c);
   }
   if (s->kind) return h;
   return attn_tape_stack(t, (struct attn_tape_variable *const[]){h, c}, 2);
@@ -103,7 +103,7 @@ static struct attn_tape_variable *build_decoder(struct attn_tape *t, struct laye
         attn_tape_align(t, ATTN_ALIGNMENT_ADDITIVE, 1, q, k, &l[4], z, l[5].n, &w);
     struct attn_tape_variable *x = attn_tape_linear(t, context, &l[7], NULL),
                               *r = attn_tape_linear(t, h, &l[6], NULL);
-    h = out[n] = attn_tape_lstm(t, x, r, c, &c);
+    h = out[n] = attn_tape_cell(t, x, r, h, &c);
   }
   return attn_tape_stack(t, out, 2);
 }

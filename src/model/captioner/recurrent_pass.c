@@ -66,8 +66,7 @@ struct attn_tape_variable *attn_recurrent_step(const struct attn_pass *p,
   struct attn_tape_variable *context = look(p, images, s->h, rows);
   if (context) gates = attn_tape_add(p->tape, gates, attn_pass_linear(p, context, r->context), 0);
   struct attn_tape_variable *h_gates = attn_pass_linear(p, s->h, r->hidden);
-  s->h = s->c ? attn_tape_lstm(p->tape, gates, h_gates, s->c, &s->c)
-              : attn_tape_gru(p->tape, gates, h_gates, s->h);
+  s->h = attn_tape_cell(p->tape, gates, h_gates, s->h, s->c ? &s->c : NULL);
   return context;
 }
 

@@ -13,20 +13,18 @@ struct cell_args {
   float *d_x_gates, *d_h_gates, *d_state; /* and out */
 };
 
-ATTN_INLINE void add_to(float *to, const float *x, int64_t count) {
-  for (int64_t k = 0; k < count && to; k++) to[k] += x[k];
+/* Adds to columns from `at` on; NULL: nothing. */
+ATTN_INLINE void add_to(float *to, int64_t at, const float *x, int64_t count) {
+  for (int64_t k = 0; k < count && to; k++) to[at + k] += x[k];
 }
 
-/* Values of a chunk, or 0 if x is NULL. */
-ATTN_INLINE void load(float *restrict to, const float *restrict x, int64_t count) {
+/* Columns of x from `at` on, or 0 if x is NULL. */
+ATTN_INLINE void load(float *restrict to, const float *restrict x, int64_t at, int64_t count) {
   if (x)
-    memcpy(to, x, (size_t)count * sizeof *to);
+    memcpy(to, x + at, (size_t)count * sizeof *to);
   else
     memset(to, 0, (size_t)count * sizeof *to);
 }
-
-static const float *at(const float *x, int64_t offset) { return x ? x + offset : NULL; }
-static float *out_at(float *x, int64_t offset) { return x ? x + offset : NULL; }
 
 /* ---- LSTM ---- */
 
@@ -41,15 +39,6 @@ ATTN_INLINE void lstm_row(const float *restrict x, const float *restrict r,
     c[k] = next, h[k] = o * attn_tanh(next);
     gates[k] = i, gates[d + k] = f, gates[2 * d + k] = g, gates[3 * d + k] = o;
   }
-}
-
-ATTN_CLONES
-static void lstm(void *argument, int64_t from, int64_t to) {
-  const struct cell_args *p = argument;
-  const int64_t d = p->s->width;
-  for (int64_t n = from; n < to; n++)
-    lstm_row(p->s->x_gates + n * GATES * d, p->s->h_gates + n * GATES * d, p->s->state + n * d,
-             p->h + n * d, p->c + n * d, p->gates + n * GATES * d, d);
 }
 
 /* The gradients of the gates' sums and of the state, of columns of one row. gates: of the first
@@ -67,39 +56,6 @@ ATTN_INLINE void lstm_chunk_back(const float *restrict gates, int64_t d, const f
   }
 }
 
-ATTN_CLONES
-static void lstm_back(void *argument, int64_t from, int64_t to) {
-  const struct cell_args *p = argument;
-  const int64_t d = p->s->width;
-  for (int64_t n = from; n < to; n++)
-    for (int64_t k = 0; k < d; k += CHUNK) {
-      float sums[GATES][CHUNK], d_state[CHUNK], dh[CHUNK], dc[CHUNK];
-      const int64_t row = n * d + k, gates = n * GATES * d + k, count = attn_min(d - k, CHUNK);
-      load(dh, at(p->dh, row), count), load(dc, at(p->dc, row), count);
-      lstm_chunk_back(p->kept + gates, d, p->s->state + row, p->kept_c + row, dh, dc, sums, d_state,
-                      count);
-      for (int64_t g = 0; g < GATES; g++) {
-        add_to(out_at(p->d_x_gates, gates + g * d), sums[g], count);
-        add_to(out_at(p->d_h_gates, gates + g * d), sums[g], count);
-      }
-      add_to(out_at(p->d_state, row), d_state, count);
-    }
-}
-
-void attn_lstm_forward(const struct attn_host *host, const struct attn_recurrent_cell *s, float *h,
-                       float *c, float *gates) {
-  struct cell_args p = {.s = s, .h = h, .c = c, .gates = gates};
-  attn_parallel_rows(host, s->n, 12 * s->width, lstm, &p);
-}
-
-void attn_lstm_backward(const struct attn_host *host, const struct attn_recurrent_cell *s,
-                        const float *gates, const float *c, float *d_x_gates, float *d_h_gates,
-                        float *d_state, const float *dh, const float *dc) {
-  struct cell_args p = {.s = s, .kept = gates, .kept_c = c, .dh = dh, .dc = dc};
-  p.d_x_gates = d_x_gates, p.d_h_gates = d_h_gates, p.d_state = d_state;
-  attn_parallel_rows(host, s->n, 12 * s->width, lstm_back, &p);
-}
-
 /* ---- GRU ---- */
 
 ATTN_INLINE void gru_row(const float *restrict x, const float *restrict r_in,
@@ -111,15 +67,6 @@ ATTN_INLINE void gru_row(const float *restrict x, const float *restrict r_in,
     h[k] = (1 - z) * n + z * h_in[k];
     gates[k] = r, gates[d + k] = z, gates[2 * d + k] = n;
   }
-}
-
-ATTN_CLONES
-static void gru(void *argument, int64_t from, int64_t to) {
-  const struct cell_args *p = argument;
-  const int64_t d = p->s->width;
-  for (int64_t n = from; n < to; n++)
-    gru_row(p->s->x_gates + n * 3 * d, p->s->h_gates + n * 3 * d, p->s->state + n * d, p->h + n * d,
-            p->gates + n * 3 * d, d);
 }
 
 /* sums: of r, z, and of n for x, for h. h_n: h's sum for n. */
@@ -136,34 +83,72 @@ ATTN_INLINE void gru_chunk_back(const float *restrict gates, int64_t d, const fl
   }
 }
 
+/* ---- Both ---- */
+
+static int64_t gates_of(const struct attn_recurrent_cell *s) {
+  return s->kind == ATTN_CELL_LSTM ? 4 : 3;
+}
+
 ATTN_CLONES
-static void gru_back(void *argument, int64_t from, int64_t to) {
+static void run_rows(void *argument, int64_t from, int64_t to) {
+  const struct cell_args *p = argument;
+  const struct attn_recurrent_cell *s = p->s;
+  const int64_t d = s->width;
+  for (int64_t n = from; n < to; n++) {
+    const int64_t row = n * d, gates = row * gates_of(s);
+    if (s->kind == ATTN_CELL_LSTM)
+      lstm_row(s->x_gates + gates, s->h_gates + gates, s->state + row, p->h + row, p->c + row,
+               p->gates + gates, d);
+    else
+      gru_row(s->x_gates + gates, s->h_gates + gates, s->state + row, p->h + row, p->gates + gates,
+              d);
+  }
+}
+
+/* Columns of row n from k on. */
+ATTN_INLINE void chunk_back(const struct cell_args *p, int64_t n, int64_t k, int64_t count) {
+  const struct attn_recurrent_cell *s = p->s;
+  const int64_t d = s->width, row = n * d + k, gates = n * d * gates_of(s) + k;
+  const int lstm = s->kind == ATTN_CELL_LSTM;
+  float sums[GATES][CHUNK], d_state[CHUNK], dh[CHUNK], dc[CHUNK];
+  if (lstm) {
+    load(dh, p->dh, row, count), load(dc, p->dc, row, count);
+    lstm_chunk_back(p->kept + gates, d, s->state + row, p->kept_c + row, dh, dc, sums, d_state,
+                    count);
+  } else {
+    gru_chunk_back(p->kept + gates, d, s->h_gates + gates + 2 * d, s->state + row, p->dh + row,
+                   sums, d_state, count);
+  }
+  for (int64_t g = 0; g < gates_of(s); g++) {
+    add_to(p->d_x_gates, gates + g * d, sums[g], count);
+    add_to(p->d_h_gates, gates + g * d, sums[g == 2 && !lstm ? 3 : g], count);
+  }
+  add_to(p->d_state, row, d_state, count);
+}
+
+ATTN_CLONES
+static void run_rows_back(void *argument, int64_t from, int64_t to) {
   const struct cell_args *p = argument;
   const int64_t d = p->s->width;
   for (int64_t n = from; n < to; n++)
-    for (int64_t k = 0; k < d; k += CHUNK) {
-      float sums[GATES][CHUNK], d_state[CHUNK];
-      const int64_t row = n * d + k, gates = n * 3 * d + k, count = attn_min(d - k, CHUNK);
-      gru_chunk_back(p->kept + gates, d, p->s->h_gates + gates + 2 * d, p->s->state + row,
-                     p->dh + row, sums, d_state, count);
-      for (int64_t g = 0; g < 3; g++) {
-        add_to(out_at(p->d_x_gates, gates + g * d), sums[g], count);
-        add_to(out_at(p->d_h_gates, gates + g * d), sums[g == 2 ? 3 : g], count);
-      }
-      add_to(out_at(p->d_state, row), d_state, count);
-    }
+    for (int64_t k = 0; k < d; k += CHUNK) chunk_back(p, n, k, attn_min(d - k, CHUNK));
 }
 
-void attn_gru_forward(const struct attn_host *host, const struct attn_recurrent_cell *s, float *h,
-                      float *gates) {
-  struct cell_args p = {.s = s, .h = h, .gates = gates};
-  attn_parallel_rows(host, s->n, 10 * s->width, gru, &p);
+/* Elements that a row reads and writes. */
+static int64_t cost_of(const struct attn_recurrent_cell *s) {
+  return (s->kind == ATTN_CELL_LSTM ? 12 : 10) * s->width;
 }
 
-void attn_gru_backward(const struct attn_host *host, const struct attn_recurrent_cell *s,
-                       const float *gates, float *d_x_gates, float *d_h_gates, float *d_state,
-                       const float *dh) {
-  struct cell_args p = {.s = s, .kept = gates, .dh = dh};
+void attn_cell_forward(const struct attn_host *host, const struct attn_recurrent_cell *s, float *h,
+                       float *c, float *gates) {
+  struct cell_args p = {.s = s, .h = h, .c = c, .gates = gates};
+  attn_parallel_rows(host, s->n, cost_of(s), run_rows, &p);
+}
+
+void attn_cell_backward(const struct attn_host *host, const struct attn_recurrent_cell *s,
+                        const float *gates, const float *c, float *d_x_gates, float *d_h_gates,
+                        float *d_state, const float *dh, const float *dc) {
+  struct cell_args p = {.s = s, .kept = gates, .kept_c = c, .dh = dh, .dc = dc};
   p.d_x_gates = d_x_gates, p.d_h_gates = d_h_gates, p.d_state = d_state;
-  attn_parallel_rows(host, s->n, 10 * s->width, gru_back, &p);
+  attn_parallel_rows(host, s->n, cost_of(s), run_rows_back, &p);
 }

@@ -14,32 +14,27 @@
  * x_gates = x W_ih^T + b_ih and h_gates = h W_hh^T + b_hh, by attn_linear_forward, with PyTorch's
  * weight_ih, weight_hh, bias_ih, bias_hh and its order of gates: LSTM i f g o, GRU r z n. */
 
+/* LSTM: c' = f c + i g and h' = o tanh c' with i, f, o = sigmoid and g = tanh of their sums
+ * [Hochreiter97]. GRU: h' = (1 - z) n + z h with r, z = sigmoid of their sums and
+ * n = tanh(x_n + r h_n) [Cho14]. */
+enum attn_cell_kind { ATTN_CELL_LSTM, ATTN_CELL_GRU };
+
 struct attn_recurrent_cell {
+  enum attn_cell_kind kind;
   int64_t n, width;               /* N, D */
   const float *x_gates, *h_gates; /* (N, 4 D), GRU (N, 3 D) */
   const float *state;             /* (N, D): LSTM c, GRU h */
 };
 
-/* c' = f c + i g and h' = o tanh c' with i, f, o = sigmoid and g = tanh of their sums
- * [Hochreiter97]. gates  out  (N, 4 D): i, f, g, o, for the backward */
-void attn_lstm_forward(const struct attn_host *host, const struct attn_recurrent_cell *s,
+/* c: of an LSTM. gates  out  as x_gates: i, f, g, o, or r, z, n, for the backward */
+void attn_cell_forward(const struct attn_host *host, const struct attn_recurrent_cell *s,
                        float *h /* (N, D) */, float *c /* (N, D) */, float *gates);
 
-/* gates, c: the forward's. dh, dc: of its results; either may be NULL: 0. */
-void attn_lstm_backward(const struct attn_host *host, const struct attn_recurrent_cell *s,
-                        const float *gates, const float *c, float *d_x_gates /* (N, 4 D) */,
-                        float *d_h_gates /* (N, 4 D) */, float *d_state /* (N, D) */,
+/* gates, c: the forward's. dh, dc: of its results; of an LSTM either may be NULL: 0. */
+void attn_cell_backward(const struct attn_host *host, const struct attn_recurrent_cell *s,
+                        const float *gates, const float *c, float *d_x_gates /* as x_gates */,
+                        float *d_h_gates /* as x_gates */, float *d_state /* (N, D) */,
                         const float *dh, const float *dc);
-
-/* h' = (1 - z) n + z h with r, z = sigmoid of their sums and n = tanh(x_n + r h_n) [Cho14].
- * gates  out  (N, 3 D): r, z, n, for the backward */
-void attn_gru_forward(const struct attn_host *host, const struct attn_recurrent_cell *s,
-                      float *h /* (N, D) */, float *gates);
-
-void attn_gru_backward(const struct attn_host *host, const struct attn_recurrent_cell *s,
-                       const float *gates, float *d_x_gates /* (N, 3 D) */,
-                       float *d_h_gates /* (N, 3 D) */, float *d_state /* (N, D) */,
-                       const float *dh);
 
 /* ---- Alignment (alignment.c): each row with its own P positions ---- */
 

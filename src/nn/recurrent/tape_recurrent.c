@@ -7,7 +7,7 @@
 #include "tape_node.h"
 
 static float *gradient(const struct attn_tape_variable *v) { return v ? v->dx : NULL; }
-static const float *value(const struct attn_tape_variable *v) { return v ? v->x : NULL; }
+static float *value(const struct attn_tape_variable *v) { return v ? v->x : NULL; }
 
 /* ---- Convolution ---- */
 
@@ -45,65 +45,35 @@ struct attn_tape_variable *attn_tape_convolve(struct attn_tape *tape, struct att
 /* ---- Cells ---- */
 
 static struct attn_recurrent_cell cell_of(const struct attn_tape_node *n) {
-  return (struct attn_recurrent_cell){n->y->n, n->y->width, n->x->x, n->f->x, n->qkv[0]->x};
+  return (struct attn_recurrent_cell){
+      n->y2 ? ATTN_CELL_LSTM : ATTN_CELL_GRU, n->y->n, n->y->width, n->x->x, n->f->x, n->qkv[0]->x};
 }
 
-static void lstm(struct attn_tape *t, struct attn_tape_node *n) {
+static void run_cell(struct attn_tape *t, struct attn_tape_node *n) {
   const struct attn_recurrent_cell s = cell_of(n);
-  attn_lstm_forward(&t->host, &s, n->y->x, n->y2->x, n->args);
+  attn_cell_forward(&t->host, &s, n->y->x, value(n->y2), n->args);
 }
 
-static void lstm_back(struct attn_tape *t, struct attn_tape_node *n) {
+static void run_cell_back(struct attn_tape *t, struct attn_tape_node *n) {
   const struct attn_recurrent_cell s = cell_of(n);
-  attn_lstm_backward(&t->host, &s, n->args, n->y2->x, n->x->dx, n->f->dx, n->qkv[0]->dx, n->y->dx,
-                     n->y2->dx);
+  attn_cell_backward(&t->host, &s, n->args, value(n->y2), n->x->dx, n->f->dx, n->qkv[0]->dx,
+                     n->y->dx, gradient(n->y2));
 }
 
-static void gru(struct attn_tape *t, struct attn_tape_node *n) {
-  const struct attn_recurrent_cell s = cell_of(n);
-  attn_gru_forward(&t->host, &s, n->y->x, n->args);
-}
-
-static void gru_back(struct attn_tape *t, struct attn_tape_node *n) {
-  const struct attn_recurrent_cell s = cell_of(n);
-  attn_gru_backward(&t->host, &s, n->args, n->x->dx, n->f->dx, n->qkv[0]->dx, n->y->dx);
-}
-
-/* The gates are kept for the backward. */
-static float *allocate_gates(struct attn_tape *tape, const struct attn_tape_variable *x_gates) {
-  return attn_tape_allocate(tape, (size_t)x_gates->n * (size_t)x_gates->width * sizeof(float));
-}
-
-struct attn_tape_variable *attn_tape_lstm(struct attn_tape *tape,
+struct attn_tape_variable *attn_tape_cell(struct attn_tape *tape,
                                           struct attn_tape_variable *x_gates,
                                           struct attn_tape_variable *h_gates,
-                                          struct attn_tape_variable *c,
-                                          struct attn_tape_variable **next_c) {
-  struct attn_tape_variable *h = attn_tape_variable(tape, c->n, c->width);
-  *next_c = attn_tape_variable(tape, c->n, c->width);
-  attn_tape_call(tape, &(struct attn_tape_node){.forward = lstm,
-                                                .backward = lstm_back,
-                                                .x = x_gates,
-                                                .f = h_gates,
-                                                .qkv = {c},
-                                                .y = h,
-                                                .y2 = *next_c,
-                                                .args = allocate_gates(tape, x_gates)});
-  return h;
-}
-
-struct attn_tape_variable *attn_tape_gru(struct attn_tape *tape, struct attn_tape_variable *x_gates,
-                                         struct attn_tape_variable *h_gates,
-                                         struct attn_tape_variable *h) {
-  struct attn_tape_variable *next = attn_tape_variable(tape, h->n, h->width);
-  attn_tape_call(tape, &(struct attn_tape_node){.forward = gru,
-                                                .backward = gru_back,
-                                                .x = x_gates,
-                                                .f = h_gates,
-                                                .qkv = {h},
-                                                .y = next,
-                                                .args = allocate_gates(tape, x_gates)});
-  return next;
+                                          struct attn_tape_variable *h,
+                                          struct attn_tape_variable **c) {
+  struct attn_tape_variable *state = c ? *c : h;
+  struct attn_tape_node node = {.forward = run_cell, .backward = run_cell_back};
+  node.x = x_gates, node.f = h_gates, node.qkv[0] = state;
+  node.y = attn_tape_variable(tape, state->n, state->width);
+  if (c) node.y2 = *c = attn_tape_variable(tape, state->n, state->width);
+  /* The gates are kept for the backward. */
+  node.args = attn_tape_allocate(tape, (size_t)(x_gates->n * x_gates->width) * sizeof(float));
+  attn_tape_call(tape, &node);
+  return node.y;
 }
 
 /* ---- Alignment ---- */

@@ -12,17 +12,13 @@ struct attn_tape_variable *attn_tape_convolve(struct attn_tape *tape, struct att
                                               const struct attn_tape_variable *w,
                                               const struct attn_tape_variable *b);
 
-/* h' (N, D) and *c' (N, D) from c (N, D) and gates (N, 4 D) of attn_tape_linear. */
-struct attn_tape_variable *attn_tape_lstm(struct attn_tape *tape,
+/* h' (N, D) of a cell, from gates (N, 4 D), GRU (N, 3 D), of attn_tape_linear. c: an LSTM's (N, D),
+ * which becomes c'; NULL: a GRU, with the state h (N, D). */
+struct attn_tape_variable *attn_tape_cell(struct attn_tape *tape,
                                           struct attn_tape_variable *x_gates,
                                           struct attn_tape_variable *h_gates,
-                                          struct attn_tape_variable *c,
-                                          struct attn_tape_variable **next_c);
-
-/* h' (N, D) from h (N, D) and gates (N, 3 D). */
-struct attn_tape_variable *attn_tape_gru(struct attn_tape *tape, struct attn_tape_variable *x_gates,
-                                         struct attn_tape_variable *h_gates,
-                                         struct attn_tape_variable *h);
+                                          struct attn_tape_variable *h,
+                                          struct attn_tape_variable **c);
 
 /* The context (N, D) of q (N, A), k (N P, A), a (1, A) and z (N P, D). Uniform alignment has
  * neither q nor k, and only additive alignment has a. *weights (N, P), in the tape's memory, is
