@@ -146,11 +146,14 @@ struct attn_row_view {
   int64_t n, step;
 };
 
+/* The tensors of a call, or their gradients. */
+struct attn_multihead_rows {
+  struct attn_row_view q, k, v, o; /* (N, Hq E), (S, H E), (S, H Ev), (N, Hq Ev) */
+};
+
 attn_status attn_multihead_forward(const struct attn_host *host, const struct attn_multihead *m,
-                                   struct attn_row_view o /* (N, Hq Ev) */,
-                                   float *lse /* (Hq, N) */, struct attn_row_view q /* (N, Hq E) */,
-                                   struct attn_row_view k /* (S, H E) */,
-                                   struct attn_row_view v /* (S, H Ev) */, attn_error *err);
+                                   const struct attn_multihead_rows *x, float *lse /* (Hq, N) */,
+                                   attn_error *err);
 
 /* The attention weights of one sequence without dropout. A pass of its own, so that asking for the
  * weights does not change the bits of the forward. */
@@ -159,13 +162,12 @@ attn_status attn_multihead_weights(const struct attn_host *host, const struct at
                                    struct attn_row_view q /* (N, Hq E) */,
                                    struct attn_row_view k /* (S, H E) */, attn_error *err);
 
-/* dq, dk, dv and d_additive (Hq, E) are written, not accumulated; d_additive may be NULL. */
+/* From d->o: the other gradients of d and d_additive (Hq, E) are written, not accumulated;
+ * d_additive may be NULL. */
 attn_status attn_multihead_backward(const struct attn_host *host, const struct attn_multihead *m,
-                                    struct attn_row_view dq, struct attn_row_view dk,
-                                    struct attn_row_view dv, float *d_additive,
-                                    struct attn_row_view d_o, struct attn_row_view o, float *lse,
-                                    struct attn_row_view q, struct attn_row_view k,
-                                    struct attn_row_view v, attn_error *err);
+                                    const struct attn_multihead_rows *x,
+                                    const struct attn_multihead_rows *d, float *d_additive,
+                                    float *lse, attn_error *err);
 
 /* ---- Loss (cross_entropy.c): softmax and cross-entropy with label smoothing ---- */
 

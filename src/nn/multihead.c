@@ -42,17 +42,25 @@ static void describe(const struct attn_host *host, const struct attn_multihead *
   c->desc.origin_head = (int64_t)(m->drop.use + 1) << 16; /* 0: residuals */
 }
 
+struct sdpa_tensors {
+  attn_tensor q, k, v, o;
+};
+
+static struct sdpa_tensors tensors_of(const struct attn_multihead *m,
+                                      const struct attn_multihead_rows *r) {
+  return (struct sdpa_tensors){by_heads(r->q, m->num_heads, m->head_dim),
+                               by_heads(r->k, m->num_kv_heads, m->head_dim),
+                               by_heads(r->v, m->num_kv_heads, m->value_head_dim),
+                               by_heads(r->o, m->num_heads, m->value_head_dim)};
+}
+
 attn_status attn_multihead_forward(const struct attn_host *host, const struct attn_multihead *m,
-                                   struct attn_row_view o, float *lse, struct attn_row_view q,
-                                   struct attn_row_view k, struct attn_row_view v,
+                                   const struct attn_multihead_rows *x, float *lse,
                                    attn_error *err) {
   struct sdpa_args c;
-  attn_tensor tq = by_heads(q, m->num_heads, m->head_dim),
-              tk = by_heads(k, m->num_kv_heads, m->head_dim);
-  attn_tensor tv = by_heads(v, m->num_kv_heads, m->value_head_dim);
-  attn_tensor to = by_heads(o, m->num_heads, m->value_head_dim);
-  describe(host, m, lse, q.n, &c);
-  return attn_sdpa_forward_packed(&c.desc, &tq, &tk, &tv, &to, &c.cu_seqlens_q, &c.cu_seqlens_k,
+  const struct sdpa_tensors t = tensors_of(m, x);
+  describe(host, m, lse, x->q.n, &c);
+  return attn_sdpa_forward_packed(&c.desc, &t.q, &t.k, &t.v, &t.o, &c.cu_seqlens_q, &c.cu_seqlens_k,
                                   err);
 }
 
@@ -60,39 +68,29 @@ attn_status attn_multihead_weights(const struct attn_host *host, const struct at
                                    float *weights, struct attn_row_view q, struct attn_row_view k,
                                    attn_error *err) {
   struct sdpa_args c;
-  attn_tensor tq = by_heads(q, m->num_heads, m->head_dim),
-              tk = by_heads(k, m->num_kv_heads, m->head_dim);
-  attn_tensor tv = by_heads(k, m->num_kv_heads, 0), to = by_heads(q, m->num_heads, 0);
+  struct attn_multihead only_weights = *m;
+  only_weights.drop.probability = 0, only_weights.value_head_dim = 0;
+  const struct attn_multihead_rows x = {.q = q, .k = k, .v = k, .o = q};
+  const struct sdpa_tensors t = tensors_of(&only_weights, &x);
   attn_tensor tw = {weights, ATTN_F32, 3, {m->num_heads, q.n, k.n}, {q.n * k.n, k.n, 1}};
-  struct attn_multihead without_dropout = *m;
-  without_dropout.drop.probability = 0;
-  describe(host, &without_dropout, NULL, q.n, &c);
+  describe(host, &only_weights, NULL, q.n, &c);
   c.desc.weights = &tw;
-  return attn_sdpa_forward(&c.desc, &tq, &tk, &tv, &to, err);
+  return attn_sdpa_forward(&c.desc, &t.q, &t.k, &t.v, &t.o, err);
 }
 
 attn_status attn_multihead_backward(const struct attn_host *host, const struct attn_multihead *m,
-                                    struct attn_row_view dq, struct attn_row_view dk,
-                                    struct attn_row_view dv, float *d_additive,
-                                    struct attn_row_view d_o, struct attn_row_view o, float *lse,
-                                    struct attn_row_view q, struct attn_row_view k,
-                                    struct attn_row_view v, attn_error *err) {
+                                    const struct attn_multihead_rows *x,
+                                    const struct attn_multihead_rows *d, float *d_additive,
+                                    float *lse, attn_error *err) {
   struct sdpa_args c;
-  attn_tensor tq = by_heads(q, m->num_heads, m->head_dim),
-              tk = by_heads(k, m->num_kv_heads, m->head_dim);
-  attn_tensor tv = by_heads(v, m->num_kv_heads, m->value_head_dim);
-  attn_tensor to = by_heads(o, m->num_heads, m->value_head_dim);
-  attn_tensor t_d_o = by_heads(d_o, m->num_heads, m->value_head_dim);
-  attn_tensor t_dq = by_heads(dq, m->num_heads, m->head_dim);
-  attn_tensor t_dk = by_heads(dk, m->num_kv_heads, m->head_dim);
-  attn_tensor t_dv = by_heads(dv, m->num_kv_heads, m->value_head_dim);
-  attn_tensor t_da = additive_of(m, d_additive);
+  const struct sdpa_tensors t = tensors_of(m, x), dt = tensors_of(m, d);
+  const attn_tensor t_da = additive_of(m, d_additive);
   const attn_sdpa_gradients g = {.struct_size = sizeof g,
-                                 .d_q = &t_dq,
-                                 .d_k = &t_dk,
-                                 .d_v = &t_dv,
+                                 .d_q = &dt.q,
+                                 .d_k = &dt.k,
+                                 .d_v = &dt.v,
                                  .d_additive = d_additive ? &t_da : NULL};
-  describe(host, m, lse, q.n, &c);
-  return attn_sdpa_backward_packed(&c.desc, &tq, &tk, &tv, &to, &t_d_o, &c.cu_seqlens_q,
+  describe(host, m, lse, x->q.n, &c);
+  return attn_sdpa_backward_packed(&c.desc, &t.q, &t.k, &t.v, &t.o, &dt.o, &c.cu_seqlens_q,
                                    &c.cu_seqlens_k, &g, err);
 }

@@ -432,30 +432,30 @@ struct attn_tape_variable *attn_tape_add(struct attn_tape *tape, struct attn_tap
 
 /* ---- Attention ---- */
 
-static struct attn_row_view values(struct attn_columns c) {
-  return (struct attn_row_view){c.of->x + c.from, c.of->n, c.of->width};
+static struct attn_row_view columns(const struct attn_tape_variable *v, int64_t from,
+                                    int gradients) {
+  return (struct attn_row_view){(gradients ? v->dx : v->x) + from, v->n, v->width};
 }
 
-static struct attn_row_view gradients(struct attn_columns c) {
-  return (struct attn_row_view){c.of->dx + c.from, c.of->n, c.of->width};
+static struct attn_multihead_rows rows_of(const struct attn_tape_node *n, int gradients) {
+  const int64_t *from = n->as.attend.from;
+  return (struct attn_multihead_rows){
+      columns(n->qkv[0], from[0], gradients), columns(n->qkv[1], from[1], gradients),
+      columns(n->qkv[2], from[2], gradients), columns(n->y, 0, gradients)};
 }
 
 static void attend(struct attn_tape *t, struct attn_tape_node *n) {
-  const struct attn_columns o = {n->y, 0};
-  if (t->watch) t->watch(t, &n->as.attend.m, values(n->as.attend.q), values(n->as.attend.k));
+  const struct attn_multihead_rows x = rows_of(n, 0);
+  if (t->watch) t->watch(t, &n->as.attend.m, x.q, x.k);
   if (t->status) return;
-  t->status = attn_multihead_forward(&t->host, &n->as.attend.m, values(o), n->as.attend.lse,
-                                     values(n->as.attend.q), values(n->as.attend.k),
-                                     values(n->as.attend.v), &t->error);
+  t->status = attn_multihead_forward(&t->host, &n->as.attend.m, &x, n->as.attend.lse, &t->error);
 }
 
 static void attend_back(struct attn_tape *t, struct attn_tape_node *n) {
-  const struct attn_columns o = {n->y, 0}, q = n->as.attend.q, k = n->as.attend.k,
-                            v = n->as.attend.v;
+  const struct attn_multihead_rows x = rows_of(n, 0), d = rows_of(n, 1);
   float *d_a = n->as.attend.d_additive;
-  t->status = attn_multihead_backward(&t->host, &n->as.attend.m, gradients(q), gradients(k),
-                                      gradients(v), d_a, gradients(o), values(o), n->as.attend.lse,
-                                      values(q), values(k), values(v), &t->error);
+  t->status =
+      attn_multihead_backward(&t->host, &n->as.attend.m, &x, &d, d_a, n->as.attend.lse, &t->error);
   for (int j = 0; j < 3; j++) n->qkv[j]->dx_unset = 0;
   for (int64_t e = 0; d_a && !t->status && e < n->weight->n * n->weight->width; e++)
     n->weight->dx[e] += d_a[e];
@@ -480,11 +480,13 @@ struct attn_tape_variable *attn_tape_attend(struct attn_tape *tape, const struct
                                             struct attn_columns v, double dropout) {
   struct attn_tape_variable *y =
       attn_tape_variable(tape, q.of->n, m->num_heads * m->value_head_dim);
-  struct attn_tape_node node = {
-      .forward = attend, .backward = attend_back, .y = y, .qkv = {q.of, k.of, v.of}};
+  struct attn_tape_node node = {.forward = attend,
+                                .backward = attend_back,
+                                .y = y,
+                                .qkv = {q.of, k.of, v.of},
+                                .as.attend.from = {q.from, k.from, v.from}};
   node.as.attend.m = *m, node.as.attend.m.drop = next_dropout(tape, dropout);
   node.weight = additive, node.as.attend.m.additive = additive ? additive->x : NULL;
-  node.as.attend.q = q, node.as.attend.k = k, node.as.attend.v = v;
   node.stores = reads_all_columns(&node);
   if (tape->training)
     node.as.attend.lse = attn_tape_allocate(tape, (size_t)(m->num_heads * q.of->n) * sizeof(float));

@@ -32,7 +32,7 @@ struct attn_tape_node {
     } norm;
     struct {
       struct attn_multihead m;
-      struct attn_columns q, k, v;
+      int64_t from[3];         /* the first columns of q, k, v */
       float *lse, *d_additive; /* d_additive: before it is added to the weight's */
     } attend;
   } as;
