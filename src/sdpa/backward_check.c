@@ -72,7 +72,7 @@ attn_status attn_backward_call_check(struct backward_call *r, const attn_sdpa *d
   attn_status status = attn_gradients_copy(r->g, &r->own, err);
   const attn_sdpa_gradients *g = r->g = &r->own;
   if (status) return status;
-  status = attn_problem_check_part(r->whole, desc, q, k, v, o, 1, &r->p, err);
+  status = attn_problem_check(r->whole, desc, q, k, v, o, 1, &r->p, err);
   if (status) return status;
   if (!r->p.desc.lse)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "lse",

@@ -259,7 +259,7 @@ attn_status attn_problem_run(const struct attn_problem *p, attn_error *err) {
 attn_status attn_sdpa_forward(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                               const attn_tensor *v, const attn_tensor *o, attn_error *err) {
   struct attn_problem p;
-  attn_status status = attn_problem_check(desc, q, k, v, o, 1, &p, err);
+  attn_status status = attn_problem_check(NULL, desc, q, k, v, o, 1, &p, err);
   if (!status) status = attn_forward_check(&p, err);
   return status ? status : attn_problem_run(&p, err);
 }

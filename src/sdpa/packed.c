@@ -169,7 +169,7 @@ static attn_status check_pieces(const struct packed_call *p, const struct attn_p
     struct packed_sequence c;
     struct attn_problem problem;
     cut_piece(p, n, &c);
-    status = attn_problem_check_part(whole, &c.desc, &c.q, &c.k, &c.v, &c.o, 1, &problem, err);
+    status = attn_problem_check(whole, &c.desc, &c.q, &c.k, &c.v, &c.o, 1, &problem, err);
     if (!status && forward) status = attn_forward_check(&problem, err);
     if (status) name_sequence(n, err);
   }
@@ -184,7 +184,7 @@ attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_tensor *q
       .q = q, .k = k, .v = v, .o = o, .cu_seqlens_q = cu_seqlens_q, .cu_seqlens_k = cu_seqlens_k};
   struct attn_problem whole;
   attn_status status = begin(&p, desc, err);
-  if (!status) status = attn_problem_check(&p.desc, q, k, v, o, 1, &whole, err);
+  if (!status) status = attn_problem_check(NULL, &p.desc, q, k, v, o, 1, &whole, err);
   if (!status) status = check_cuts(&p, err);
   const struct attn_named_view out[] = {{o, "o"}, {p.desc.lse, "lse"}};
   if (!status) status = check_outputs(&p, out, sizeof out / sizeof *out, err);
@@ -193,7 +193,7 @@ attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_tensor *q
     struct packed_sequence c;
     struct attn_problem piece;
     cut_piece(&p, n, &c);
-    status = attn_problem_check_part(&whole, &c.desc, &c.q, &c.k, &c.v, &c.o, 1, &piece, err);
+    status = attn_problem_check(&whole, &c.desc, &c.q, &c.k, &c.v, &c.o, 1, &piece, err);
     if (!status) status = attn_problem_run(&piece, err);
   }
   return status;

@@ -72,7 +72,7 @@ attn_status attn_sdpa_plan(const attn_sdpa *desc, const attn_tensor *q, const at
   struct attn_problem p;
   attn_plan result = {.struct_size = sizeof result};
   attn_status status = attn_descriptor_expect(plan, sizeof result, sizeof result, "plan", err);
-  if (!status) status = attn_problem_check(desc, q, k, v, o, o != NULL, &p, err);
+  if (!status) status = attn_problem_check(NULL, desc, q, k, v, o, o != NULL, &p, err);
   if (status) return status;
   explain(&p, &result);
   struct attn_partition parts = attn_problem_partition(&p);

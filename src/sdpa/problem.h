@@ -24,17 +24,13 @@ struct attn_problem {
   size_t workspace_bytes; /* of all workers and of split rows, alignment slack included */
 };
 
-/* Checks a call and fills problem. has_output: o is required. */
-attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
-                               const attn_tensor *v, const attn_tensor *o, int has_output,
-                               struct attn_problem *problem, attn_error *err);
-
-/* The same for a part of a checked call, with the workers and the kernel of the whole: the
- * environment may have changed since. whole NULL: not a part. */
-attn_status attn_problem_check_part(const struct attn_problem *whole, const attn_sdpa *desc,
-                                    const attn_tensor *q, const attn_tensor *k,
-                                    const attn_tensor *v, const attn_tensor *o, int has_output,
-                                    struct attn_problem *problem, attn_error *err);
+/* Checks a call and fills problem. has_output: o is required. whole: the checked call of which it
+ * is a part, with the same workers and kernel, as the environment may have changed since; NULL: it
+ * is not a part. */
+attn_status attn_problem_check(const struct attn_problem *whole, const attn_sdpa *desc,
+                               const attn_tensor *q, const attn_tensor *k, const attn_tensor *v,
+                               const attn_tensor *o, int has_output, struct attn_problem *problem,
+                               attn_error *err);
 
 /* Copies the caller's descriptor, of any struct_size, and checks what it can without tensors. */
 attn_status attn_problem_copy_desc(const attn_sdpa *from, attn_sdpa *to, attn_error *err);

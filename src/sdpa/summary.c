@@ -404,7 +404,7 @@ static attn_status check_problem(struct summary_call *r, const attn_sdpa *desc,
   if (!k) return attn_fail(err, ATTN_ERR_ARGUMENT, "k", "k is NULL");
   attn_tensor none = *k;
   if (k->rank > 0 && k->rank <= ATTN_RANK_MAX) none.shape[k->rank - 1] = 0;
-  attn_status status = attn_problem_check(desc, q, k, &none, NULL, 0, &r->p, err);
+  attn_status status = attn_problem_check(NULL, desc, q, k, &none, NULL, 0, &r->p, err);
   if (status) return status;
   if (r->p.desc.lse || r->p.desc.weights)
     return attn_fail(err, ATTN_ERR_ARGUMENT, r->p.desc.lse ? "lse" : "weights",

@@ -304,10 +304,10 @@ static attn_status measure(struct attn_problem *p, attn_error *err) {
   return add_split_bytes(p, err);
 }
 
-attn_status attn_problem_check_part(const struct attn_problem *whole, const attn_sdpa *desc,
-                                    const attn_tensor *q, const attn_tensor *k,
-                                    const attn_tensor *v, const attn_tensor *o, int has_output,
-                                    struct attn_problem *p, attn_error *err) {
+attn_status attn_problem_check(const struct attn_problem *whole, const attn_sdpa *desc,
+                               const attn_tensor *q, const attn_tensor *k, const attn_tensor *v,
+                               const attn_tensor *o, int has_output, struct attn_problem *p,
+                               attn_error *err) {
   memset(p, 0, sizeof *p);
   attn_status status = attn_problem_copy_desc(desc, &p->desc, err);
   if (!status) status = attn_view_check(q, "q", err);
@@ -334,10 +334,4 @@ attn_status attn_problem_check_part(const struct attn_problem *whole, const attn
   if (!status && !whole) status = check_overlap(p, err);
   if (!status) status = choose(p, whole, err);
   return status ? status : measure(p, err);
-}
-
-attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
-                               const attn_tensor *v, const attn_tensor *o, int has_output,
-                               struct attn_problem *p, attn_error *err) {
-  return attn_problem_check_part(NULL, desc, q, k, v, o, has_output, p, err);
 }

@@ -227,7 +227,7 @@ attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *q, const 
     return attn_fail(err, ATTN_ERR_ARGUMENT, "row_limit",
                      "row_limit is %lld; it must be 0 (every row) or positive",
                      (long long)row_limit);
-  status = attn_problem_check(desc, q, k, v, o, 1, &p, err);
+  status = attn_problem_check(NULL, desc, q, k, v, o, 1, &p, err);
   if (status) return status;
   struct verify_call c = {.p = &p, .seed = seed, .progress = ATTN_PROGRESS_INIT};
   c.rows_total = c.rows = p.batch * p.heads_q * p.rows;

@@ -196,7 +196,7 @@ attn_status attn_paged_check(const attn_sdpa *desc, const attn_tensor *q, const 
   }
   attn_tensor k = dense_view(q, paged->k, count, longest),
               v = dense_view(q, paged->v, count, longest);
-  if (!status) status = attn_problem_check(desc, q, &k, &v, o, 1, p, err);
+  if (!status) status = attn_problem_check(NULL, desc, q, &k, &v, o, 1, p, err);
   if (!status && p->desc.key_lengths)
     status = attn_fail(err, ATTN_ERR_ARGUMENT, "key_lengths",
                        "key_lengths must be NULL: use pages->lengths");

@@ -179,7 +179,8 @@ static void project(const struct score_call *c) {
 static attn_status prepare(struct score_call *c, const attn_tensor *v, const attn_tensor *o,
                            int gradients, attn_error *err) {
   attn_status status = allocate_projections(c, gradients, err);
-  if (!status) status = attn_problem_check(&c->desc, &c->core_q, &c->core_k, v, o, 1, &c->p, err);
+  if (!status)
+    status = attn_problem_check(NULL, &c->desc, &c->core_q, &c->core_k, v, o, 1, &c->p, err);
   if (!status) status = attn_forward_check(&c->p, err);
   if (!status) project(c);
   return status;
