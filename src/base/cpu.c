@@ -58,8 +58,6 @@ int32_t attn_cpu_isa(void) {
   return isa - 1;
 }
 
-int attn_cpu_has_bf16(void) { return attn_cpu_isa() >= ATTN_ISA_AVX512_BF16; }
-
 static void brand(char *name, size_t bytes) {
   unsigned words[12] = {0};
   if ((unsigned)__get_cpuid_max(0x80000000u, NULL) < 0x80000004u) { /* clang returns int */
@@ -82,7 +80,8 @@ static void add_leaf7(char *features, size_t bytes) {
   } in_edx[] = {{22, " amx_bf16"}, {24, " amx_tile"}, {25, " amx_int8"}, {23, " avx512_fp16"}};
   for (size_t n = 0; n < sizeof in_edx / sizeof *in_edx; n++)
     if (d >> in_edx[n].bit & 1u) strncat(features, in_edx[n].name, bytes - strlen(features) - 1);
-  if (attn_cpu_has_bf16()) strncat(features, " avx512_bf16", bytes - strlen(features) - 1);
+  if (attn_cpu_isa() >= ATTN_ISA_AVX512_BF16)
+    strncat(features, " avx512_bf16", bytes - strlen(features) - 1);
 }
 
 void attn_cpu_describe(char *name, size_t name_bytes, char *features, size_t features_bytes) {
@@ -101,8 +100,6 @@ void attn_cpu_describe(char *name, size_t name_bytes, char *features, size_t fea
 #else
 
 int32_t attn_cpu_isa(void) { return ATTN_ISA_SCALAR; }
-
-int attn_cpu_has_bf16(void) { return 0; }
 
 void attn_cpu_describe(char *name, size_t name_bytes, char *features, size_t features_bytes) {
   snprintf(name, name_bytes, "unknown");

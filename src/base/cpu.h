@@ -9,9 +9,6 @@
 /* The best supported attn_isa. */
 int32_t attn_cpu_isa(void);
 
-/* Whether it supports AVX512-BF16 in addition to ATTN_ISA_AVX512. */
-int attn_cpu_has_bf16(void);
-
 /* The CPU's name and its features, separated by spaces. */
 void attn_cpu_describe(char *name, size_t name_bytes, char *features, size_t features_bytes);
 

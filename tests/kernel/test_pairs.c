@@ -18,7 +18,7 @@
 static const struct pair_ops *ops(int n) {
 #if defined(__x86_64__)
   static int printed;
-  if (n == 1 && attn_cpu_has_bf16()) return &pair_ops_avx512;
+  if (n == 1 && attn_cpu_isa() >= ATTN_ISA_AVX512_BF16) return &pair_ops_avx512;
   if (n == 1 && !printed++) printf("SKIPPED: %s: this CPU lacks it\n", pair_ops_avx512.name);
 #endif
   return n == 0 ? &pair_ops_model : NULL;

@@ -5,5 +5,5 @@
 #define BF16_DOT(sum, a, b) _mm512_dpbf16_ps(sum, (__m512bh)(a), (__m512bh)(b))
 #define GEMM attn_gemm_avx512_bf16
 #define GEMM_NAME "avx512_bf16"
-#define GEMM_ISA ATTN_ISA_AVX512
+#define GEMM_ISA ATTN_ISA_AVX512_BF16
 #include "gemm.inc"
