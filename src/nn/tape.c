@@ -105,24 +105,22 @@ void *attn_tape_allocate(struct attn_tape *tape, size_t bytes) {
 
 static struct attn_tape_variable no_variable; /* after a failure */
 
-struct attn_tape_variable *attn_tape_variable(struct attn_tape *tape, int64_t n, int64_t width) {
-  size_t bytes = (size_t)n * (size_t)width * sizeof(float);
-  struct attn_tape_variable *v = attn_tape_record(tape, sizeof *v);
-  float *x = attn_tape_allocate(tape, bytes);
-  float *dx = tape->training && !tape->shares_gradients ? attn_tape_allocate(tape, bytes) : NULL;
-  tape->variables++;
-  if (!v) return &no_variable;
-  if (dx) memset(dx, 0, bytes);
-  *v = (struct attn_tape_variable){
-      .x = x, .dx = dx, .n = n, .width = width, .id = tape->training ? tape->variables : 0};
-  return v;
-}
-
 struct attn_tape_variable *attn_tape_input(struct attn_tape *tape, int64_t n, int64_t width) {
   struct attn_tape_variable *v = attn_tape_record(tape, sizeof *v);
   float *x = attn_tape_allocate(tape, (size_t)n * (size_t)width * sizeof(float));
   if (!v) return &no_variable;
   *v = (struct attn_tape_variable){.x = x, .n = n, .width = width};
+  return v;
+}
+
+struct attn_tape_variable *attn_tape_variable(struct attn_tape *tape, int64_t n, int64_t width) {
+  struct attn_tape_variable *v = attn_tape_input(tape, n, width);
+  const size_t bytes = (size_t)n * (size_t)width * sizeof(float);
+  float *dx = tape->training && !tape->shares_gradients ? attn_tape_allocate(tape, bytes) : NULL;
+  tape->variables++;
+  if (v == &no_variable) return v;
+  if (dx) memset(dx, 0, bytes);
+  v->dx = dx, v->id = tape->training ? tape->variables : 0;
   return v;
 }
 
@@ -241,28 +239,21 @@ static struct attn_dropout next_dropout(struct attn_tape *tape, double probabili
 
 /* ---- Linear ---- */
 
-/* In float32, or with x and the weight rounded to bf16. */
-static struct attn_linear linear_of(const struct attn_tape_node *n) {
-  struct attn_linear l = {n->x->n, n->x->width, n->y->width, ATTN_F32, n->x->x, n->weight->x};
-  if (n->as.linear.x) l.type = ATTN_BF16, l.x = n->as.linear.x, l.w = n->weight->bf16;
-  return l;
-}
-
 static void linear(struct attn_tape *t, struct attn_tape_node *n) {
-  const struct attn_linear l = linear_of(n);
-  if (n->as.linear.x) attn_convert_to_bf16(&t->host, n->as.linear.x, n->x->x, l.n * l.in);
-  t->status = attn_linear_forward(&t->host, &l, n->y->x, n->bias ? n->bias->x : NULL, &t->error);
+  const struct attn_linear *l = &n->as.linear.layer;
+  if (n->as.linear.bf16) attn_convert_to_bf16(&t->host, n->as.linear.bf16, n->x->x, l->n * l->in);
+  t->status = attn_linear_forward(&t->host, l, n->y->x, attn_tape_values(n->bias), &t->error);
 }
 
 static void linear_back(struct attn_tape *t, struct attn_tape_node *n) {
-  const struct attn_linear l = linear_of(n);
+  const struct attn_linear *l = &n->as.linear.layer;
   const void *dy = n->y->dx;
-  if (n->as.linear.x) {
-    attn_convert_to_bf16(&t->host, t->bf16_gradient, n->y->dx, l.n * l.out);
+  if (n->as.linear.bf16) {
+    attn_convert_to_bf16(&t->host, t->bf16_gradient, n->y->dx, l->n * l->out);
     dy = t->bf16_gradient;
   }
-  t->status = attn_linear_backward(&t->host, &l, gradient_of(n->x), n->weight->dx,
-                                   n->bias ? n->bias->dx : NULL, n->y->dx, dy, &t->error);
+  t->status = attn_linear_backward(&t->host, l, gradient_of(n->x), n->weight->dx,
+                                   attn_tape_gradient(n->bias), n->y->dx, dy, &t->error);
 }
 
 static uint16_t *allocate_bf16(struct attn_tape *t, const struct attn_tape_variable *x) {
@@ -290,15 +281,20 @@ struct attn_tape_variable *attn_tape_linear(struct attn_tape *tape, struct attn_
                                 .y = y,
                                 .weight = w,
                                 .bias = b};
-  if (tape->bf16) node.as.linear.x = allocate_bf16(tape, x), plan_bf16_gradient(tape, y);
+  struct attn_linear *l = &node.as.linear.layer;
+  *l = (struct attn_linear){x->n, x->width, y->width, ATTN_F32, x->x, w->x};
+  if (tape->bf16) { /* x and the weight rounded */
+    node.as.linear.bf16 = allocate_bf16(tape, x), plan_bf16_gradient(tape, y);
+    l->type = ATTN_BF16, l->x = node.as.linear.bf16, l->w = w->bf16;
+  }
   attn_tape_call(tape, &node);
   return y;
 }
 
 static void linear_packed(struct attn_tape *t, struct attn_tape_node *n) {
-  uint16_t *bf16 = n->as.linear.x;
+  uint16_t *bf16 = n->as.packed.bf16;
   if (bf16) attn_convert_to_bf16(&t->host, bf16, n->x->x, n->x->n * n->x->width);
-  attn_packed_matmul(n->as.linear.w, n->y->x, bf16 ? (void *)bf16 : n->x->x, n->x->n);
+  attn_packed_matmul(n->as.packed.w, n->y->x, bf16 ? (void *)bf16 : n->x->x, n->x->n);
 }
 
 struct attn_tape_variable *attn_tape_linear_packed(struct attn_tape *tape,
@@ -306,8 +302,8 @@ struct attn_tape_variable *attn_tape_linear_packed(struct attn_tape *tape,
                                                    struct attn_packed_matrix *packed, int64_t out,
                                                    int bf16) {
   struct attn_tape_variable *y = attn_tape_variable(tape, x->n, out);
-  struct attn_tape_node node = {.forward = linear_packed, .x = x, .y = y, .as.linear.w = packed};
-  if (bf16) node.as.linear.x = allocate_bf16(tape, x);
+  struct attn_tape_node node = {.forward = linear_packed, .x = x, .y = y, .as.packed.w = packed};
+  if (bf16) node.as.packed.bf16 = allocate_bf16(tape, x);
   attn_tape_call(tape, &node);
   return y;
 }
@@ -316,11 +312,11 @@ struct attn_tape_variable *attn_tape_linear_packed(struct attn_tape *tape,
 
 static void embed(struct attn_tape *t, struct attn_tape_node *n) {
   attn_embedding_forward(&t->host, &n->as.embedding, n->y->x, n->weight->x,
-                         n->bias ? n->bias->x : NULL);
+                         attn_tape_values(n->bias));
 }
 
 static void embed_back(struct attn_tape *t, struct attn_tape_node *n) {
-  attn_embedding_backward(&t->host, &n->as.embedding, n->weight->dx, n->bias ? n->bias->dx : NULL,
+  attn_embedding_backward(&t->host, &n->as.embedding, n->weight->dx, attn_tape_gradient(n->bias),
                           n->y->dx);
 }
 
@@ -340,26 +336,13 @@ struct attn_tape_variable *attn_tape_embed(struct attn_tape *tape, const struct 
 
 /* ---- Normalization ---- */
 
-static struct attn_norm_layer norm_layer(const struct attn_tape_node *n) {
-  return (struct attn_norm_layer){.n = n->x->n,
-                                  .width = n->x->width,
-                                  .rms = n->as.norm.rms,
-                                  .epsilon = n->as.norm.epsilon,
-                                  .x = n->x->x,
-                                  .scale = n->weight->x,
-                                  .bias = n->bias ? n->bias->x : NULL,
-                                  .row = n->as.norm.row};
-}
-
 static void norm(struct attn_tape *t, struct attn_tape_node *n) {
-  const struct attn_norm_layer l = norm_layer(n);
-  attn_norm_layer_forward(&t->host, &l, n->y->x);
+  attn_norm_layer_forward(&t->host, &n->as.norm, n->y->x);
 }
 
 static void norm_back(struct attn_tape *t, struct attn_tape_node *n) {
-  const struct attn_norm_layer l = norm_layer(n);
-  attn_norm_layer_backward(&t->host, &l, gradient_of(n->x), n->weight->dx,
-                           n->bias ? n->bias->dx : NULL, n->y->dx);
+  attn_norm_layer_backward(&t->host, &n->as.norm, gradient_of(n->x), n->weight->dx,
+                           attn_tape_gradient(n->bias), n->y->dx);
 }
 
 struct attn_tape_variable *attn_tape_norm(struct attn_tape *tape, struct attn_tape_variable *x,
@@ -374,7 +357,8 @@ struct attn_tape_variable *attn_tape_norm(struct attn_tape *tape, struct attn_ta
                                 .y = y,
                                 .weight = scale,
                                 .bias = bias};
-  node.as.norm.epsilon = epsilon, node.as.norm.rms = rms;
+  node.as.norm = (struct attn_norm_layer){
+      x->n, x->width, rms, epsilon, x->x, scale->x, attn_tape_values(bias), NULL};
   if (tape->training)
     node.as.norm.row = attn_tape_allocate(tape, (size_t)x->n * sizeof *node.as.norm.row);
   attn_tape_call(tape, &node);
@@ -408,7 +392,7 @@ struct attn_tape_variable *attn_tape_activate(struct attn_tape *tape, enum attn_
 /* ---- Residual ---- */
 
 static void add(struct attn_tape *t, struct attn_tape_node *n) {
-  attn_residual_forward(&t->host, &n->drop, n->y->x, n->x ? n->x->x : NULL, n->f->x, n->y->n,
+  attn_residual_forward(&t->host, &n->drop, n->y->x, attn_tape_values(n->x), n->f->x, n->y->n,
                         n->y->width);
 }
 

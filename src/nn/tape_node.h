@@ -22,14 +22,14 @@ struct attn_tape_node {
     enum attn_activation activation;
     struct attn_rotary_args rotary;
     struct {
-      uint16_t *x; /* in bf16; NULL: x itself is multiplied */
-      struct attn_packed_matrix *w;
+      struct attn_linear layer;
+      uint16_t *bf16; /* memory for x in bf16; NULL: x itself is multiplied */
     } linear;
     struct {
-      double epsilon;
-      int rms;
-      struct attn_norm_row *row; /* kept for the backward */
-    } norm;
+      struct attn_packed_matrix *w;
+      uint16_t *bf16;
+    } packed;
+    struct attn_norm_layer norm;
     struct {
       struct attn_multihead m;
       int64_t from[3];         /* the first columns of q, k, v */
@@ -37,6 +37,14 @@ struct attn_tape_node {
     } attend;
   } as;
 };
+
+/* Of a variable that may be absent: its values and its gradient. */
+static inline float *attn_tape_values(const struct attn_tape_variable *v) {
+  return v ? v->x : NULL;
+}
+static inline float *attn_tape_gradient(const struct attn_tape_variable *v) {
+  return v ? v->dx : NULL;
+}
 
 /* Memory for a call's arguments, at most 64 KiB, as long as the call is; NULL after a failure. */
 void *attn_tape_record(struct attn_tape *tape, size_t bytes);

@@ -6,20 +6,17 @@
 #include "error.h"
 #include "tape_node.h"
 
-static float *gradient(const struct attn_tape_variable *v) { return v ? v->dx : NULL; }
-static float *value(const struct attn_tape_variable *v) { return v ? v->x : NULL; }
-
 /* ---- Convolution ---- */
 
 static void convolve(struct attn_tape *t, struct attn_tape_node *n) {
   struct attn_convolution *c = n->args;
   c->x = n->x->x, c->w = n->weight->x;
-  t->status = attn_convolution_forward(&t->host, c, n->y->x, value(n->bias), &t->error);
+  t->status = attn_convolution_forward(&t->host, c, n->y->x, attn_tape_values(n->bias), &t->error);
 }
 
 static void convolve_back(struct attn_tape *t, struct attn_tape_node *n) {
   t->status = attn_convolution_backward(&t->host, n->args, n->x->dx, n->weight->dx,
-                                        gradient(n->bias), n->y->dx, &t->error);
+                                        attn_tape_gradient(n->bias), n->y->dx, &t->error);
 }
 
 struct attn_tape_variable *attn_tape_convolve(struct attn_tape *tape, struct attn_tape_variable *x,
@@ -28,7 +25,7 @@ struct attn_tape_variable *attn_tape_convolve(struct attn_tape *tape, struct att
                                               const struct attn_tape_variable *b) {
   const struct attn_convolution c = {
       x->n / (height * width), height, width, x->width, w->width, stride, NULL, NULL};
-  const int64_t pixels = attn_convolved_size(height, stride) * attn_convolved_size(width, stride);
+  const int64_t pixels = attn_divide_up(height, stride) * attn_divide_up(width, stride);
   struct attn_tape_variable *y = attn_tape_variable(tape, c.images * pixels, c.out);
   struct attn_convolution *args = attn_tape_record(tape, sizeof *args);
   if (args) *args = c;
@@ -51,13 +48,13 @@ static struct attn_recurrent_cell cell_of(const struct attn_tape_node *n) {
 
 static void run_cell(struct attn_tape *t, struct attn_tape_node *n) {
   const struct attn_recurrent_cell s = cell_of(n);
-  attn_cell_forward(&t->host, &s, n->y->x, value(n->y2), n->args);
+  attn_cell_forward(&t->host, &s, n->y->x, attn_tape_values(n->y2), n->args);
 }
 
 static void run_cell_back(struct attn_tape *t, struct attn_tape_node *n) {
   const struct attn_recurrent_cell s = cell_of(n);
-  attn_cell_backward(&t->host, &s, n->args, value(n->y2), n->x->dx, n->f->dx, n->qkv[0]->dx,
-                     n->y->dx, gradient(n->y2));
+  attn_cell_backward(&t->host, &s, n->args, attn_tape_values(n->y2), n->x->dx, n->f->dx,
+                     n->qkv[0]->dx, n->y->dx, attn_tape_gradient(n->y2));
 }
 
 struct attn_tape_variable *attn_tape_cell(struct attn_tape *tape,
@@ -85,7 +82,8 @@ struct align_args {
 
 static struct attn_alignment *alignment_of(struct attn_tape_node *n) {
   struct attn_alignment *s = &((struct align_args *)n->args)->s;
-  s->q = value(n->qkv[0]), s->k = value(n->qkv[1]), s->z = n->qkv[2]->x, s->a = value(n->weight);
+  s->q = attn_tape_values(n->qkv[0]), s->k = attn_tape_values(n->qkv[1]), s->z = n->qkv[2]->x,
+  s->a = attn_tape_values(n->weight);
   return s;
 }
 
@@ -96,9 +94,9 @@ static void align(struct attn_tape *t, struct attn_tape_node *n) {
 
 static void align_back(struct attn_tape *t, struct attn_tape_node *n) {
   const struct align_args *args = n->args;
-  attn_alignment_backward(&t->host, alignment_of(n), n->y->x, args->weights, gradient(n->qkv[0]),
-                          gradient(n->qkv[1]), gradient(n->weight), n->qkv[2]->dx, n->y->dx,
-                          args->scratch);
+  attn_alignment_backward(&t->host, alignment_of(n), n->y->x, args->weights,
+                          attn_tape_gradient(n->qkv[0]), attn_tape_gradient(n->qkv[1]),
+                          attn_tape_gradient(n->weight), n->qkv[2]->dx, n->y->dx, args->scratch);
 }
 
 struct attn_tape_variable *attn_tape_align(struct attn_tape *tape, enum attn_alignment_kind kind,
