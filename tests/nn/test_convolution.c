@@ -30,7 +30,7 @@ static float *draw(int64_t count) {
 
 static void draw_image(struct image_case *p, int64_t images, int64_t height, int64_t width,
                        int64_t in, int64_t out, int64_t stride) {
-  p->height = attn_convolved_size(height, stride), p->width = attn_convolved_size(width, stride);
+  p->height = attn_divide_up(height, stride), p->width = attn_divide_up(width, stride);
   const int64_t count_x = images * height * width * in,
                 count_y = images * p->height * p->width * out;
   p->x = draw(count_x), p->dx = calloc((size_t)count_x, sizeof(float));

@@ -37,7 +37,7 @@ static struct attn_tape_variable *run_stages(const struct attn_pass *p,
   p->tape->training = training && !p->n->freezes_cnn;
   for (int64_t n = 0; n < p->c->num_stages; n++) {
     x = convolve(p, x, side, &p->n->vision.stages[n], 0);
-    side = attn_convolved_size(side, 2);
+    side = attn_divide_up(side, 2);
     x = convolve(p, x, side, &p->n->vision.stages[n], 1);
   }
   p->tape->training = training;

@@ -91,8 +91,8 @@ static struct image_shape shape_of_x(const struct attn_convolution *c) {
 }
 
 static struct image_shape shape_of_y(const struct attn_convolution *c) {
-  return (struct image_shape){attn_convolved_size(c->height, c->stride),
-                              attn_convolved_size(c->width, c->stride), c->out};
+  return (struct image_shape){attn_divide_up(c->height, c->stride),
+                              attn_divide_up(c->width, c->stride), c->out};
 }
 
 attn_status attn_convolution_forward(const struct attn_host *host, const struct attn_convolution *c,
@@ -103,7 +103,7 @@ attn_status attn_convolution_forward(const struct attn_host *host, const struct 
   const int64_t depth = TAPS * TAPS * c->in, each = padded_floats(f.source);
   struct attn_panels_memory m;
   attn_status status =
-      attn_panels_allocate(&m, host, each, depth * attn_panels_columns(g, c->out), err);
+      attn_panels_allocate(&m, host, each, depth * attn_round_up(c->out, g->columns), err);
   if (status) return status;
   float *panels = m.memory + each * m.workers;
   attn_panels_pack(g, panels, c->w, depth, c->out);
@@ -144,7 +144,7 @@ static float *pack_transposed(const struct attn_gemm_kernel *g, const struct att
     }
   const int64_t depth = y.taps * x.taps * c->out;
   attn_panels_pack(g, panels, work, depth, c->in);
-  return panels + depth * attn_panels_columns(g, c->in);
+  return panels + depth * attn_round_up(c->in, g->columns);
 }
 
 static attn_status compute_dx(const struct attn_host *host, const struct attn_convolution *c,
@@ -154,7 +154,7 @@ static attn_status compute_dx(const struct attn_host *host, const struct attn_co
   const int64_t depth = TAPS * TAPS * c->out, each = padded_floats(f.source);
   struct attn_panels_memory m;
   attn_status status =
-      attn_panels_allocate(&m, host, each, depth * (attn_panels_columns(g, c->in) + c->in), err);
+      attn_panels_allocate(&m, host, each, depth * (attn_round_up(c->in, g->columns) + c->in), err);
   if (status) return status;
   float *work = m.memory + each * m.workers, *panels = work + depth * c->in;
   for (int64_t py = 0; py < c->stride; py++)
@@ -227,7 +227,7 @@ static attn_status compute_dw(const struct attn_host *host, const struct attn_co
   const int64_t positions = attn_max(p.y.width, POSITIONS);
   const int64_t all = TAPS * TAPS * c->in;
   struct attn_panels_memory m;
-  p.each = padded_floats(p.x) + positions * attn_panels_columns(g, c->out), p.dw = dw, p.dy = dy;
+  p.each = padded_floats(p.x) + positions * attn_round_up(c->out, g->columns), p.dw = dw, p.dy = dy;
   attn_status status = attn_panels_allocate(&m, host, p.each, 0, err);
   if (status) return status;
   p.memory = m.memory, p.part = attn_divide_up(all, m.workers);

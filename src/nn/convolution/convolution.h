@@ -2,9 +2,9 @@
  *
  *     y[h][w][o] = b[o] + sum_{i, j, c} x[s h + i - 1][s w + j - 1][c] w[i][j][c][o]
  *
- * Images are (H, W, C), channels last; s is the stride. A weight of PyTorch, (O, C, 3, 3), is ours
- * after permute(2, 3, 1, 0). As in layers.h a backward adds to the gradients it is given, a NULL
- * gradient is not computed, and results do not depend on the number of threads.
+ * Images are (H, W, C), channels last; s is the stride, and H' = ceil(H / s). A weight of PyTorch,
+ * (O, C, 3, 3), is ours after permute(2, 3, 1, 0). As in layers.h a backward adds to the gradients
+ * it is given, a NULL gradient is not computed, and results do not depend on the number of threads.
  *
  * A sum of n products errs by at most (n + 1) u of their magnitudes, u = 2^-24: 9 C for y, 9 O for
  * dx, N H' W' for dw. With stride 1 and enough channels it is that of winograd.h. */
@@ -20,11 +20,6 @@ struct attn_convolution {
   const float *x;                /* (N, H, W, C) */
   const float *w;                /* (3, 3, C, O) */
 };
-
-/* The height or width of the result: ceil(size / stride). */
-static inline int64_t attn_convolved_size(int64_t size, int64_t stride) {
-  return attn_divide_up(size, stride);
-}
 
 attn_status attn_convolution_forward(const struct attn_host *host, const struct attn_convolution *c,
                                      float *y /* (N, H', W', O) */,

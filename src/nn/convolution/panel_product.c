@@ -12,10 +12,6 @@ const struct attn_gemm_kernel *attn_panels_kernel(int64_t columns) {
   return best;
 }
 
-int64_t attn_panels_columns(const struct attn_gemm_kernel *g, int64_t columns) {
-  return attn_round_up(columns, g->columns);
-}
-
 void attn_panels_pack(const struct attn_gemm_kernel *g, float *to, const float *b, int64_t depth,
                       int64_t columns) {
   for (int64_t j = 0; j < columns; j += g->columns, to += depth * g->columns) {

@@ -10,9 +10,6 @@
  * the same: each element is one chain of fused multiply-adds. */
 const struct attn_gemm_kernel *attn_panels_kernel(int64_t columns);
 
-/* columns, rounded up to whole panels. */
-int64_t attn_panels_columns(const struct attn_gemm_kernel *g, int64_t columns);
-
 /* Packs b (depth, columns) as panels of depth rows. */
 void attn_panels_pack(const struct attn_gemm_kernel *g, float *to, const float *b, int64_t depth,
                       int64_t columns);

@@ -198,7 +198,7 @@ ATTN_INLINE void store_outputs(const struct winograd_run *p, int64_t first, int6
 ATTN_INLINE void load_gradients(const struct winograd_run *p, int64_t first, int64_t count,
                                 float *panels) {
   const int64_t width = p->kernel->columns,
-                all = element_step(count, attn_panels_columns(p->kernel, p->out));
+                all = element_step(count, attn_round_up(p->out, p->kernel->columns));
   const float *pixels[4], *at[4];
   for (int64_t t = 0; t < count; t++) {
     find_pixels(p, p->dy, p->out, first + t, 0, 2, pixels);
@@ -221,7 +221,7 @@ ATTN_CLONES
 static void run_strip(void *argument, int64_t index, int32_t worker) {
   const struct winograd_run *p = argument;
   const int64_t first = index * STRIP, count = attn_min(p->tiles - first, STRIP),
-                word = sizeof(float), u = p->in * attn_panels_columns(p->kernel, p->out);
+                word = sizeof(float), u = p->in * attn_round_up(p->out, p->kernel->columns);
   const int64_t v_step = element_step(STRIP, p->in), m_step = element_step(STRIP, p->out);
   float *v = p->memory + worker * p->each, *m = v + ELEMENTS * v_step;
   load_inputs(p, first, count, 0, p->in, v);
@@ -237,7 +237,7 @@ static void run_strip(void *argument, int64_t index, int32_t worker) {
 /* y = or, with add, += the convolution of x with w (9, in, out). */
 static attn_status run_filters(const struct attn_host *host, struct winograd_run *p, const float *w,
                                attn_error *err) {
-  const int64_t pairs = p->in * p->out, u = p->in * attn_panels_columns(p->kernel, p->out),
+  const int64_t pairs = p->in * p->out, u = p->in * attn_round_up(p->out, p->kernel->columns),
                 zeros = attn_max(p->in, p->out);
   struct attn_panels_memory m;
   p->each = ELEMENTS * (element_step(STRIP, p->in) + element_step(STRIP, p->out));
@@ -292,7 +292,7 @@ static void run_channels(void *argument, int64_t index, int32_t worker) {
   float *v = p->memory + worker * p->each, *panels = v + ELEMENTS * v_step;
   for (int64_t first = 0; first < p->tiles; first += STRIP) {
     const int64_t count = attn_min(p->tiles - first, STRIP),
-                  all = element_step(count, attn_panels_columns(p->kernel, p->out));
+                  all = element_step(count, attn_round_up(p->out, p->kernel->columns));
     load_inputs(p, first, count, from, channels, v), load_gradients(p, first, count, panels);
     for (int64_t k = 0; k < ELEMENTS; k++) {
       const struct attn_gemm_rows a = {
@@ -311,7 +311,7 @@ attn_status attn_winograd_dw(const struct attn_host *host, const struct attn_con
   struct attn_panels_memory m;
   p.part = attn_divide_up(c->in, workers);
   p.each = ELEMENTS * (element_step(STRIP, p.part) +
-                       element_step(STRIP, attn_panels_columns(p.kernel, c->out)));
+                       element_step(STRIP, attn_round_up(c->out, p.kernel->columns)));
   attn_status status = attn_panels_allocate(&m, host, p.each, du + zeros, err);
   if (status) return status;
   p.memory = m.memory, p.du = m.memory + p.each * m.workers, p.zeros = p.du + du;
