@@ -29,23 +29,17 @@ static attn_status check_mask_gradient(struct backward_call *r, attn_error *err)
   return ATTN_OK;
 }
 
-static attn_status check_sink_gradient(const struct backward_call *r, attn_error *err) {
-  const attn_tensor *t = r->g->d_sinks;
-  attn_tensor like = {.rank = 4, .shape = {1, 1, 1, r->p.heads_q}}, wide;
-  if (!t) return ATTN_OK;
-  if (!r->p.desc.sinks)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "d_sinks", "d_sinks must be NULL: there are no sinks");
-  return attn_tensor_check_result(t, "d_sinks", &like, 1, &wide, err);
-}
-
-static attn_status check_additive_gradient(const struct backward_call *r, attn_error *err) {
-  const attn_tensor *t = r->g->d_additive, *additive = r->p.desc.additive;
-  attn_tensor like = {.rank = 4, .shape = {1, 1, r->p.heads_q, r->p.width}}, wide;
-  if (!t) return ATTN_OK;
-  if (!additive)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "d_additive",
-                     "d_additive must be NULL: additive is NULL");
-  return attn_tensor_check_result(t, "d_additive", &like, additive->rank, &wide, err);
+/* The gradients of what all rows share. */
+static attn_status check_shared_gradients(const struct backward_call *r, attn_error *err) {
+  const attn_tensor *sinks = r->p.desc.sinks, *additive = r->p.desc.additive;
+  const attn_tensor by_head = {.rank = 4, .shape = {1, 1, 1, r->p.heads_q}};
+  const attn_tensor by_vector = {.rank = 4, .shape = {1, 1, r->p.heads_q, r->p.width}};
+  attn_tensor wide;
+  attn_status status = attn_tensor_check_gradient(r->g->d_sinks, "d_sinks", sinks,
+                                                  "there are no sinks", &by_head, &wide, err);
+  if (status) return status;
+  return attn_tensor_check_gradient(r->g->d_additive, "d_additive", additive, "additive is NULL",
+                                    &by_vector, &wide, err);
 }
 
 static attn_status check_no_overlap(const struct backward_call *r, const attn_tensor *o,
@@ -88,20 +82,14 @@ attn_status attn_backward_call_check(struct backward_call *r, const attn_sdpa *d
   if (!status && g->d_v)
     status = attn_tensor_check_like(g->d_v, "d_v", &r->p.v, q->rank, dtype, &r->d_v, err);
   if (!status && g->d_lse) {
-    attn_tensor like = r->p.lse; /* (B, Hq, L, 1), as of rank 4 with a 1 in front */
-    attn_tensor three = {.rank = 4, .shape = {1, like.shape[0], like.shape[1], like.shape[2]}},
-                wide;
+    const int64_t *n = r->p.lse.shape; /* (B, Hq, L, 1) */
+    const attn_tensor like = {.rank = 4, .shape = {1, n[0], n[1], n[2]}};
+    attn_tensor t = *g->d_lse;
     status =
-        attn_tensor_check_like(g->d_lse, "d_lse", &three, q->rank - 1, r->p.lse.dtype, &wide, err);
-    if (!status)
-      r->d_lse = (attn_tensor){wide.data,
-                               wide.dtype,
-                               4,
-                               {wide.shape[1], wide.shape[2], wide.shape[3], 1},
-                               {wide.strides[1], wide.strides[2], wide.strides[3], 0}};
+        attn_tensor_check_like(&t, "d_lse", &like, q->rank - 1, r->p.lse.dtype, &r->d_lse, err);
+    if (!status) t.shape[t.rank] = 1, t.strides[t.rank++] = 0, r->d_lse = attn_tensor_rank4(&t);
   }
   if (!status) status = check_mask_gradient(r, err);
-  if (!status) status = check_sink_gradient(r, err);
-  if (!status) status = check_additive_gradient(r, err);
+  if (!status) status = check_shared_gradients(r, err);
   return status ? status : check_no_overlap(r, o, d_o, err);
 }

@@ -91,3 +91,11 @@ attn_status attn_tensor_check_result(const attn_tensor *t, const char *name,
   attn_dtype dtype = t->dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32;
   return attn_tensor_check_like(t, name, like, rank, dtype, wide, err);
 }
+
+attn_status attn_tensor_check_gradient(const attn_tensor *t, const char *name,
+                                       const attn_tensor *of, const char *absent,
+                                       const attn_tensor *like, attn_tensor *wide,
+                                       attn_error *err) {
+  if (t && !of) return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s must be NULL: %s", name, absent);
+  return t ? attn_tensor_check_result(t, name, like, of->rank, wide, err) : ATTN_OK;
+}

@@ -38,4 +38,9 @@ attn_status attn_tensor_check_result(const attn_tensor *t, const char *name,
                                      const attn_tensor *like, int rank, attn_tensor *wide,
                                      attn_error *err);
 
+/* The same for the gradient of a tensor, of its rank; of NULL there is none: `absent`. */
+attn_status attn_tensor_check_gradient(const attn_tensor *t, const char *name,
+                                       const attn_tensor *of, const char *absent,
+                                       const attn_tensor *like, attn_tensor *wide, attn_error *err);
+
 #endif

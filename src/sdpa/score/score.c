@@ -207,15 +207,6 @@ struct score_results {
   attn_tensor d_q, d_k, d_w, d_u; /* rank 4; data NULL: not computed */
 };
 
-static attn_status check_learned_gradient(const attn_tensor *t, const char *name,
-                                          const attn_tensor *m, const attn_tensor *like,
-                                          attn_tensor *wide, attn_error *err) {
-  if (!t) return ATTN_OK;
-  if (!m)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s must be NULL: %s is NULL", name, name + 2);
-  return attn_tensor_check_result(t, name, like, m->rank, wide, err);
-}
-
 static attn_status check_results(const struct score_call *c, struct score_results *r,
                                  const attn_tensor *q, const attn_tensor *k, attn_error *err) {
   attn_status status = ATTN_OK;
@@ -226,12 +217,15 @@ static attn_status check_results(const struct score_call *c, struct score_result
     status = attn_tensor_check_like(r->given.d_q, "d_q", &c->q, q->rank, q->dtype, &r->d_q, err);
   if (!status && r->given.d_k)
     status = attn_tensor_check_like(r->given.d_k, "d_k", &c->k, k->rank, k->dtype, &r->d_k, err);
-  if (!status)
-    status = check_learned_gradient(r->score.d_w, "d_w", c->score.w, &c->w, &r->d_w, err);
-  if (!status)
-    status = check_learned_gradient(r->score.d_u, "d_u", c->score.u, &c->u, &r->d_u, err);
+  const attn_score *s = &c->score;
+  const attn_score_gradients *d = &r->score;
   attn_tensor like = {.rank = 4, .shape = {1, 1, c->q.shape[1], c->w.shape[3]}}, wide;
-  if (!status) status = check_learned_gradient(r->score.d_a, "d_a", c->score.a, &like, &wide, err);
+  if (!status)
+    status = attn_tensor_check_gradient(d->d_w, "d_w", s->w, "w is NULL", &c->w, &r->d_w, err);
+  if (!status)
+    status = attn_tensor_check_gradient(d->d_u, "d_u", s->u, "u is NULL", &c->u, &r->d_u, err);
+  if (!status)
+    status = attn_tensor_check_gradient(d->d_a, "d_a", s->a, "a is NULL", &like, &wide, err);
   return status;
 }
 
