@@ -23,17 +23,23 @@ enum {
   ATTN_PANEL_WIDTH = 16     /* floats: the same */
 };
 
-/* The paged keys and values of a head: key j is row j % tokens of page table[j / tokens]. Strides
- * are in elements. */
+/* k or v of a head, its rows `row` apart. Strides are in elements. */
+struct attn_task_operand {
+  const char *data; /* of pages: of page 0 */
+  int64_t row, col;
+  int64_t width;      /* E or Ev */
+  int64_t page;       /* from page to page */
+  const char *scales; /* of int8: a float32 for each row */
+  int64_t scale_row, scale_page;
+};
+
+/* The paged keys and values of a head: key j is row j % tokens of page table[j / tokens]. */
 struct attn_task_pages {
   int64_t tokens;    /* of a page; 0: no pages */
   const char *table; /* int32 or int64 */
   int64_t table_step;
   attn_dtype table_dtype;
-  int64_t keys;                    /* of the sequence; rows beyond them are not read */
-  int64_t k_page, v_page;          /* from page to page */
-  const char *k_scales, *v_scales; /* of int8: a float32 for each row */
-  int64_t k_scale_page, k_scale_row, v_scale_page, v_scale_row;
+  int64_t keys; /* of the sequence; rows beyond them are not read */
 };
 
 /* Memory that the next task reads or writes: prefetched, a part with each tile. */
@@ -60,10 +66,10 @@ struct attn_sdpa_task {
    * sum of the weights as rounded for p v, to be merged with those of the row's other keys; m is
    * -inf if it sees none. [0] NULL: not computed. */
   float *partial[ATTN_ROW_BLOCK];
-  const char *k, *v;
-  int64_t q_col, o_col, weights_col, mask_col, k_row, k_col, v_row, v_col;
-  int64_t keys, width, value_width; /* S, E, Ev */
-  struct attn_task_pages pages;     /* if used, k and v point to the head's rows of page 0 */
+  struct attn_task_operand k, v;
+  int64_t q_col, o_col, weights_col, mask_col;
+  int64_t keys; /* S */
+  struct attn_task_pages pages;
   int32_t has_mask, has_alibi, has_sinks;
   attn_dtype mask_dtype;
   double slope[ATTN_ROW_BLOCK];     /* ALiBi's */

@@ -174,7 +174,7 @@ static void recompute_sums(const struct backward_call *r, struct attn_sdpa_task 
   float partial[ATTN_ROW_BLOCK][3];
   if (!t->rows) return;
   for (int n = 0; n < t->rows; n++) t->partial[n] = partial[n], t->weights[n] = NULL;
-  t->value_width = 0, t->drop_below = 0;
+  t->v.width = 0, t->drop_below = 0;
   if (runs_dots(r))
     r->p.kernel->sdpa_bf16(t, 1);
   else

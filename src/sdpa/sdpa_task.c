@@ -65,18 +65,30 @@ void attn_task_set_next(const struct attn_problem *p, struct attn_sdpa_task *t, 
   t->counter[r][0]++;
 }
 
+/* Head `head` of k or v, of sequence b or in pages. scales: of pages; NULL: not paged. */
+static struct attn_task_operand operand_of(const attn_tensor *t, const attn_tensor *scales,
+                                           int64_t b, int64_t head) {
+  struct attn_task_operand x = {.data = attn_tensor_at(t, scales ? 0 : b, head, 0, 0),
+                                .row = t->strides[2],
+                                .col = t->shape[3] == 1 ? 1 : t->strides[3],
+                                .width = t->shape[3],
+                                .page = t->strides[0]};
+  if (!scales) return x;
+  x.scales = attn_tensor_at(scales, 0, head, 0, 0);
+  x.scale_row = scales->strides[2], x.scale_page = scales->strides[0];
+  return x;
+}
+
 void attn_task_set_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,
                         int64_t head) {
   memset(t->ahead, 0, sizeof t->ahead);
   t->dtype = t->weights_dtype = p->q.dtype, t->kv_dtype = p->k.dtype;
-  t->k = attn_tensor_at(&p->k, p->paging ? 0 : b, head, 0, 0);
-  t->v = attn_tensor_at(&p->v, p->paging ? 0 : b, head, 0, 0);
-  attn_paging_set_pages(p, &t->pages, b, head);
+  t->k = operand_of(&p->k, p->paging ? &p->paging->k_scales : NULL, b, head);
+  t->v = operand_of(&p->v, p->paging ? &p->paging->v_scales : NULL, b, head);
+  attn_paging_set_pages(p, &t->pages, b);
   t->q_col = p->q.strides[3], t->o_col = p->o.strides[3];
   t->weights_col = p->weights.strides[3], t->mask_col = p->mask.strides[3];
-  t->k_row = p->k.strides[2], t->k_col = p->width == 1 ? 1 : p->k.strides[3];
-  t->v_row = p->v.strides[2], t->v_col = p->value_width == 1 ? 1 : p->v.strides[3];
-  t->keys = p->keys, t->width = p->width, t->value_width = p->value_width;
+  t->keys = p->keys;
   int drops = (p->desc.flags & ATTN_SDPA_DROPOUT) != 0;
   t->has_mask = p->desc.mask != NULL, t->mask_dtype = p->mask.dtype;
   t->has_alibi = p->desc.alibi != NULL, t->has_sinks = p->desc.sinks != NULL;

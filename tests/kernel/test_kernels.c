@@ -86,10 +86,11 @@ static void fill_task(struct setting *s, struct attn_sdpa_task *t, int64_t first
     if (t->hi[r] < t->lo[r]) t->hi[r] = t->lo[r];
   }
   t->dtype = t->weights_dtype = t->kv_dtype = ATTN_F32;
-  t->pages.tokens = 0, t->partial[0] = NULL, t->k = (const char *)s->k, t->v = (const char *)s->v;
-  t->q_col = t->o_col = t->weights_col = t->mask_col = t->k_col = t->v_col = 1;
-  t->k_row = s->width, t->v_row = s->value_width;
-  t->keys = s->keys, t->width = s->width, t->value_width = s->value_width;
+  t->pages.tokens = 0, t->partial[0] = NULL, t->k.data = (const char *)s->k,
+  t->v.data = (const char *)s->v;
+  t->q_col = t->o_col = t->weights_col = t->mask_col = t->k.col = t->v.col = 1;
+  t->k.row = t->k.width = s->width, t->v.row = t->v.width = s->value_width;
+  t->keys = s->keys;
   t->has_mask = s->masked, t->mask_dtype = ATTN_F32;
   t->has_alibi = t->has_sinks = t->has_additive = 0, t->softcap = 0, t->drop_below = 0, t->keep = 1;
   t->scale = ATTN_LOG2E / sqrt((double)s->width);

@@ -11,12 +11,7 @@
 
 static int64_t row_of(const struct attn_paging *g, int64_t b) { return g->rows ? g->rows[b] : b; }
 
-static const char *of_head(const attn_tensor *t, int64_t head) {
-  return attn_tensor_at(t, 0, head, 0, 0);
-}
-
-void attn_paging_set_pages(const struct attn_problem *p, struct attn_task_pages *pages, int64_t b,
-                           int64_t head) {
+void attn_paging_set_pages(const struct attn_problem *p, struct attn_task_pages *pages, int64_t b) {
   const struct attn_paging *g = p->paging;
   memset(pages, 0, sizeof *pages);
   if (!g) return;
@@ -25,10 +20,6 @@ void attn_paging_set_pages(const struct attn_problem *p, struct attn_task_pages 
   if (!attn_view_is_empty(&g->table))
     pages->table = attn_view_at(&g->table, row_of(g, b) * g->table.strides[0]);
   pages->table_step = g->table.strides[1] * size, pages->table_dtype = g->table.dtype;
-  pages->k_page = p->k.strides[0], pages->v_page = p->v.strides[0];
-  pages->k_scales = of_head(&g->k_scales, head), pages->v_scales = of_head(&g->v_scales, head);
-  pages->k_scale_page = g->k_scales.strides[0], pages->k_scale_row = g->k_scales.strides[2];
-  pages->v_scale_page = g->v_scales.strides[0], pages->v_scale_row = g->v_scales.strides[2];
 }
 
 double attn_paging_element(const struct attn_paging *g, const attn_tensor *pages,

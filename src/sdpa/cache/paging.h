@@ -18,9 +18,9 @@ attn_status attn_paged_check(const attn_sdpa *desc, const attn_tensor *q, const 
                              struct attn_paging *paging, struct attn_problem *problem,
                              attn_error *err);
 
-/* Describes the pages of a head for the kernel; tokens 0 where the call has none. */
+/* Describes the pages of sequence b for the kernel; tokens 0 where the call has none. */
 void attn_paging_set_pages(const struct attn_problem *problem, struct attn_task_pages *pages,
-                           int64_t b, int64_t head);
+                           int64_t b);
 
 /* Element e of key j of a row of the table; pages and scales are k's or v's. */
 double attn_paging_element(const struct attn_paging *paging, const attn_tensor *pages,
