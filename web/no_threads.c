@@ -13,15 +13,9 @@ int32_t attn_threads_workers(const attn_executor *host, int32_t threads) {
   return 1;
 }
 
-void attn_threads_run(int64_t count, int32_t workers,
-                      void (*body)(void *argument, int64_t index, int32_t worker), void *argument) {
-  (void)workers;
-  for (int64_t n = 0; n < count; n++) body(argument, n, 0);
-}
-
 void attn_threads_parallel_for(const attn_executor *host, int32_t workers, int64_t count,
                                void (*body)(void *argument, int64_t index, int32_t worker),
                                void *argument) {
-  (void)host;
-  attn_threads_run(count, workers, body, argument);
+  (void)host, (void)workers;
+  for (int64_t n = 0; n < count; n++) body(argument, n, 0);
 }

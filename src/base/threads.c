@@ -130,17 +130,6 @@ static void run_with_helpers(int64_t count, int32_t workers, void (*body)(void *
   pthread_mutex_unlock(&pool.lock);
 }
 
-void attn_threads_run(int64_t count, int32_t workers,
-                      void (*body)(void *argument, int64_t index, int32_t worker), void *argument) {
-  if (workers > count) workers = (int32_t)count;
-  if (workers > 1 && !atomic_flag_test_and_set(&pool.busy)) {
-    run_with_helpers(count, workers, body, argument);
-    atomic_flag_clear(&pool.busy);
-    return;
-  }
-  for (int64_t index = 0; index < count; index++) body(argument, index, 0);
-}
-
 /* The host's executor runs one lane per counted worker; a lane takes the next index until none is
  * left. The lane is the worker: the host may use more threads than there is memory for. */
 struct executor_lanes {
@@ -176,12 +165,14 @@ int32_t attn_threads_workers(const attn_executor *host, int32_t threads) {
 void attn_threads_parallel_for(const attn_executor *host, int32_t workers, int64_t count,
                                void (*body)(void *argument, int64_t index, int32_t worker),
                                void *argument) {
-  if (count <= 1 || workers == 1) {
-    for (int64_t n = 0; n < count; n++) body(argument, n, 0);
-  } else if (!host) {
-    attn_threads_run(count, workers, body, argument);
-  } else {
+  if (workers > count) workers = (int32_t)count;
+  if (workers > 1 && host) {
     struct executor_lanes lanes = {body, argument, count, 0};
-    host->parallel_for(host->context, workers < count ? workers : count, run_lane, &lanes);
+    host->parallel_for(host->context, workers, run_lane, &lanes);
+  } else if (workers > 1 && !atomic_flag_test_and_set(&pool.busy)) {
+    run_with_helpers(count, workers, body, argument);
+    atomic_flag_clear(&pool.busy);
+  } else {
+    for (int64_t n = 0; n < count; n++) body(argument, n, 0);
   }
 }

@@ -16,13 +16,10 @@ attn_status attn_threads_check(const attn_executor *host, int32_t threads, attn_
 int32_t attn_threads_workers(const attn_executor *host, int32_t threads);
 
 /* Calls body(argument, index, worker) for each index below count on at most workers threads,
- * including the caller. Indices are taken in order. If the pool is busy with another call or no
- * thread can be started, the caller runs all of them: it never waits and never fails. */
-void attn_threads_run(int64_t count, int32_t workers,
-                      void (*body)(void *argument, int64_t index, int32_t worker), void *argument);
-
-/* The same on the host's executor, or on the pool if it is NULL. worker is below workers even if
- * the executor has more by now. */
+ * including the caller, of the host's executor, or of the pool if it is NULL. Indices are taken in
+ * order; worker is below workers even if the executor has more by now. If the pool is busy with
+ * another call or no thread can be started, the caller runs all of them: it never waits and never
+ * fails. */
 void attn_threads_parallel_for(const attn_executor *host, int32_t workers, int64_t count,
                                void (*body)(void *argument, int64_t index, int32_t worker),
                                void *argument);

@@ -280,7 +280,7 @@ static attn_status run_replicas(struct attn_trainer *t, int training, struct att
     tape->training = training, tape->stop_context = t;
     tape->stop = t->watch && is_long(t, t->replicas[n].batch) ? is_stopped : NULL;
   }
-  attn_threads_run(t->replica_count, t->replica_count, run_replica, t);
+  attn_threads_parallel_for(NULL, t->replica_count, t->replica_count, run_replica, t);
   attn_status status = ATTN_OK;
   for (int n = 0; n < t->replica_count; n++) {
     if (!status) status = attn_tape_status(&t->replicas[n].tape, err);
@@ -317,8 +317,8 @@ attn_status attn_trainer_step(struct attn_trainer *t, struct attn_step_result *s
   attn_status status = t->added || !t->accumulated.rows ? attn_trainer_accumulate(t, err) : ATTN_OK;
   if (status) return status;
   if (t->replica_count > 1)
-    attn_threads_run((t->parameter_count + CHUNK - 1) / CHUNK, t->replica_count, sum_gradient_chunk,
-                     t);
+    attn_threads_parallel_for(NULL, t->replica_count, (t->parameter_count + CHUNK - 1) / CHUNK,
+                              sum_gradient_chunk, t);
   t->step++;
   report(t, &host, s);
   t->skipped_steps += s->skipped;
