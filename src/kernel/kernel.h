@@ -70,7 +70,7 @@ struct attn_sdpa_task {
   int64_t q_col, o_col, weights_col, mask_col;
   int64_t keys; /* S */
   struct attn_task_pages pages;
-  int32_t has_mask, has_alibi, has_sinks;
+  int32_t has_mask, has_alibi;
   attn_dtype mask_dtype;
   double slope[ATTN_ROW_BLOCK];     /* ALiBi's */
   int64_t position[ATTN_ROW_BLOCK]; /* i + offset */

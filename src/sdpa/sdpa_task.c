@@ -91,7 +91,7 @@ void attn_task_set_head(const struct attn_problem *p, struct attn_sdpa_task *t, 
   t->keys = p->keys;
   int drops = (p->desc.flags & ATTN_SDPA_DROPOUT) != 0;
   t->has_mask = p->desc.mask != NULL, t->mask_dtype = p->mask.dtype;
-  t->has_alibi = p->desc.alibi != NULL, t->has_sinks = p->desc.sinks != NULL;
+  t->has_alibi = p->desc.alibi != NULL;
   const attn_tensor *additive = p->desc.additive;
   t->has_additive = additive != NULL;
   t->additive_dtype = additive ? additive->dtype : 0;

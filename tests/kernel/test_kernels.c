@@ -79,7 +79,7 @@ static void fill_task(struct setting *s, struct attn_sdpa_task *t, int64_t first
   for (int64_t r = 0, i = first; r < ATTN_ROW_BLOCK && i < s->rows; r++, i++, t->rows++) {
     t->q[r] = (const char *)(s->q + i * s->width), t->o[r] = (char *)(s->o + i * s->value_width);
     t->lse[r] = s->lse + i, t->weights[r] = s->weighted ? (char *)(s->weights + i * s->keys) : NULL;
-    t->mask[r] = (const char *)(s->mask + i * s->keys);
+    t->mask[r] = (const char *)(s->mask + i * s->keys), t->sink[r] = -INFINITY;
     int64_t centre = i + s->offset, lo = s->window ? centre - s->left : 0;
     int64_t hi = (s->window ? centre + s->right : s->keys - 1) + 1;
     t->lo[r] = lo < 0 ? 0 : lo, t->hi[r] = hi > s->keys ? s->keys : hi;
@@ -92,7 +92,7 @@ static void fill_task(struct setting *s, struct attn_sdpa_task *t, int64_t first
   t->k.row = t->k.width = s->width, t->v.row = t->v.width = s->value_width;
   t->keys = s->keys;
   t->has_mask = s->masked, t->mask_dtype = ATTN_F32;
-  t->has_alibi = t->has_sinks = t->has_additive = 0, t->softcap = 0, t->drop_below = 0, t->keep = 1;
+  t->has_alibi = t->has_additive = 0, t->softcap = 0, t->drop_below = 0, t->keep = 1;
   t->scale = ATTN_LOG2E / sqrt((double)s->width);
   t->headroom = s->keys > 1 ? (float)(ceil(log2((double)s->keys)) + 1) : 1.0f;
   t->workspace = s->workspace;
