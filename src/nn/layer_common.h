@@ -30,6 +30,11 @@ void attn_parallel_for(const struct attn_host *host, int64_t count,
 void attn_parallel_rows(const struct attn_host *host, int64_t n, int64_t cost,
                         void (*body)(void *argument, int64_t from, int64_t to), void *argument);
 
+/* sum += more. Inline: each caller compiles it for its instruction set. */
+static inline void attn_add_floats(float *restrict sum, const float *restrict more, int64_t n) {
+  for (int64_t k = 0; k < n; k++) sum[k] += more[k];
+}
+
 /* NULL on overflow of count * size and if there is not enough memory. */
 void *attn_host_allocate(const struct attn_host *host, int64_t count, size_t size);
 void attn_host_release(const struct attn_host *host, void *memory);

@@ -16,16 +16,12 @@ static void start_rows(void *argument, int64_t from, int64_t to) {
     memcpy(p->y + row * p->width, p->b, (size_t)p->width * sizeof *p->y);
 }
 
-static void add_columns(float *restrict db, const float *restrict dy, int64_t n) {
-  for (int64_t o = 0; o < n; o++) db[o] += dy[o];
-}
-
 /* Ranges of columns: each sum is one thread's. */
 static void sum_columns(void *argument, int64_t from, int64_t to) {
   const struct bias_args *p = argument;
   int64_t first = from * COLUMNS, end = attn_min(to * COLUMNS, p->width);
   for (int64_t row = 0; row < p->n; row++)
-    add_columns(p->db + first, p->dy + row * p->width + first, end - first);
+    attn_add_floats(p->db + first, p->dy + row * p->width + first, end - first);
 }
 
 static struct attn_gemm_operand x_of(const struct attn_linear *l) {

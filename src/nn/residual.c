@@ -73,16 +73,12 @@ static void add_plain(void *argument, int64_t from, int64_t to) {
   for (int64_t n = from * c->width, end = to * c->width; n < end; n++) y[n] = (x ? x[n] : 0) + f[n];
 }
 
-static inline void add_gradient(float *restrict sum, const float *restrict more, int64_t n) {
-  for (int64_t e = 0; e < n; e++) sum[e] += more[e];
-}
-
 ATTN_CLONES
 static void add_plain_back(void *argument, int64_t from, int64_t to) {
   const struct residual_args *c = argument;
   const int64_t at = from * c->width, n = (to - from) * c->width;
   if (c->d.adds)
-    add_gradient(c->d.at + at, c->dy + at, n);
+    attn_add_floats(c->d.at + at, c->dy + at, n);
   else
     memcpy(c->d.at + at, c->dy + at, (size_t)n * sizeof *c->dy);
 }

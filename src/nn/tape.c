@@ -441,8 +441,7 @@ static void attend_back(struct attn_tape *t, struct attn_tape_node *n) {
   t->status =
       attn_multihead_backward(&t->host, &n->as.attend.m, &x, &d, d_a, n->as.attend.lse, &t->error);
   for (int j = 0; j < 3; j++) n->qkv[j]->dx_unset = 0;
-  for (int64_t e = 0; d_a && !t->status && e < n->weight->n * n->weight->width; e++)
-    n->weight->dx[e] += d_a[e];
+  if (d_a && !t->status) attn_add_floats(n->weight->dx, d_a, n->weight->n * n->weight->width);
 }
 
 /* Whether the attention reads, and so its backward writes, all columns of its variables. */

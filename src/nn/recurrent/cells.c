@@ -86,7 +86,7 @@ ATTN_INLINE void gru_chunk_back(const float *restrict gates, int64_t d, const fl
 /* ---- Both ---- */
 
 static int64_t gates_of(const struct attn_recurrent_cell *s) {
-  return s->kind == ATTN_CELL_LSTM ? 4 : 3;
+  return s->kind == ATTN_GATED_LSTM ? 4 : 3;
 }
 
 ATTN_CLONES
@@ -96,7 +96,7 @@ static void run_rows(void *argument, int64_t from, int64_t to) {
   const int64_t d = s->width;
   for (int64_t n = from; n < to; n++) {
     const int64_t row = n * d, gates = row * gates_of(s);
-    if (s->kind == ATTN_CELL_LSTM)
+    if (s->kind == ATTN_GATED_LSTM)
       lstm_row(s->x_gates + gates, s->h_gates + gates, s->state + row, p->h + row, p->c + row,
                p->gates + gates, d);
     else
@@ -109,7 +109,7 @@ static void run_rows(void *argument, int64_t from, int64_t to) {
 ATTN_INLINE void chunk_back(const struct cell_args *p, int64_t n, int64_t k, int64_t count) {
   const struct attn_recurrent_cell *s = p->s;
   const int64_t d = s->width, row = n * d + k, gates = n * d * gates_of(s) + k;
-  const int lstm = s->kind == ATTN_CELL_LSTM;
+  const int lstm = s->kind == ATTN_GATED_LSTM;
   float sums[GATES][CHUNK], d_state[CHUNK], dh[CHUNK], dc[CHUNK];
   if (lstm) {
     load(dh, p->dh, row, count), load(dc, p->dc, row, count);
@@ -136,7 +136,7 @@ static void run_rows_back(void *argument, int64_t from, int64_t to) {
 
 /* Elements that a row reads and writes. */
 static int64_t cost_of(const struct attn_recurrent_cell *s) {
-  return (s->kind == ATTN_CELL_LSTM ? 12 : 10) * s->width;
+  return (s->kind == ATTN_GATED_LSTM ? 12 : 10) * s->width;
 }
 
 void attn_cell_forward(const struct attn_host *host, const struct attn_recurrent_cell *s, float *h,

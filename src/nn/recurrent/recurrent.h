@@ -17,10 +17,10 @@
 /* LSTM: c' = f c + i g and h' = o tanh c' with i, f, o = sigmoid and g = tanh of their sums
  * [Hochreiter97]. GRU: h' = (1 - z) n + z h with r, z = sigmoid of their sums and
  * n = tanh(x_n + r h_n) [Cho14]. */
-enum attn_cell_kind { ATTN_CELL_LSTM, ATTN_CELL_GRU };
+enum attn_gated_cell { ATTN_GATED_LSTM, ATTN_GATED_GRU };
 
 struct attn_recurrent_cell {
-  enum attn_cell_kind kind;
+  enum attn_gated_cell kind;
   int64_t n, width;               /* N, D */
   const float *x_gates, *h_gates; /* (N, 4 D), GRU (N, 3 D) */
   const float *state;             /* (N, D): LSTM c, GRU h */

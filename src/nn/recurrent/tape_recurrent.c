@@ -42,8 +42,12 @@ struct attn_tape_variable *attn_tape_convolve(struct attn_tape *tape, struct att
 /* ---- Cells ---- */
 
 static struct attn_recurrent_cell cell_of(const struct attn_tape_node *n) {
-  return (struct attn_recurrent_cell){
-      n->y2 ? ATTN_CELL_LSTM : ATTN_CELL_GRU, n->y->n, n->y->width, n->x->x, n->f->x, n->qkv[0]->x};
+  return (struct attn_recurrent_cell){n->y2 ? ATTN_GATED_LSTM : ATTN_GATED_GRU,
+                                      n->y->n,
+                                      n->y->width,
+                                      n->x->x,
+                                      n->f->x,
+                                      n->qkv[0]->x};
 }
 
 static void run_cell(struct attn_tape *t, struct attn_tape_node *n) {
@@ -129,10 +133,6 @@ struct attn_tape_variable *attn_tape_align(struct attn_tape *tape, enum attn_ali
 
 /* ---- Copies of rows ---- */
 
-static void add_rows(float *to, const float *x, int64_t count) {
-  for (int64_t k = 0; k < count; k++) to[k] += x[k];
-}
-
 static int64_t size_of(const struct attn_tape_variable *v) { return v->n * v->width; }
 
 static void rows(struct attn_tape *t, struct attn_tape_node *n) {
@@ -144,7 +144,7 @@ static void rows(struct attn_tape *t, struct attn_tape_node *n) {
 static void rows_back(struct attn_tape *t, struct attn_tape_node *n) {
   const int64_t *from = n->args;
   (void)t;
-  if (n->x->dx) add_rows(n->x->dx + *from * n->x->width, n->y->dx, size_of(n->y));
+  if (n->x->dx) attn_add_floats(n->x->dx + *from * n->x->width, n->y->dx, size_of(n->y));
 }
 
 static struct attn_tape_variable *copy(struct attn_tape *tape, struct attn_tape_variable *x,
@@ -178,7 +178,7 @@ static void gather_back(struct attn_tape *t, struct attn_tape_node *n) {
   const int64_t *index = n->args, width = n->y->width;
   (void)t;
   for (int64_t k = 0; k < n->y->n && n->x->dx; k++)
-    add_rows(n->x->dx + index[k] * width, n->y->dx + k * width, width);
+    attn_add_floats(n->x->dx + index[k] * width, n->y->dx + k * width, width);
 }
 
 struct attn_tape_variable *attn_tape_gather(struct attn_tape *tape, struct attn_tape_variable *x,
@@ -203,7 +203,7 @@ static void stack_back(struct attn_tape *t, struct attn_tape_node *n) {
   const float *dy = n->y->dx;
   (void)t;
   for (int64_t k = 0; k < n->more_count; dy += size_of(n->more[k++]))
-    if (n->more[k]->dx) add_rows(n->more[k]->dx, dy, size_of(n->more[k]));
+    if (n->more[k]->dx) attn_add_floats(n->more[k]->dx, dy, size_of(n->more[k]));
 }
 
 struct attn_tape_variable *attn_tape_stack(struct attn_tape *tape,
