@@ -6,17 +6,13 @@
 /* The constants of the score, in bits. */
 static const struct {
   double copy, transposed; /* numbers once more; and transposed */
-  double contrary;         /* words name another role */
   double own_name;         /* bits of a name of its own: if it is another role's, it is no copy */
   double section;          /* a given of another example */
-  double weights;          /* a factor is one of the step rather than a weight matrix */
   double share;            /* of the cells: a copy has at least so many in common */
 } PRICE = {.copy = 5,
            .transposed = 2,
-           .contrary = 4,
            .own_name = 5.9,
            .section = 400,
-           .weights = .5,
            .share = .6};
 
 /* Work, in about nanoseconds: to compare a cell; to make one. */
@@ -53,32 +49,18 @@ static int are_siblings(const struct attn_candidate *c, int block) {
   return c->siblings_line && c->siblings_line == other->siblings_line && block != c->block;
 }
 
-/* Is the block called so, and nothing else? */
-static int is_own_name(const struct attn_priors *p, int role) {
-  for (int r = 0; r < ATTN_ROLES; r++)
-    if (r != role && p->bits[r] >= PRICE.own_name) return 0;
-  return p->bits[role] >= PRICE.own_name;
-}
-
 static void push_copy(struct attn_expansion *e, const struct attn_node *of, int role, int head,
                       int transposed) {
   const struct attn_candidate *c = e->candidate;
   const struct attn_grid *g = attn_role_is_of_scores(role) ? c->scores[0] : c->grid[0];
-  int contrary = !c->is_factor && c->priors->best > 0 && c->priors->bits[role] <= 0;
-  if (contrary && c->priors->best >= PRICE.own_name) return;
+  if (!c->is_factor && c->priors->best >= PRICE.own_name && c->priors->bits[role] <= 0) return;
   if (are_siblings(c, of->grid->block)) return;
   if (e->budget->exhausted || !may_be_copy(e, g, of->grid, transposed)) return;
   const struct attn_node *node = attn_node_copy(e->relations, g, of, transposed);
   attn_spend_node(e->budget, node, g->rows * g->cols * MAKE);
   if (!node || node->share < PRICE.share) return;
-  double bits = node->bits - (transposed ? PRICE.transposed : 0);
-  int is_result = c->is_again && of->grid->block == c->block - 1;
-  if (!c->is_factor && !is_result) bits -= PRICE.copy;
-  if (c->is_factor && role >= ATTN_ROLE_W_Q && role <= ATTN_ROLE_W_V) bits -= PRICE.weights;
+  double bits = node->bits - (transposed ? PRICE.transposed : 0) - (c->is_factor ? 0 : PRICE.copy);
   if (attn_is_new_section(e) && !of->expected.lo.at) bits -= PRICE.section;
-  if (contrary) bits -= PRICE.contrary;
-  if (node->share == 1 && role == ATTN_ROLE_X && is_own_name(c->priors, role))
-    bits += c->priors->bits[role];
   attn_push_option(e->out, &(struct attn_option){.bits = bits,
                                                  .role = role,
                                                  .is_copy = 1 + transposed,

@@ -7,7 +7,6 @@
 static const struct {
   double contrary;               /* of other words' bits where there is evidence for the role */
   double own_name;               /* evidence does not make up for one */
-  double own_label;              /* next to the numbers, not above them */
   double disorder;               /* a given after what it should come before */
   double head, head_named;       /* a further head; where a head is mentioned */
   double head_below;             /* below a heading that mentions none */
@@ -15,16 +14,13 @@ static const struct {
   double example, example_named; /* a further example */
   double section;                /* a further head, where another example begins */
   double late_input;             /* inputs after the weights are known */
-  double output_weights;         /* W_O before there is anything to project */
   double sum_one, sum_not;       /* given weights: each row */
   double one_hot;                /* a row of 1 and 0 */
   double projected;              /* the weights are known that should explain it */
   double called;                 /* all that should explain it is known by name */
-  double factor;                 /* of a product that is worked out: it was printed before */
 } PRICE = {
     .contrary = .3,
     .own_name = 5.9,
-    .own_label = 7,
     .disorder = 3,
     .head = 4,
     .head_named = 1,
@@ -34,13 +30,11 @@ static const struct {
     .example_named = 3,
     .section = 60,
     .late_input = 8,
-    .output_weights = 4,
     .sum_one = ATTN_ROW_BITS,
     .sum_not = -6,
     .one_hot = .5,
     .projected = 5,
     .called = 30,
-    .factor = 6,
 };
 
 static const double WORK = 50; /* of a role and a head, in about nanoseconds */
@@ -94,23 +88,13 @@ static int opens_head(const struct attn_state *s, int role) {
 
 static int cols_of(const struct attn_node *n) { return n ? n->grid->cols : 0; }
 
-/* W_Q, W_K or W_V after X, Y and the other projections. */
-static int is_projection_shape(const struct attn_state *s, int head, int role,
-                               const struct attn_grid *g) {
+/* W_Q, W_K or W_V after X and Y. */
+static int is_projection_shape(const struct attn_state *s, int head, const struct attn_grid *g) {
   const struct attn_node *x = known(s, head, ATTN_ROLE_POSITIONED);
   if (!x) x = known(s, head, ATTN_ROLE_X);
   int d_x = cols_of(x), d_y = cols_of(known(s, head, ATTN_ROLE_Y));
-  int d_joined = d_x + cols_of(known(s, head, ATTN_ROLE_POSITION_TABLE));
   if (g->rows == 1 && g->cols > 1 && d_x != 1) return 0;
-  if ((d_x || d_y) && g->rows != d_x && g->rows != d_y && g->rows != d_joined) return 0;
-  int d_k = cols_of(known(s, head, ATTN_ROLE_W_Q));
-  return role != ATTN_ROLE_W_K || !d_k || d_k == g->cols;
-}
-
-static int has_no_negative(const struct attn_grid *g) {
-  for (int i = 0; i < g->rows * g->cols; i++)
-    if (isfinite(g->value[i]) && g->value[i] < -1e-9) return 0;
-  return 1;
+  return (!d_x && !d_y) || g->rows == d_x || g->rows == d_y;
 }
 
 /* May a block of this shape be given as the role? */
@@ -120,17 +104,11 @@ static int fits_shape(const struct attn_state *s, int head, int role, const stru
     case ATTN_ROLE_W_Q:
     case ATTN_ROLE_W_K:
     case ATTN_ROLE_W_V:
-      return is_projection_shape(s, head, role, g);
+      return is_projection_shape(s, head, g);
     case ATTN_ROLE_V:
       k = known(s, head, ATTN_ROLE_K);
       if (!k && !known(s, head, ATTN_ROLE_Y)) k = known(s, head, ATTN_ROLE_X);
       return !k || k->grid->rows == g->rows;
-    case ATTN_ROLE_POSITION_TABLE:
-      k = known(s, head, ATTN_ROLE_POSITIONED);
-      if (!k) k = known(s, head, ATTN_ROLE_X);
-      return !k || k->grid->cols == g->cols;
-    case ATTN_ROLE_WEIGHTS:
-      return has_no_negative(g);
     case ATTN_ROLE_V_A:
       return g->rows == 1 || g->cols == 1;
     default:
@@ -162,21 +140,12 @@ static double order_price(const struct attn_expansion *e, int head, int role) {
   if (is_input && attn_any_head_has(s, ATTN_ROLE_WEIGHTS)) price += PRICE.late_input;
   if (given->alone > 0 && !at[given->after[0]] && !at[given->after[1]]) price += given->alone;
   if (given->projected_by != ATTN_ROLE_OTHER && at[given->projected_by]) price += PRICE.projected;
-  if (role == ATTN_ROLE_W_O && !attn_any_head_has(s, ATTN_ROLE_OUTPUT) &&
-      !attn_any_head_has(s, ATTN_ROLE_WEIGHTS) && !attn_any_head_has(s, ATTN_ROLE_W_Q))
-    price += PRICE.output_weights;
   return price;
-}
-
-/* "F (for the queries)": weights that a caption calls by what they make. */
-static int is_maker(const struct attn_priors *p, int role) {
-  return role >= ATTN_ROLE_W_Q && role <= ATTN_ROLE_W_V &&
-         p->bits[ATTN_ROLE_Q + role - ATTN_ROLE_W_Q] > 0 && p->best < PRICE.own_label;
 }
 
 static double given_words(const struct attn_candidate *c, int role) {
   double evidence = c->evidence.bits[role];
-  int called = c->priors->best >= PRICE.own_name && !is_maker(c->priors, role);
+  int called = c->priors->best >= PRICE.own_name;
   return evidence + attn_word_bits(c->priors, role, evidence > 0 && !called ? PRICE.contrary : 1);
 }
 
@@ -222,15 +191,6 @@ static double head_price(const struct attn_expansion *e) {
   return !c->hints.heads ? PRICE.head_unnamed : c->new_heading ? PRICE.head_below : PRICE.head;
 }
 
-/* Inputs after keys that do not follow from them, by the name of the values. */
-static int is_late_input(const struct attn_expansion *e, int role, int head) {
-  const struct attn_node *keys =
-      head < e->state->heads ? e->state->head[head].at[ATTN_ROLE_K] : NULL;
-  const struct attn_priors *named = e->candidate->priors;
-  return role == ATTN_ROLE_X && keys && !keys->relation &&
-         named->bits[ATTN_ROLE_V] > named->bits[role];
-}
-
 /* In a head of the state, or in one more. */
 static void push_given(struct attn_expansion *e, int role, int head) {
   const struct attn_candidate *c = e->candidate;
@@ -238,8 +198,6 @@ static void push_given(struct attn_expansion *e, int role, int head) {
   if (g->open || !attn_spend(e->budget, WORK) || !fits_shape(e->state, head, role, g)) return;
   double bits =
       GIVEN[role].bits + given_words(c, role) - order_price(e, head, role) - attn_reading_price(e);
-  if (is_late_input(e, role, head)) bits -= PRICE.disorder;
-  if (c->is_factor) bits -= PRICE.factor;
   if (head == e->state->heads) bits -= head_price(e);
   if (e->new_example)
     bits -= c->names_example || c->new_heading ? PRICE.example_named : PRICE.example;
@@ -259,7 +217,6 @@ static int is_candidate(const struct attn_expansion *e, int role) {
   const struct given_role *given = &GIVEN[role];
   if (given->bits >= 0 || (e->new_example && !given->opens_example && !attn_is_new_section(e)))
     return 0;
-  if (role == ATTN_ROLE_Y && !e->state->shared.at[ATTN_ROLE_X] && named[role] <= 0) return 0;
   return given->unnamed || named[role] > 0;
 }
 

@@ -290,8 +290,6 @@ int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
   out->new_heading = is_first(scan, block);
   out->is_factor = block->is_factor;
   out->stated_row = block->stated_row;
-  out->is_again = block > scan->block && block[-1].line == block->line && !*block->name &&
-                  block->source == ATTN_BLOCK_GRID && !block->is_factor;
   out->siblings_line = block->siblings ? block->line : 0;
   return 0;
 }
