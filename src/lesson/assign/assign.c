@@ -68,7 +68,7 @@ static uint64_t row_hash(int head, int row) {
 static uint64_t example_hash(int examples) { return mix((uint64_t)examples); }
 
 static uint64_t roles_hash(const struct attn_roles *roles, int head) {
-  uint64_t hash = row_hash(head, roles->row) + mix(roles->done) + mix(roles->slips);
+  uint64_t hash = row_hash(head, roles->row) + mix(roles->done);
   for (int role = 0; role < ATTN_ROLES; role++)
     if (roles->at[role]) hash += slot_hash(head, role, roles->at[role]->id);
   return hash;

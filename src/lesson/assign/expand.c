@@ -19,7 +19,6 @@ static const struct {
   double called;     /* own names of a result and of its operands state the relation: at
                         least so many bits */
   double next_query; /* queries are shown one after the other */
-  double slip_again; /* the same slip as in the row of the query before */
   double rescaled;   /* its scores are divided by another number than in the row before */
   double split;      /* heads were projected together */
   double unread_named, unread_hinted; /* of the bits of that role: the block is not read */
@@ -36,7 +35,6 @@ static const struct {
     .unscaled = 8,
     .called = -4,
     .next_query = 1,
-    .slip_again = 1,
     .rescaled = 3,
     .split = 3,
     .unread_named = 1,
@@ -64,9 +62,6 @@ static int is_of_row(int role) {
 void attn_roles_finish_row(struct attn_roles *head, int role) {
   head->done |= 1u << head->row;
   head->row = -1;
-  for (int r = 0; r < ATTN_ROLES; r++)
-    if (is_of_row(r) && head->at[r] && head->at[r]->relation)
-      head->slips |= (uint64_t)1 << head->at[r]->relation->cause;
   for (int r = 0; r < ATTN_ROLES; r++)
     if (is_of_row(r) && attn_role_order(r) >= attn_role_order(role)) head->at[r] = NULL;
 }
@@ -170,16 +165,11 @@ static const struct attn_node *evaluate(struct attn_expansion *e, const struct a
   return node;
 }
 
-static int is_input_of_scores(int role) {
-  return role == ATTN_ROLE_Q || role == ATTN_ROLE_K || role == ATTN_ROLE_V;
-}
-
 /* The bits of a role, before any relation. */
 static double role_bits(const struct attn_expansion *e, int role, int head) {
-  double early = e->progress[head] - (is_input_of_scores(role) ? 1 : 0);
   double bits = attn_word_bits(e->candidate->priors, role, 1) - attn_reading_price(e);
   if (role == ATTN_ROLE_SCALED && e->candidate->hints.unscaled) bits -= PRICE.unscaled;
-  return attn_role_order(role) < early ? bits - PRICE.disorder : bits;
+  return attn_role_order(role) < e->progress[head] - 1 ? bits - PRICE.disorder : bits;
 }
 
 /* Is the role known, and its block called by its name? */
@@ -212,9 +202,7 @@ int attn_logits_are_called(const struct attn_expansion *e, int head) {
 static int is_called(const struct attn_expansion *e, int role, int head,
                      const struct attn_relation *r) {
   const struct attn_priors *p = e->candidate->priors;
-  if (p->bits[role] < PRICE.own || p->bits[role] < p->best || r->cause || r->cost > 1 ||
-      r->row != e->candidate->stated_row - 1)
-    return 0;
+  if (p->bits[role] < PRICE.own || p->bits[role] < p->best || r->cause || r->cost > 1) return 0;
   if (r->uses != 1 && r->mask != ATTN_MASK_STATED) return 0;
   if (role == ATTN_ROLE_WEIGHTS && !e->state->head[head].at[ATTN_ROLE_MASKED] &&
       e->candidate->hints.mask && r->mask != ATTN_MASK_STATED)
@@ -241,12 +229,10 @@ static int is_next_row(const struct attn_expansion *e, int head, const struct at
   return r->row >= 0 && !(e->state->head[head].done >> r->row & 1);
 }
 
-/* A slip of all rows is one. */
 static double cost_of(const struct attn_expansion *e, int head, const struct attn_relation *r) {
   const struct attn_node *last = e->next_query ? e->before->head[head].at[r->role] : NULL;
   int rescaled = last && last->relation && last->relation->divided_by != r->divided_by;
-  int again = r->cause && (e->state->head[head].slips >> r->cause & 1);
-  return (again ? fmin(r->cost, PRICE.slip_again) : r->cost) + (rescaled ? PRICE.rescaled : 0);
+  return r->cost + (rescaled ? PRICE.rescaled : 0);
 }
 
 static void push_results(struct attn_expansion *e, int role, int head) {

@@ -93,8 +93,9 @@ static int is_projection_shape(const struct attn_state *s, int head, const struc
   const struct attn_node *x = known(s, head, ATTN_ROLE_POSITIONED);
   if (!x) x = known(s, head, ATTN_ROLE_X);
   int d_x = cols_of(x), d_y = cols_of(known(s, head, ATTN_ROLE_Y));
+  int d_joined = d_x + cols_of(known(s, head, ATTN_ROLE_POSITION_TABLE));
   if (g->rows == 1 && g->cols > 1 && d_x != 1) return 0;
-  return (!d_x && !d_y) || g->rows == d_x || g->rows == d_y;
+  return (!d_x && !d_y) || g->rows == d_x || g->rows == d_y || g->rows == d_joined;
 }
 
 /* May a block of this shape be given as the role? */
@@ -191,6 +192,15 @@ static double head_price(const struct attn_expansion *e) {
   return !c->hints.heads ? PRICE.head_unnamed : c->new_heading ? PRICE.head_below : PRICE.head;
 }
 
+/* Inputs after keys that do not follow from them, by the name of the values. */
+static int is_late_input(const struct attn_expansion *e, int role, int head) {
+  const struct attn_node *keys =
+      head < e->state->heads ? e->state->head[head].at[ATTN_ROLE_K] : NULL;
+  const struct attn_priors *named = e->candidate->priors;
+  return role == ATTN_ROLE_X && keys && !keys->relation &&
+         named->bits[ATTN_ROLE_V] > named->bits[role];
+}
+
 /* In a head of the state, or in one more. */
 static void push_given(struct attn_expansion *e, int role, int head) {
   const struct attn_candidate *c = e->candidate;
@@ -198,6 +208,7 @@ static void push_given(struct attn_expansion *e, int role, int head) {
   if (g->open || !attn_spend(e->budget, WORK) || !fits_shape(e->state, head, role, g)) return;
   double bits =
       GIVEN[role].bits + given_words(c, role) - order_price(e, head, role) - attn_reading_price(e);
+  if (is_late_input(e, role, head)) bits -= PRICE.disorder;
   if (head == e->state->heads) bits -= head_price(e);
   if (e->new_example)
     bits -= c->names_example || c->new_heading ? PRICE.example_named : PRICE.example;

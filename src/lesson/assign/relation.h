@@ -136,7 +136,6 @@ struct attn_roles {
   const struct attn_node *at[ATTN_ROLES];
   int row;        /* the one row of queries that these are of; -1: all */
   uint32_t done;  /* the rows that were shown before, a bit each */
-  uint64_t slips; /* attn_cause of the relations of these rows, a bit each */
 };
 
 /* What is known so far. Forked by the search. */

@@ -33,7 +33,6 @@ struct attn_candidate {
   int names_bias;                /* a bias that is added to scores */
   int new_heading;               /* it is the first below its heading */
   int is_factor;                 /* of a product: no result */
-  int stated_row;                /* the row that it is shown as; 0: none */
   int siblings_line;             /* of the columns of one table; 0: it has its own line or name */
   int section;                   /* how many headings of examples are above: "Example 2" */
 };
