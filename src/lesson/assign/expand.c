@@ -102,10 +102,10 @@ void attn_push_option(struct attn_options *out, const struct attn_option *option
   if (out->count == ATTN_OPTIONS) out->least = fmax(out->least, out->at[kept].bits);
 }
 
-double attn_word_bits(const struct attn_priors *p, int role, double weight) {
+double attn_word_bits(const struct attn_priors *p, int role) {
   int hinted = p->best < PRICE.clear || p->bits[role] > p->best / 2;
-  if (p->bits[role] <= 0) return -PRICE.contrary * weight * p->best;
-  return hinted ? p->bits[role] : p->bits[role] - PRICE.contrary * weight * p->best / 2;
+  if (p->bits[role] <= 0) return -PRICE.contrary * p->best;
+  return hinted ? p->bits[role] : p->bits[role] - PRICE.contrary * p->best / 2;
 }
 
 /* A result saves the bits of its numbers at most, given weights those of their rows. */
@@ -167,7 +167,7 @@ static const struct attn_node *evaluate(struct attn_expansion *e, const struct a
 
 /* The bits of a role, before any relation. */
 static double role_bits(const struct attn_expansion *e, int role, int head) {
-  double bits = attn_word_bits(e->candidate->priors, role, 1) - attn_reading_price(e);
+  double bits = attn_word_bits(e->candidate->priors, role) - attn_reading_price(e);
   if (role == ATTN_ROLE_SCALED && e->candidate->hints.unscaled) bits -= PRICE.unscaled;
   return attn_role_order(role) < e->progress[head] - 1 ? bits - PRICE.disorder : bits;
 }
@@ -180,22 +180,27 @@ static int knows(const struct attn_expansion *e, int head, int role) {
   return node && e->candidate->all_priors[node->grid->block].bits[role] >= PRICE.own;
 }
 
-int attn_product_is_called(const struct attn_expansion *e, int head, int role) {
-  static const int WEIGHTS[] = {ATTN_ROLE_W_Q, ATTN_ROLE_W_K, ATTN_ROLE_W_V};
-  int y = e->state->shared.at[ATTN_ROLE_Y] != NULL;
-  return !y && knows(e, head, ATTN_ROLE_X) && knows(e, head, WEIGHTS[role - ATTN_ROLE_Q]);
-}
-
-int attn_scores_are_called(const struct attn_expansion *e, int head) {
-  return knows(e, head, ATTN_ROLE_Q) && knows(e, head, ATTN_ROLE_K) &&
-         !e->state->head[head].at[ATTN_ROLE_W_A];
-}
-
-int attn_logits_are_called(const struct attn_expansion *e, int head) {
-  return knows(e, head, ATTN_ROLE_SCALED) || knows(e, head, ATTN_ROLE_MASKED) ||
-         (knows(e, head, ATTN_ROLE_SCORES) && !e->state->head[head].at[ATTN_ROLE_SCALED] &&
-          !e->state->head[head].at[ATTN_ROLE_MASKED]) ||
-         (attn_scores_are_called(e, head) && !e->state->head[head].at[ATTN_ROLE_SCORES]);
+int attn_operands_are_called(const struct attn_expansion *e, int head, int role) {
+  const struct attn_node *const *at = e->state->head[head].at;
+  const struct attn_roles *shared = &e->state->shared;
+  switch (role) {
+    case ATTN_ROLE_Q:
+    case ATTN_ROLE_K:
+    case ATTN_ROLE_V:
+      return !shared->at[ATTN_ROLE_Y] && knows(e, head, ATTN_ROLE_X) &&
+             knows(e, head, ATTN_ROLE_W_Q + role - ATTN_ROLE_Q);
+    case ATTN_ROLE_SCORES:
+      return knows(e, head, ATTN_ROLE_Q) && knows(e, head, ATTN_ROLE_K) && !at[ATTN_ROLE_W_A];
+    case ATTN_ROLE_WEIGHTS: /* of logits by any of their names */
+      return knows(e, head, ATTN_ROLE_SCALED) || knows(e, head, ATTN_ROLE_MASKED) ||
+             knows(e, head, ATTN_ROLE_SCORES) ||
+             (!at[ATTN_ROLE_SCORES] && attn_operands_are_called(e, head, ATTN_ROLE_SCORES));
+    case ATTN_ROLE_OUTPUT:
+      return knows(e, head, ATTN_ROLE_WEIGHTS) && knows(e, head, ATTN_ROLE_V) &&
+             !shared->at[ATTN_ROLE_W_O];
+    default:
+      return 0;
+  }
 }
 
 /* Q, of an X and a W_Q that are called so; weights, of scores that are. */
@@ -207,13 +212,8 @@ static int is_called(const struct attn_expansion *e, int role, int head,
   if (role == ATTN_ROLE_WEIGHTS && !e->state->head[head].at[ATTN_ROLE_MASKED] &&
       e->candidate->hints.mask && r->mask != ATTN_MASK_STATED)
     return 0;
-  if (role == ATTN_ROLE_WEIGHTS) return attn_logits_are_called(e, head);
   if (role == ATTN_ROLE_SCORES && p->bits[ATTN_ROLE_SCALED] >= p->bits[role]) return 0;
-  if (role == ATTN_ROLE_SCORES) return attn_scores_are_called(e, head);
-  if (role == ATTN_ROLE_OUTPUT)
-    return knows(e, head, ATTN_ROLE_WEIGHTS) && knows(e, head, ATTN_ROLE_V) &&
-           !e->state->shared.at[ATTN_ROLE_W_O];
-  return role >= ATTN_ROLE_Q && role <= ATTN_ROLE_V && attn_product_is_called(e, head, role);
+  return attn_operands_are_called(e, head, role);
 }
 
 /* A mask explains too few cells; or a row without a name is one of the output. */

@@ -5,8 +5,6 @@
 
 /* The constants of the score, in bits. */
 static const struct {
-  double contrary;               /* of other words' bits where there is evidence for the role */
-  double own_name;               /* evidence does not make up for one */
   double disorder;               /* a given after what it should come before */
   double head, head_named;       /* a further head; where a head is mentioned */
   double head_below;             /* below a heading that mentions none */
@@ -19,8 +17,6 @@ static const struct {
   double projected;              /* the weights are known that should explain it */
   double called;                 /* all that should explain it is known by name */
 } PRICE = {
-    .contrary = .3,
-    .own_name = 5.9,
     .disorder = 3,
     .head = 4,
     .head_named = 1,
@@ -49,27 +45,26 @@ static const struct given_role {
   int weights;    /* 1: transposed where a document prints weights so */
   int opens_head; /* 1: may be the first of a further head; 2: only after a head that has one */
   int opens_example;
-  int projected_by; /* the weights that explain it; OTHER: none */
 } GIVEN[ATTN_ROLES] = {
 #define NO ATTN_ROLE_OTHER
-    /* bits, alone, after, unnamed, rounded, weights, opens_head, opens_example, projected_by */
-    [ATTN_ROLE_X] = {-1, 0, {NO, NO}, 1, 0, 0, 0, 1, NO},
-    [ATTN_ROLE_Y] = {-4, 0, {NO, NO}, 0, 0, 0, 0, 0, NO},
-    [ATTN_ROLE_POSITION_TABLE] = {-5, 0, {NO, NO}, 0, 0, 0, 0, 0, NO},
-    [ATTN_ROLE_W_Q] = {-1, 0, {NO, NO}, 1, 0, 1, 1, 0, NO},
-    [ATTN_ROLE_W_K] = {-1, 1, {ATTN_ROLE_W_Q, ATTN_ROLE_W_Q}, 1, 0, 1, 2, 0, NO},
-    [ATTN_ROLE_W_V] = {-1, 1, {ATTN_ROLE_W_K, ATTN_ROLE_W_K}, 1, 0, 1, 2, 0, NO},
-    [ATTN_ROLE_W_O] = {-3, 0, {NO, NO}, 0, 0, 1, 0, 0, NO},
-    [ATTN_ROLE_W_A] = {-5, 0, {NO, NO}, 0, 0, 0, 0, 0, NO},
-    [ATTN_ROLE_U_A] = {-5, 0, {NO, NO}, 0, 0, 0, 0, 0, NO},
-    [ATTN_ROLE_V_A] = {-5, 0, {NO, NO}, 0, 0, 0, 0, 0, NO},
-    [ATTN_ROLE_Q] = {-3, 0, {NO, NO}, 1, 0, 0, 1, 1, ATTN_ROLE_W_Q},
-    [ATTN_ROLE_K] = {-3, 2, {ATTN_ROLE_Q, ATTN_ROLE_W_Q}, 1, 0, 0, 2, 0, ATTN_ROLE_W_K},
-    [ATTN_ROLE_V] = {-3, 2, {ATTN_ROLE_Q, ATTN_ROLE_W_Q}, 1, 0, 0, 2, 0, ATTN_ROLE_W_V},
-    [ATTN_ROLE_W_A_Q] = {-9, 0, {NO, NO}, 0, 1, 0, 0, 0, NO},
-    [ATTN_ROLE_SCORES] = {-6, 0, {NO, NO}, 0, 1, 0, 0, 0, NO},
-    [ATTN_ROLE_SCALED] = {-8, 0, {NO, NO}, 0, 1, 0, 0, 0, NO},
-    [ATTN_ROLE_WEIGHTS] = {-5, 0, {NO, NO}, 1, 1, 0, 0, 0, NO},
+    /* bits, alone, after, unnamed, rounded, weights, opens_head, opens_example */
+    [ATTN_ROLE_X] = {-1, 0, {NO, NO}, 1, 0, 0, 0, 1},
+    [ATTN_ROLE_Y] = {-4, 0, {NO, NO}, 0, 0, 0, 0, 0},
+    [ATTN_ROLE_POSITION_TABLE] = {-5, 0, {NO, NO}, 0, 0, 0, 0, 0},
+    [ATTN_ROLE_W_Q] = {-1, 0, {NO, NO}, 1, 0, 1, 1, 0},
+    [ATTN_ROLE_W_K] = {-1, 1, {ATTN_ROLE_W_Q, ATTN_ROLE_W_Q}, 1, 0, 1, 2, 0},
+    [ATTN_ROLE_W_V] = {-1, 1, {ATTN_ROLE_W_K, ATTN_ROLE_W_K}, 1, 0, 1, 2, 0},
+    [ATTN_ROLE_W_O] = {-3, 0, {NO, NO}, 0, 0, 1, 0, 0},
+    [ATTN_ROLE_W_A] = {-5, 0, {NO, NO}, 0, 0, 0, 0, 0},
+    [ATTN_ROLE_U_A] = {-5, 0, {NO, NO}, 0, 0, 0, 0, 0},
+    [ATTN_ROLE_V_A] = {-5, 0, {NO, NO}, 0, 0, 0, 0, 0},
+    [ATTN_ROLE_Q] = {-3, 0, {NO, NO}, 1, 0, 0, 1, 1},
+    [ATTN_ROLE_K] = {-3, 2, {ATTN_ROLE_Q, ATTN_ROLE_W_Q}, 1, 0, 0, 2, 0},
+    [ATTN_ROLE_V] = {-3, 2, {ATTN_ROLE_Q, ATTN_ROLE_W_Q}, 1, 0, 0, 2, 0},
+    [ATTN_ROLE_W_A_Q] = {-9, 0, {NO, NO}, 0, 1, 0, 0, 0},
+    [ATTN_ROLE_SCORES] = {-6, 0, {NO, NO}, 0, 1, 0, 0, 0},
+    [ATTN_ROLE_SCALED] = {-8, 0, {NO, NO}, 0, 1, 0, 0, 0},
+    [ATTN_ROLE_WEIGHTS] = {-5, 0, {NO, NO}, 1, 1, 0, 0, 0},
 #undef NO
 };
 
@@ -89,13 +84,16 @@ static int opens_head(const struct attn_state *s, int role) {
 static int cols_of(const struct attn_node *n) { return n ? n->grid->cols : 0; }
 
 /* W_Q, W_K or W_V after X and Y. */
-static int is_projection_shape(const struct attn_state *s, int head, const struct attn_grid *g) {
+static int is_projection_shape(const struct attn_state *s, int head, int role,
+                               const struct attn_grid *g) {
   const struct attn_node *x = known(s, head, ATTN_ROLE_POSITIONED);
   if (!x) x = known(s, head, ATTN_ROLE_X);
   int d_x = cols_of(x), d_y = cols_of(known(s, head, ATTN_ROLE_Y));
   int d_joined = d_x + cols_of(known(s, head, ATTN_ROLE_POSITION_TABLE));
   if (g->rows == 1 && g->cols > 1 && d_x != 1) return 0;
-  return (!d_x && !d_y) || g->rows == d_x || g->rows == d_y || g->rows == d_joined;
+  if ((d_x || d_y) && g->rows != d_x && g->rows != d_y && g->rows != d_joined) return 0;
+  int d_k = cols_of(known(s, head, ATTN_ROLE_W_Q));
+  return role != ATTN_ROLE_W_K || !d_k || d_k == g->cols;
 }
 
 /* May a block of this shape be given as the role? */
@@ -105,7 +103,7 @@ static int fits_shape(const struct attn_state *s, int head, int role, const stru
     case ATTN_ROLE_W_Q:
     case ATTN_ROLE_W_K:
     case ATTN_ROLE_W_V:
-      return is_projection_shape(s, head, g);
+      return is_projection_shape(s, head, role, g);
     case ATTN_ROLE_V:
       k = known(s, head, ATTN_ROLE_K);
       if (!k && !known(s, head, ATTN_ROLE_Y)) k = known(s, head, ATTN_ROLE_X);
@@ -140,14 +138,9 @@ static double order_price(const struct attn_expansion *e, int head, int role) {
   int is_input = role == ATTN_ROLE_X || role == ATTN_ROLE_Y || role == ATTN_ROLE_POSITION_TABLE;
   if (is_input && attn_any_head_has(s, ATTN_ROLE_WEIGHTS)) price += PRICE.late_input;
   if (given->alone > 0 && !at[given->after[0]] && !at[given->after[1]]) price += given->alone;
-  if (given->projected_by != ATTN_ROLE_OTHER && at[given->projected_by]) price += PRICE.projected;
+  if (role >= ATTN_ROLE_Q && role <= ATTN_ROLE_V && at[ATTN_ROLE_W_Q + role - ATTN_ROLE_Q])
+    price += PRICE.projected;
   return price;
-}
-
-static double given_words(const struct attn_candidate *c, int role) {
-  double evidence = c->evidence.bits[role];
-  int called = c->priors->best >= PRICE.own_name;
-  return evidence + attn_word_bits(c->priors, role, evidence > 0 && !called ? PRICE.contrary : 1);
 }
 
 static const struct attn_grid *grid_of(const struct attn_candidate *c, int role, int reading) {
@@ -161,27 +154,13 @@ const struct attn_node *attn_option_given(const struct attn_expansion *e,
   return attn_node_given(e->relations, g, GIVEN[o->role].rounded);
 }
 
-/* Are all operands of a role known by their names? */
-static int is_called(const struct attn_expansion *e, int head, int role) {
-  switch (role) {
-    case ATTN_ROLE_Q:
-    case ATTN_ROLE_K:
-    case ATTN_ROLE_V:
-      return attn_product_is_called(e, head, role);
-    case ATTN_ROLE_WEIGHTS:
-      return attn_logits_are_called(e, head);
-    default:
-      return 0;
-  }
-}
-
 /* A result by its name, beside its operands by theirs, in any head. */
 static int is_result(const struct attn_expansion *e, int role) {
   struct attn_expansion known = *e;
   if (e->new_example && attn_is_new_section(e)) return 0;
   if (e->new_example) known.state = e->before;
   for (int h = 0; h < known.state->heads; h++)
-    if (attn_is_free(known.state, h, role) && is_called(&known, h, role)) return 1;
+    if (attn_is_free(known.state, h, role) && attn_operands_are_called(&known, h, role)) return 1;
   return 0;
 }
 
@@ -206,13 +185,13 @@ static void push_given(struct attn_expansion *e, int role, int head) {
   const struct attn_candidate *c = e->candidate;
   const struct attn_grid *g = grid_of(c, role, e->reading);
   if (g->open || !attn_spend(e->budget, WORK) || !fits_shape(e->state, head, role, g)) return;
-  double bits =
-      GIVEN[role].bits + given_words(c, role) - order_price(e, head, role) - attn_reading_price(e);
+  double bits = GIVEN[role].bits + c->evidence.bits[role] + attn_word_bits(c->priors, role) -
+                order_price(e, head, role) - attn_reading_price(e);
   if (is_late_input(e, role, head)) bits -= PRICE.disorder;
   if (head == e->state->heads) bits -= head_price(e);
   if (e->new_example)
     bits -= c->names_example || c->new_heading ? PRICE.example_named : PRICE.example;
-  if (is_result(e, role))
+  if (role != ATTN_ROLE_SCORES && is_result(e, role))
     bits -= PRICE.called;
   else if (role == ATTN_ROLE_WEIGHTS)
     bits += row_sum_bits(g);

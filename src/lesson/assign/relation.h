@@ -134,8 +134,8 @@ struct attn_relation {
 /* What has a role: of a head, or shared by all. */
 struct attn_roles {
   const struct attn_node *at[ATTN_ROLES];
-  int row;        /* the one row of queries that these are of; -1: all */
-  uint32_t done;  /* the rows that were shown before, a bit each */
+  int row;       /* the one row of queries that these are of; -1: all */
+  uint32_t done; /* the rows that were shown before, a bit each */
 };
 
 /* What is known so far. Forked by the search. */

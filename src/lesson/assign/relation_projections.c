@@ -4,15 +4,9 @@
 
 /* ---- Q, K, V ---- */
 
-static const int weights[] = {ATTN_ROLE_W_Q, ATTN_ROLE_W_K, ATTN_ROLE_W_V};
+static int step_of(int role) { return ATTN_STEP_Q + role - ATTN_ROLE_Q; }
 
-static int step_of(int role) {
-  return role == ATTN_ROLE_Q ? ATTN_STEP_Q : role == ATTN_ROLE_K ? ATTN_STEP_K : ATTN_STEP_V;
-}
-
-static int own_weights(int role) {
-  return role == ATTN_ROLE_Q ? ATTN_ROLE_W_Q : role == ATTN_ROLE_K ? ATTN_ROLE_W_K : ATTN_ROLE_W_V;
-}
+static int weights_of(int role) { return ATTN_ROLE_W_Q + role - ATTN_ROLE_Q; }
 
 /* x w, or x w^T. Only queries are shown one at a time. */
 static void list_product(struct attn_listing *l, const struct attn_node *x,
@@ -27,10 +21,10 @@ static void list_product(struct attn_listing *l, const struct attn_node *x,
 
 /* extra: bits, for keys and values of the queries' source. */
 static void list_products(struct attn_listing *l, const struct attn_node *x, double extra) {
-  const struct attn_node *own = attn_listing_node(l, own_weights(l->role));
-  for (int n = 0; n < 3; n++) {
-    const struct attn_node *w = attn_listing_node(l, weights[n]);
-    if (w && weights[n] == own_weights(l->role)) {
+  const struct attn_node *own = attn_listing_node(l, weights_of(l->role));
+  for (int role = ATTN_ROLE_W_Q; role <= ATTN_ROLE_W_V; role++) {
+    const struct attn_node *w = attn_listing_node(l, role);
+    if (w && role == weights_of(l->role)) {
       list_product(l, x, w, ATTN_OP_MATMUL, ATTN_CAUSE_NONE, extra);
       list_product(l, x, w, ATTN_OP_MATMUL_NT, ATTN_CAUSE_TRANSPOSED_WEIGHTS, 7);
     } else if (w && w != own) {
@@ -43,7 +37,7 @@ static void list_products(struct attn_listing *l, const struct attn_node *x, dou
 static void list_of_positioned(struct attn_listing *l) {
   const struct attn_node *x = attn_listing_node(l, ATTN_ROLE_X);
   const struct attn_node *table = attn_listing_node(l, ATTN_ROLE_POSITION_TABLE);
-  const struct attn_node *w = attn_listing_node(l, own_weights(l->role));
+  const struct attn_node *w = attn_listing_node(l, weights_of(l->role));
   static const int JOINS[] = {ATTN_OP_ADD, ATTN_OP_APPEND};
   if (!x || !table || !w || attn_listing_node(l, ATTN_ROLE_POSITIONED)) return;
   for (int n = 0; n < 2; n++) {

@@ -130,15 +130,10 @@ int attn_any_head_has(const struct attn_state *s, int role);
 double attn_reading_price(const struct attn_expansion *e);
 /* Is the block below the heading of another example than the state's blocks? */
 int attn_is_new_section(const struct attn_expansion *e);
-/* Are the inputs and the weights of a projection known, and called so? */
-int attn_product_is_called(const struct attn_expansion *e, int head, int role);
-/* Are the queries and keys known, and called so? */
-int attn_scores_are_called(const struct attn_expansion *e, int head);
-/* Are the scores known and called so, or what they follow from? */
-int attn_logits_are_called(const struct attn_expansion *e, int head);
-/* Bits for a role from the words near the block. weight: of words that name another role, 0 to 1.
- */
-double attn_word_bits(const struct attn_priors *p, int role, double weight);
+/* Are all operands of a role known, and called so? */
+int attn_operands_are_called(const struct attn_expansion *e, int head, int role);
+/* Bits for a role from the words near the block. */
+double attn_word_bits(const struct attn_priors *p, int role);
 
 /* assign.c. Is it a projection that shows whether its weights are transposed? */
 int attn_tells_orientation(const struct attn_relation *r);

@@ -171,17 +171,11 @@ struct hit {
 
 struct hits {
   int count;
-  struct hit hit[];
-};
-
-/* While they are searched for. */
-struct all_hits {
-  int count;
   struct hit hit[HITS_MAX];
 };
 
 /* In order of the text; of two at one place the longer first. */
-static void insert(struct all_hits *h, struct hit new) {
+static void insert(struct hits *h, struct hit new) {
   if (h->count == HITS_MAX) return;
   int at = h->count++;
   for (; at > 0; at--) {
@@ -192,7 +186,7 @@ static void insert(struct all_hits *h, struct hit new) {
   h->hit[at] = new;
 }
 
-static int is_hidden(const struct all_hits *h, const struct hit *one) {
+static int is_hidden(const struct hits *h, const struct hit *one) {
   for (int n = 0; n < h->count; n++)
     if (h->hit[n].begin <= one->begin && one->end <= h->hit[n].end &&
         h->hit[n].end - h->hit[n].begin > one->end - one->begin)
@@ -201,7 +195,7 @@ static int is_hidden(const struct all_hits *h, const struct hit *one) {
 }
 
 static void find_each(struct attn_patterns *p, const struct word *words, size_t count,
-                      const char *text, size_t bytes, struct all_hits *all) {
+                      const char *text, size_t bytes, struct hits *all) {
   struct attn_match m;
   for (size_t n = 0; n < count; n++)
     for (size_t at = 0; attn_find(p, words[n].pattern, text, bytes, at, &m); at = m.group[0].end) {
@@ -217,15 +211,15 @@ static int is_ascii(const char *text, size_t bytes) {
 }
 
 static void search_words(struct attn_patterns *p, const char *text, size_t bytes,
-                         struct all_hits *out) {
-  struct all_hits all = {.count = 0};
-  find_each(p, WORDS, sizeof WORDS / sizeof *WORDS, text, bytes, &all);
-  find_each(p, EUROPEAN_WORDS, sizeof EUROPEAN_WORDS / sizeof *EUROPEAN_WORDS, text, bytes, &all);
+                         struct hits *out) {
+  find_each(p, WORDS, sizeof WORDS / sizeof *WORDS, text, bytes, out);
+  find_each(p, EUROPEAN_WORDS, sizeof EUROPEAN_WORDS / sizeof *EUROPEAN_WORDS, text, bytes, out);
   if (!is_ascii(text, bytes))
-    find_each(p, OTHER_WORDS, sizeof OTHER_WORDS / sizeof *OTHER_WORDS, text, bytes, &all);
-  out->count = 0;
-  for (int n = 0; n < all.count; n++)
-    if (!is_hidden(&all, &all.hit[n])) out->hit[out->count++] = all.hit[n];
+    find_each(p, OTHER_WORDS, sizeof OTHER_WORDS / sizeof *OTHER_WORDS, text, bytes, out);
+  int shown = 0;
+  for (int n = 0; n < out->count; n++)
+    if (!is_hidden(out, &out->hit[n])) out->hit[shown++] = out->hit[n];
+  out->count = shown;
 }
 
 /* Each text is searched once: captions are those of several blocks, in several readings. */
@@ -234,14 +228,10 @@ static const struct hits *find_words(struct attn_scan *scan, const char *text, s
   struct attn_shared_text *shared = scan->shared;
   struct attn_memo_entry *e = attn_memo_at(shared->pool, &shared->words, text, bytes);
   if (e && e->value) return e->value;
-  struct all_hits found;
-  search_words(scan->patterns, text, bytes, &found);
-  size_t size = (size_t)found.count * sizeof *found.hit;
-  struct hits *kept = e ? attn_pool_take(shared->pool, sizeof *kept + size) : NULL;
-  if (!kept) return shared->failed = 1, &NONE;
-  kept->count = found.count;
-  memcpy(kept->hit, found.hit, size);
-  return e->value = kept;
+  struct hits *found = e ? attn_pool_take(shared->pool, sizeof *found) : NULL;
+  if (!found) return shared->failed = 1, &NONE;
+  search_words(scan->patterns, text, bytes, found);
+  return e->value = found;
 }
 
 static void raise(struct attn_priors *p, int role, double bits) {
