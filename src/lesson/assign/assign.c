@@ -494,17 +494,9 @@ static int is_clear(const struct searched_document *d, const struct attn_reading
   return explained >= EXPLAINED || explained >= EXPLAINED_SHARE * d->blocks;
 }
 
-/* Single numbers are the same in every setting. */
-static int has_matrices(const struct searched_document *d) {
-  for (int i = 0; i < d->blocks; i++)
-    for (int k = 0; k < d->candidate[i].readings; k++)
-      if (d->candidate[i].grid[k]->rows * d->candidate[i].grid[k]->cols > 1) return 1;
-  return 0;
-}
-
 /* Would no other setting improve the reading in the usual one? */
 static int is_best(const struct searched_document *d, const struct attn_reading *r) {
-  return !d->by_columns && (is_clear(d, r) || !has_matrices(d));
+  return !d->by_columns && is_clear(d, r);
 }
 
 static int try_settings(struct searched_document *d, struct attn_reading *out) {

@@ -149,6 +149,8 @@ const struct attn_node *attn_listing_node(const struct attn_listing *l, int role
   if (l->right && role == l->right_role) return l->right;
   if (role == ATTN_ROLE_SOURCE) return either(l, ATTN_ROLE_POSITIONED, ATTN_ROLE_X);
   if (role == ATTN_ROLE_QUERY_SOURCE) return either(l, ATTN_ROLE_Y, ATTN_ROLE_SOURCE);
+  if (role == ATTN_ROLE_QUERIES) return either(l, ATTN_ROLE_Q, ATTN_ROLE_QUERY_SOURCE);
+  if (role == ATTN_ROLE_KEYS) return either(l, ATTN_ROLE_K, ATTN_ROLE_SOURCE);
   if (role != ATTN_ROLE_LOGITS) return node_at(l->state, l->head, role);
   const struct attn_node *masked = attn_listing_node(l, ATTN_ROLE_MASKED);
   return masked ? masked : either(l, ATTN_ROLE_SCALED, ATTN_ROLE_SCORES);
@@ -369,18 +371,12 @@ static void list_from_right(struct attn_listing *l) {
   }
 }
 
-/* The first right one of the same row. NULL: there is none. */
-static const struct attn_relation *find_standard(const struct kept_list *list,
-                                                 const struct attn_relation *slip) {
-  for (int n = 0; n < list->count; n++)
-    if (!list->relation[n].cause && list->relation[n].row == slip->row) return &list->relation[n];
-  return NULL;
-}
-
+/* Of each slip, the first right one of the same row. */
 static void set_standards(struct kept_list *list) {
-  for (int n = 0; n < list->count; n++)
-    if (list->relation[n].cause)
-      list->relation[n].standard = find_standard(list, &list->relation[n]);
+  for (struct attn_relation *x = list->relation; x < list->relation + list->count; x++)
+    for (int n = 0; n < list->count && x->cause && !x->standard; n++)
+      if (!list->relation[n].cause && list->relation[n].row == x->row)
+        x->standard = &list->relation[n];
 }
 
 static struct kept_list *make_list(struct attn_listing *l) {

@@ -238,21 +238,12 @@ static void list_scaled_and_masked(struct attn_listing *l, const struct attn_nod
   }
 }
 
-/* Of raw scores, these may be scaled on the way. */
-static void list_mask(struct attn_listing *l, const struct attn_node *from, int scaled,
-                      const struct attn_mask *m) {
-  list_masked(l, from, m);
-  if (!scaled) list_scaled_and_masked(l, from, m);
-}
-
 /* Every cell that is hidden costs its place. */
-static void list_as_printed(struct attn_listing *l, const struct attn_node *from, int scaled,
-                            const unsigned char *hidden) {
+static void add_as_printed(const struct attn_listing *l, const unsigned char *hidden,
+                           struct attn_masks *masks) {
   double *keep = new_mask(l);
   for (size_t n = 0; keep && n < cells_of(l->grid); n++) keep[n] = !hidden[n];
-  struct attn_mask m = {mask_of(l, keep), ATTN_MASK_AS_PRINTED, ATTN_CAUSE_NONE,
-                        6 + (double)cells_of(l->grid), NULL};
-  if (m.keep.at) list_mask(l, from, scaled, &m);
+  add(l, masks, keep, ATTN_MASK_AS_PRINTED, ATTN_CAUSE_NONE, 6 + (double)cells_of(l->grid));
 }
 
 /* Called masked, and nothing is. */
@@ -295,6 +286,9 @@ void attn_list_masked(struct attn_listing *l) {
     if (mentions || l->hints->padding) list_unmasked(l, from);
     return;
   }
-  for (int n = 0; n < masks.count; n++) list_mask(l, from, scaled, &masks.at[n]);
-  if (masks.count && masks.at[0].kind != ATTN_MASK_STATED) list_as_printed(l, from, scaled, hidden);
+  if (masks.count && masks.at[0].kind != ATTN_MASK_STATED) add_as_printed(l, hidden, &masks);
+  for (int n = 0; n < masks.count; n++) {
+    list_masked(l, from, &masks.at[n]);
+    if (!scaled) list_scaled_and_masked(l, from, &masks.at[n]);
+  }
 }

@@ -67,15 +67,14 @@ static int take_projection(struct path *p, int role) {
 static int take_values(struct path *p) {
   int v = take_projection(p, ATTN_ROLE_V);
   if (v != NOTHING || attn_listing_node(p->l, ATTN_ROLE_W_V)) return v;
-  const struct attn_node *keys = attn_listing_node(p->l, ATTN_ROLE_K);
-  if (!keys) keys = attn_listing_node(p->l, ATTN_ROLE_SOURCE);
+  const struct attn_node *keys = attn_listing_node(p->l, ATTN_ROLE_KEYS);
   p->x.relation.cost += KEYS_AS_VALUES;
   return keys ? take(&p->x, keys) : NOTHING;
 }
 
 /* Additive scores, or those of q^T W k. NOTHING: an operand is missing. */
 static int take_alignment(struct path *p) {
-  static const int roles[] = {ATTN_ROLE_Q, ATTN_ROLE_K, ATTN_ROLE_W_A, ATTN_ROLE_U_A,
+  static const int roles[] = {ATTN_ROLE_QUERIES, ATTN_ROLE_KEYS, ATTN_ROLE_W_A, ATTN_ROLE_U_A,
                               ATTN_ROLE_V_A};
   const int is_additive = attn_listing_node(p->l, ATTN_ROLE_U_A) != NULL;
   struct attn_use use = {.op = is_additive ? ATTN_OP_ADDITIVE : ATTN_OP_GENERAL,
@@ -83,8 +82,6 @@ static int take_alignment(struct path *p) {
                          .operands = is_additive ? 5 : 3};
   for (int n = 0; n < use.operands; n++) {
     const struct attn_node *node = attn_listing_node(p->l, roles[n]);
-    if (!node && n < 2)
-      node = attn_listing_node(p->l, n ? ATTN_ROLE_SOURCE : ATTN_ROLE_QUERY_SOURCE);
     if (!node) return NOTHING;
     use.operand[n] = (int8_t)take(&p->x, node);
     int is_turned = p->is_turned && (roles[n] == ATTN_ROLE_W_A || roles[n] == ATTN_ROLE_U_A);
@@ -163,8 +160,7 @@ static void list_path(struct path *p) {
 /* How many keys there are; 0: not known. */
 static int count_keys(const struct path *p) {
   if (p->from >= SCORES) return attn_listing_node(p->l, role_of[p->from])->grid->cols;
-  const struct attn_node *k = attn_listing_node(p->l, ATTN_ROLE_K);
-  if (!k) k = attn_listing_node(p->l, ATTN_ROLE_SOURCE);
+  const struct attn_node *k = attn_listing_node(p->l, ATTN_ROLE_KEYS);
   return k ? k->grid->rows : 0;
 }
 

@@ -73,6 +73,8 @@ struct attn_listing {
 enum {
   ATTN_ROLE_SOURCE = ATTN_ROLES + 1, /* X, with its positions where they were added */
   ATTN_ROLE_QUERY_SOURCE,            /* Y, else that */
+  ATTN_ROLE_QUERIES,                 /* Q, else the queries' source */
+  ATTN_ROLE_KEYS,                    /* K, else the source */
   ATTN_ROLE_LOGITS, /* what softmax is taken of: masked, else scaled, else scores */
 };
 
@@ -145,7 +147,7 @@ int attn_draft_divide(struct attn_draft *x, const struct attn_divided *d, int fr
 
 /* ---- relation_masked.c: masks worth a try ---- */
 
-enum { ATTN_MASKS_MAX = 8 };
+enum { ATTN_MASKS_MAX = 9 };
 
 struct attn_masks {
   int count;
