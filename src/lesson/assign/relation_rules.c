@@ -58,7 +58,7 @@ static const struct rule rules[] = {
     /* inputs that serve as keys */
     {ATTN_ROLE_SCORES, OF2(Q, SOURCE), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 3, ROWS,
      0, 1u << ATTN_ROLE_K | 1u << ATTN_ROLE_W_K},
-    {ATTN_ROLE_SCORES, OF2(SOURCE, SOURCE), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 4, ROWS,
+    {ATTN_ROLE_SCORES, OF2(QUERY_SOURCE, SOURCE), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 4, ROWS,
      0, 1u << ATTN_ROLE_Q | 1u << ATTN_ROLE_K},
     /* queries or keys that are not printed */
     {ATTN_ROLE_SCORES, OF3(Q, SOURCE, W_K), 2, {USE(MATMUL, K, 1, 2), USE(MATMUL_NT, SCORES, 0, FIRST)},

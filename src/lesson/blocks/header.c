@@ -218,7 +218,7 @@ int attn_header_has_steps(struct attn_grouping *g, const struct attn_table *t) {
 
 /* "score", "scaled", "weight": the steps of one query, a key in each row. */
 static int find_steps(struct attn_grouping *g, struct attn_table *t) {
-  if (!attn_header_has_steps(g, t)) return 0;
+  if (!t->beside && !attn_header_has_steps(g, t)) return 0;
   for (int n = t->skip; n < t->numbers; n++) {
     struct attn_table_part *p = &t->part[n - t->skip];
     *p = (struct attn_table_part){n, n + 1, attn_item_text(g, &t->header, t->number[n])};

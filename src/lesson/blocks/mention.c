@@ -13,6 +13,8 @@ static const char NUMBERING[] =
 static const char NUMBER[] = "[-+]?(?>" ATTN_NUMBER ")(?:/\\d+)?(?:\\s?%)?(?![A-Za-z0-9_])";
 /* After an opening parenthesis or bracket of a name: "1, 2)". */
 static const char INDICES[] = "\\d+(?:\\s*,\\s*\\d+){0,9}\\s*[)\\]]";
+/* 11.4.0 of "[GCC 11.4.0]" */
+static const char VERSION[] = "\\d+(?:\\.\\d+){2,}(?![\\w.])";
 /* After _ or ^: "12", "1,2", "0.5". */
 static const char SCRIPT[] = "\\d[\\d.]*(?:,\\d+){0,9}";
 
@@ -20,8 +22,8 @@ static const char SCRIPT[] = "\\d[\\d.]*(?:,\\d+){0,9}";
 static const char NUMBERED[] =
     "(?i)(?:#\\s*|(?:(?<![a-z])(?:tab(?:le)?|fig(?:ure)?|sec(?:tion)?|exa(?:m|rn)ple|"
     "proble(?:m|rn)|exercise|question|lecture|chapter|eq(?:uation)?|theore(?:m|rn)|"
-    "le(?:mm|rnrn)a|definition|version|room|part|unit|notes|python|numpy|(?:py)?torch|cuda|ubuntu|"
-    "debian|macos|windows)s?|ノート|定理|例|問|図|表|式|第|§|題)[\\s.(]*)$";
+    "le(?:mm|rnrn)a|definition|version|room|part|unit|notes|python|numpy|(?:py)?torch|msc v|cuda|"
+    "ubuntu|debian|macos|windows)s?|ノート|定理|例|問|図|表|式|第|§|題)[\\s.(]*)$";
 enum { WIDTH_CHARACTERS = 16 };
 
 static size_t back_over(const char *text, size_t at, const char *set) {
@@ -94,8 +96,13 @@ static int is_excepted(struct attn_part p, const size_t *except, int excepts, in
   return *next < excepts && except[*next] < p.end;
 }
 
-/* Where the index or the mark of a value that the digits at `at` are a part of ends; else `at`. */
+/* Where the index, the version or the mark of a value that the digits at `at` are a part of ends;
+ * else `at`. */
 static size_t skip_other(struct attn_grouping *g, const char *text, size_t at, size_t end) {
+  struct attn_match m;
+  if (attn_match_at(g->scan->patterns, VERSION, text, end, at, &m) &&
+      ends_in(g, "[A-Za-z][\\s(-]{1,2}$", text, at))
+    return m.group[0].end;
   size_t mark = sizeof ATTN_MARK_VALUE - 1;
   size_t next = at >= mark ? attn_value_mark(text, at - mark, end, NULL) : 0;
   return next ? next : skip_index(g, text, at, end);

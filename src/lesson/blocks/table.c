@@ -400,6 +400,14 @@ static void add_text(struct attn_grouping *g, const struct attn_scan_line *line)
   attn_group_above(g, attn_group_text(g, line->text, all));
 }
 
+/* "| U h_j | e_j |" above "| [0.1, 0.2] | 0.5 |": vectors, and one column of numbers. */
+static int is_beside_vectors(const struct attn_table *t) {
+  int vectors = 0;
+  for (int c = 0; c < t->cols; c++) vectors += t->kind[c] == COLUMN_VALUES;
+  if (!vectors || t->numbers - t->skip != 1 || t->rows < 2) return 0;
+  return t->skip || !(attn_table_counts(t, 0) || attn_table_counts(t, 1));
+}
+
 void attn_run_flush(struct attn_grouping *g) {
   struct attn_table t = take_run(g);
   int blocks = g->blocks;
@@ -410,7 +418,8 @@ void attn_run_flush(struct attn_grouping *g) {
   }
   int is_read = read_columns(g, &t) && read_labels(g, &t);
   if (is_read && attn_row_is_delimited(t.style)) t.steps = are_steps(g, &t);
-  int are_both = is_read && t.numbers > 1 && attn_header_has_steps(g, &t); /* numbers and vectors */
+  t.beside = is_read && is_beside_vectors(&t);
+  int are_both = t.beside || (is_read && t.numbers > 1 && attn_header_has_steps(g, &t));
   if (are_both) add_numbers(g, &t);
   if (is_read && !attn_table_vectors(g, &t) && !are_both) add_numbers(g, &t);
   if (are_both) attn_blocks_sort(g, blocks);

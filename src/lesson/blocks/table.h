@@ -25,6 +25,7 @@ struct attn_table {
     int begin, end; /* columns of numbers */
     char *name;
   } * part;
+  int beside; /* the only column of numbers is beside vectors: scores, their words in the header */
 };
 
 /* table.c */
