@@ -47,7 +47,7 @@ static const char OPEN_LIST[] =
 #define ROW_NUMBERS NUMBER "(?:(?:\\s*+[,;&]\\s*+|[ \\t]++)" NUMBER ")*+"
 #define NEXT_NAME "[^\\n[\\](){}=:,#%/\\d-][^\\n[\\](){}=:]{0,40}+(?:=|:\\s*+\\[\\s*+\\[)"
 static const char OPEN_MATRIX[] =
-    "[=:]\\s*+(?:[\\w.]++\\()?+(\\[\\s*+\\[\\s*+" ROW_NUMBERS
+    "[=:]\\s*+(?:[\\w.]*+\\()?+(\\[\\s*+\\[\\s*+" ROW_NUMBERS
     "(?:\\s*+\\]\\s*+,?+\\s*+\\[\\s*+" ROW_NUMBERS
     ")*+(?:\\s*+\\])?+)\\)?+[ \\t]*+,?+[ \\t]*+(?:\\n\\s*+(?:" NEXT_NAME "|`{3})|\\s*+\\z)";
 /* A fence of code: its mark, and what follows it in its line */
