@@ -60,16 +60,12 @@ struct notation {
 #define ROW_OF_LINE LITERAL "(?:(?:,[ \\t]*+|[ \\t]++)" LITERAL "){1,40}+"
 #define SLASH "[ \\t]++/[ \\t]++"
 #define VECTOR_OF_TOKEN "([^\\s\\d=:|/,()\\[\\]]{1,24})[ =:]{1,3}([(\\[]" ROW_OF_LINE "[)\\]])"
-#define IN_PARENTHESES "(\\([^()\\n]{1,80}\\))"
 /* The second row 0.5 and 1, sum 1.5; second query 0.5 / 1; */
 #define ROW_BY_WORD(word)                                                                \
   "(?i)(?<=[:;,.\u23CE])[ \\t]*+(?:the )?" word                                          \
   "(?: row:?| query:?|(?= -?\\d*\\.\\d))"                                                \
   "[ \\t]++(" LITERAL "(?:(?:, ?(?:and )?| and | / )" LITERAL "){1,8}+(?:, sum " LITERAL \
   ")?+)(?![.,]?\\d)[,;.]?"
-/* What is in front of vectors with pipes between them. */
-#define NAMES_OF "(?m)^([^|=\\n]{1,60}=[ \\t]*+)"
-#define PIPE "[ \\t]*+\\|[ \\t]*+"
 /* column 1, 0.5; column 2, 0.3 of a text that is read aloud: the columns are not numbers. After the
  * first, each begins where the last match ends. */
 #define COLUMNS_ALOUD(one, two, any, is)                                                     \
@@ -160,9 +156,6 @@ static const struct notation notations[] = {
     {"[ \\t]*+/@[ \\t]*+", " ", 0, "@"}, /* of each row */
     /* <1, 0.5>: a vector */
     {"<(-?\\d*\\.?\\d++(?:,[ ]?-?\\d*\\.?\\d++)++)>", "($1)", 0, "<"},
-    /* 0.5(1, 0) + 0.5(0, 1) */
-    {"(?<![\\w.])(\\d*\\.\\d++)(\\(-?[\\d.]++(?:,[ ]?-?[\\d.]++)++\\))(?=[ ]?[+=])", "$1\u00D7$2",
-     0, "("},
     /* X=|1 0|, a row of a drawn matrix */
     {"(?m)^([^|\\n]{0,40}(?:=|[ \\t]|^))\\|(-?\\d[-.\\d \\t]*+)(?<=\\d)\\|[ \\t]*+$", "$1| $2 |", 0,
      "|"},
@@ -179,10 +172,6 @@ static const struct notation notations[] = {
     {"(?<=[:=])[ \\t]*+" VECTOR_OF_TOKEN "(?=" SLASH VECTOR_OF_TOKEN ")", ATTN_MARK_ROW "$1: $2", 0,
      "/"},
     {"(?<=[)\\]])" SLASH VECTOR_OF_TOKEN, ATTN_MARK_ROW "$1: $2", 0, "/"},
-    /* k1, k2 = (1, 0) | (0, 1) */
-    {NAMES_OF IN_PARENTHESES PIPE IN_PARENTHESES PIPE IN_PARENTHESES "[ \\t]*+$", "$1$2, $3, $4", 0,
-     "|"},
-
     /* read aloud */
     {"(?i)(?:(?<=[,;:] )|(?<=\\bis ))(?:minus|negative) (?=\\.?\\d)", "-", 0, "us"},
     {"(?mi)^(row \\d{1,2})\\. (?=column 1\\b)", "$1: ", 0, "."},
@@ -196,10 +185,6 @@ static const struct notation notations[] = {
     {"(?m)(?:^(?:" ANSWER ")?+|\\G)(" ROW_OF_CARD ")(?: [|/] |; )(?=" ROW_OF_CARD
      "[ \\t]*+(?:[|/;]|$))",
      "$1" ATTN_MARK_ROW, 0, ":"},
-
-    /* a question, a tab and an answer: k1 = (1, 0) */
-    {"(?m)(?<=[?\\x{FF1F}])\\t(?=[^\\t\\n=:]{1,24}[=:][ \\t]*+[(\\[][^\\t\\n]*+$)", ATTN_MARK_ROW,
-     0, "\t"},
 
     /* a sentence of Japanese is a line */
     {"\\x{3002}[ \\t]*+(?=[^\\n\\s\\x{300D}\\x{300F}\\x{201D})'\"|*`<&\\\\])",
@@ -256,8 +241,6 @@ static const struct notation notations[] = {
 
     {MULTICOLUMN("1"), "$2", 0, "\\"},
     {MULTICOLUMN("2"), "$2 & ", 0, "\\"},
-    {MULTICOLUMN("3"), "$2 & & ", 0, "\\"},
-    {MULTICOLUMN("4"), "$2 & & & ", 0, "\\"},
     {"\\\\(?:cline|cmidrule)(?:\\([a-z]*+\\))?\\{[^{}]*+\\}", " ", 0, "\\"},
 
     /* LaTeX: matrices */

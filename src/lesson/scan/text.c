@@ -2,6 +2,7 @@
 #include "text.h"
 
 #include <string.h>
+#include <strings.h>
 
 static int has_room(struct attn_text *t, size_t more) {
   if (t->failed) return 0;
@@ -119,10 +120,7 @@ static void replace_entities(struct attn_rewrite *r) {
 
 static int has_extension(const char *file, const char *extension) {
   const char *dot = file ? strrchr(file, '.') : NULL;
-  if (!dot) return 0;
-  for (dot++; *dot && *extension; dot++, extension++)
-    if ((*dot >= 'A' && *dot <= 'Z' ? *dot + 32 : *dot) != *extension) return 0;
-  return *dot == *extension;
+  return dot && strcasecmp(dot + 1, extension) == 0;
 }
 
 /* Does the pattern occur? needs: one of these characters is in any match. */
