@@ -3,6 +3,7 @@
 #define ATTN_LESSON_ASCII_H
 
 #include <stddef.h>
+#include <string.h>
 
 static inline int attn_is_digit(char c) { return c >= '0' && c <= '9'; }
 static inline int attn_is_letter(char c) {
@@ -14,6 +15,15 @@ static inline int attn_is_blank(char c) { return c == ' ' || (c >= '\t' && c <= 
 static inline size_t attn_skip_digits(const char *text, size_t at, size_t end) {
   while (at < end && attn_is_digit(text[at])) at++;
   return at;
+}
+
+/* Is the word one of a list, with a blank between each? */
+static inline int attn_is_listed(const char *list, const char *word, size_t bytes) {
+  for (size_t length; *list; list += length + (list[length] == ' ')) {
+    length = strcspn(list, " ");
+    if (length == bytes && memcmp(list, word, bytes) == 0) return 1;
+  }
+  return 0;
 }
 
 #endif

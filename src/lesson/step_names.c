@@ -78,19 +78,9 @@ const char *attn_default_symbol(int name) {
   return STEPS[in_range(name) ? name : ATTN_STEP_OTHER].symbol;
 }
 
-/* Is the name one of a list, each followed by a space? */
-static int is_listed(const char *list, const char *name, size_t bytes) {
-  while (*list) {
-    size_t length = strcspn(list, " ");
-    if (length == bytes && memcmp(list, name, bytes) == 0) return 1;
-    list += length + (list[length] == ' ');
-  }
-  return 0;
-}
-
 static int32_t look_up(const char *name, size_t bytes) {
   for (int32_t n = 0; bytes > 0 && n < ATTN_STEP_OTHER; n++)
-    if (is_listed(STEPS[n].names, name, bytes)) return n;
+    if (attn_is_listed(STEPS[n].names, name, bytes)) return n;
   return -1;
 }
 

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "ascii.h"
+
 /* ---- what is Python ---- */
 
 #define NAME "[A-Za-z_]\\w*+"
@@ -51,7 +53,6 @@ static const char RESULT_MARK[] =
     "\\s*+(?:#\\s*+)++((?:(?:\u2192|->|=>|\u21D2|=|\u2248|>>>|[Oo]utput:|Out:|Result:|"
     "(?:\u7D50\u679C|\u51FA\u529B)[:\uFF1A])\\s*+)*+(?:(?:np\\.|torch\\.)?(?:tensor|array)\\(\\s*+)"
     "?)";
-static const char ONE_NUMBER[] = "(?m)([^\\s)]++)[ \\t]*+(?:\\)|$)";
 /* Only a comment may follow the expression. */
 static const char END[] = "(?m)[ \\t\\r]*+(?:[#;]|$)";
 
@@ -69,12 +70,8 @@ int attn_py_no_memory(struct attn_python *p) {
 }
 
 int attn_py_is(const struct attn_python *p, struct attn_part part, const char *words) {
-  size_t bytes = part.end - part.begin;
-  for (const char *end; *words && bytes; words = end + strspn(end, " ")) {
-    end = words + strcspn(words, " ");
-    if ((size_t)(end - words) == bytes && memcmp(words, p->code + part.begin, bytes) == 0) return 1;
-  }
-  return 0;
+  return part.end > part.begin &&
+         attn_is_listed(words, p->code + part.begin, part.end - part.begin);
 }
 
 int attn_py_matches(const struct attn_python *p, const char *pattern, size_t at,
@@ -146,23 +143,6 @@ static int is_surely_numbers(const char *text, const attn_printing *t) {
   return 0;
 }
 
-/* One number, and nothing after it but a bracket or words of another line. */
-static int read_one(struct attn_python *p, size_t at, size_t end, attn_printing *table) {
-  struct attn_match m;
-  attn_cell cell;
-  if (!matches(p, ONE_NUMBER, at, end, &m)) return 0;
-  size_t bytes = m.group[1].end - at;
-  if (!attn_scan_number(p->scan->source.text + at, bytes, &cell) || cell.kind == ATTN_CELL_BLANK)
-    return 0;
-  struct attn_source_position place = attn_source_place(&p->scan->source, at);
-  cell.line = place.line, cell.column = place.column;
-  *table = (attn_printing){.rows = 1, .cols = 1, .line = place.line, .column = place.column};
-  table->cells = attn_pool_take(p->scan->pool, sizeof cell);
-  if (!table->cells) return attn_py_no_memory(p);
-  *table->cells = cell;
-  return 1;
-}
-
 /* The numbers that the comment at `at` gives for what is above it. */
 static int read_result(struct attn_python *p, size_t at, size_t end, attn_printing *table) {
   struct attn_match comment, m;
@@ -173,7 +153,7 @@ static int read_result(struct attn_python *p, size_t at, size_t end, attn_printi
   int is_marked = m.group[1].end > m.group[1].begin;
   const char *text = p->scan->source.text + m.group[0].end;
   if (m.group[0].end >= end) return 0;
-  if (*text != '[') return is_marked && read_one(p, m.group[0].end, end, table);
+  if (*text != '[') return 0;
   if (!attn_read_array(p->shown, m.group[0].end, 0, table, &after)) {
     p->status = attn_value_status(p->shown);
     return 0;
