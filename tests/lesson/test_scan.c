@@ -313,11 +313,6 @@ static void test_upright_vectors(void **state) {
       "q_1 = 2x2: 2 0; 1 3\nk_1 = 2x1: 5; 6\n");
 }
 
-static void test_side_by_side(void **state) {
-  (void)state;
-  check("   Q         K\n 1 0       3 4\n 0 1       5 6\n", "Q 2x2: 1 0; 0 1\nK 2x2: 3 4; 5 6\n");
-}
-
 static void test_words_above_columns_are_their_header(void **state) {
   (void)state;
   static const char text[] = "Scores:\n     cat  dog\ncat  1    2\ndog  3    4\n";
@@ -450,8 +445,6 @@ static void test_matrices_side_by_side(void **state) {
       "| | a | b | a | b |\n|---|---|---|---|---|\n| a | 1 | 2 | 5 | 6 |\n| b | 3 | 4 | 7 | 8 |\n",
       "2x2: 1 2; 3 4\n2x2: 5 6; 7 8\n");
   check("| | a | . |\n|---|---|---|\n| a | 1 | 2 |\n| . | 3 | 4 |\n", "2x2: 1 2; 3 4\n");
-  check("  S              T\n 0.1  -0.2      0.5  0.6\n 0.3   0.4     -0.7  0.8\n",
-        "S 2x2: 0.1 -0.2; 0.3 0.4\nT 2x2: 0.5 0.6; -0.7 0.8\n");
 }
 
 static void test_lines_of_a_chat(void **state) {
@@ -561,7 +554,6 @@ int main(void) {
       cmocka_unit_test(test_latex_tables_with_words),
       cmocka_unit_test(test_masked_cells_between_commas),
       cmocka_unit_test(test_upright_vectors),
-      cmocka_unit_test(test_side_by_side),
       cmocka_unit_test(test_words_above_columns_are_their_header),
       cmocka_unit_test(test_what_programs_print_above),
       cmocka_unit_test(test_the_first_row_has_the_name),

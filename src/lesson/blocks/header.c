@@ -1,12 +1,11 @@
 /* header.c -- what the columns of a table are called. */
-#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "table.h"
 
-/* Between the words of a header are at least so many blanks, and between matrices side by side. */
-enum { HEADER_BYTES = 180, WORD_GAP = 2, PART_GAP = 3, LINES_ABOVE = 2 };
+/* Between the words of a header are at least so many blanks. */
+enum { HEADER_BYTES = 180, WORD_GAP = 2, LINES_ABOVE = 2 };
 
 /* What a header's cell calls its column: also a token that a number cell would be blank for: "." */
 static int is_named(const struct attn_row *header, int item) {
@@ -87,42 +86,6 @@ static void set_words(struct attn_grouping *g, struct attn_table *t, const struc
   if (g->aboves) g->aboves--;
 }
 
-/* The blanks in front of column n that all rows have. */
-static int gap_before(const struct attn_table *t, int n) {
-  int end = 0, begin = INT_MAX;
-  for (int r = 0; r < t->rows; r++) {
-    const struct attn_row_item *item = attn_table_item(t, r, n);
-    if ((int)item->begin < begin) begin = (int)item->begin;
-    if ((int)item[-1].end > end) end = (int)item[-1].end;
-  }
-  return begin - end;
-}
-
-static int widest_gap(const struct attn_table *t) {
-  int widest = PART_GAP;
-  for (int n = 1; n < t->cols; n++)
-    if (gap_before(t, n) > widest) widest = gap_before(t, n);
-  return widest;
-}
-
-/* "Q        K" above "1 0      2 1": a part begins after each of the widest gaps. */
-static void find_side_by_side(struct attn_grouping *g, struct attn_table *t,
-                              const struct attn_part *word, int words) {
-  int widest = widest_gap(t), parts = 0;
-  t->part = attn_group_take(g, (size_t)words, sizeof *t->part);
-  for (int n = 0; t->part && n < t->cols; n++) {
-    if (n == 0 || 4 * gap_before(t, n) > 3 * widest) {
-      if (parts == words) return;
-      char *name = attn_group_text(g, g->text_line->text, word[parts]);
-      t->part[parts++] = (struct attn_table_part){n, n, name};
-    }
-    t->part[parts - 1].end = n + 1;
-  }
-  if (parts < words || g->status != ATTN_OK) return;
-  t->parts = parts;
-  if (g->aboves) g->aboves--;
-}
-
 static void find_words(struct attn_grouping *g, struct attn_table *t) {
   const struct attn_scan_line *line = g->text_line;
   int most = t->cols + 1;
@@ -135,8 +98,6 @@ static void find_words(struct attn_grouping *g, struct attn_table *t) {
   } else if (words > 1 && words == t->cols - 1 && t->numbers == t->cols && t->rows > 1 &&
              attn_table_counts(t, 1)) {
     t->skip = 1;
-  } else if (words > 1 && t->numbers == t->cols) {
-    find_side_by_side(g, t, word, words);
   }
 }
 
