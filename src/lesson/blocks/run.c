@@ -164,16 +164,14 @@ static int looks_alike(struct attn_grouping *g, const struct attn_row *last,
                        const struct attn_row *row) {
   if (last->items != row->items || begins_next(g, row)) return 0;
   if (is_matrix_row(g, last) || is_matrix_row(g, row)) return 0;
+  for (int n = 0; n < row->items; n++)
+    if (item_length(g, &last->item[n]) != item_length(g, &row->item[n])) return 0;
   if (continues_matrix(last, row)) return 1;
   if (is_sum(row) && !is_sum(last)) return 0;
   if (is_sum(last) && !is_sum(row) && attn_item_is_number(&last->item[0])) return 0;
   if (row->is_formula && !same_name(last, row)) return 0;
-  if (last->style != row->style &&
-      !(attn_row_is_labelled(last->style) && attn_row_is_labelled(row->style)))
-    return 0;
-  for (int n = 0; n < row->items; n++)
-    if (item_length(g, &last->item[n]) != item_length(g, &row->item[n])) return 0;
-  return 1;
+  return last->style == row->style ||
+         (attn_row_is_labelled(last->style) && attn_row_is_labelled(row->style));
 }
 
 /* "  0 1" above "0 0.5 0.2" or "cat 0.5 0.2": column numbers of a printed table, whose rows are

@@ -54,16 +54,6 @@ static int has_groups(const struct attn_table *t, int columns) {
   return groups > 1 && (longest > 1 || (columns == 1 && (groups <= GROUPS_MAX || letters)));
 }
 
-static int same_lengths(struct attn_grouping *g, const struct attn_table *t, int col) {
-  int length = 0;
-  for (int r = 0; r < t->rows; r++) {
-    const attn_printing *vector = value_at(g, t, r, col);
-    if (vector && length && vector->cols != length) return 0;
-    if (vector) length = vector->cols;
-  }
-  return length > 0;
-}
-
 /* The only label in front of the rows of a matrix: of the first, the one in the middle or the last.
  * NULL: there are several, or none. */
 static char *only_label(const struct attn_table *t) {
@@ -81,11 +71,7 @@ static void add_value_column(struct attn_grouping *g, const struct attn_table *t
   char *header = header_text(g, t, col), *only = only_label(t);
   char *label = only ? only : t->row[0].label.text;
   if (!header) return;
-  if (!same_lengths(g, t, col)) {
-    for (int r = 0; r < t->rows && g->status == ATTN_OK; r++)
-      if (value_at(g, t, r, col))
-        add_vectors(g, t, col, r, r + 1, *t->row[r].label.text ? t->row[r].label.text : header, 0);
-  } else if ((columns == 1 || !*header) && has_groups(t, columns)) {
+  if ((columns == 1 || !*header) && has_groups(t, columns)) {
     for (int r = 0, end; r < t->rows && g->status == ATTN_OK; r = end)
       add_vectors(g, t, col, r, end = attn_table_group_end(t, r), t->row[r].label.text, 0);
   } else {
