@@ -52,15 +52,6 @@ static int last_word(struct attn_grouping *g, const char *text, struct attn_part
   return attn_group_label(g, attn_group_text(g, text, word), label);
 }
 
-/* "a = 0.5 v1 + 0.5 v2 = [1, 0]" is a. */
-static struct attn_part without_sum(struct attn_grouping *g, const char *text,
-                                    struct attn_part front) {
-  static const char SUM[] = "=[^=+,;]{0,80}+\\+[^=,;]{0,200}+=\\s*+$";
-  struct attn_match m;
-  if (attn_part_find(g, SUM, text, front, &m)) front.end = m.group[0].begin;
-  return front;
-}
-
 /* The last block of this source; blocks of numbers in sentences may follow it. */
 static struct attn_block *last_block(const struct attn_grouping *g, int source) {
   for (int n = g->blocks - 1; n >= 0 && n >= g->blocks - BLOCKS_BACK; n--) {
@@ -161,7 +152,6 @@ static void add_vector(struct attn_grouping *g, const struct attn_scan_line *lin
   struct attn_block *b = last_block(g, ATTN_BLOCK_INLINE);
   struct attn_label label;
   struct attn_part quoted;
-  front = without_sum(g, line->text, front);
   if (!last_word(g, line->text, front, &label)) return;
   value->used = 1;
   int of_list =
