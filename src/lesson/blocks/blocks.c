@@ -470,7 +470,7 @@ static int set_result(struct attn_grouping *g) {
 attn_status attn_scan_blocks(struct attn_scan *scan, struct attn_scan_lines *lines) {
   struct attn_grouping g = {.scan = scan, .lines = lines, .heading = ""};
   int last = lines->lines ? lines->line[lines->lines - 1].line : 0;
-  struct attn_facts facts = {.section = -1, .outer = -1};
+  struct attn_facts facts = {.section = -1};
   int recurs = scan->left && (scan->left->recurring || scan->left->apart);
   if (scan->left && !recurs) g.facts = &facts;
   read_lines(&g);

@@ -42,7 +42,6 @@ static void add_fact(struct attn_fact_reader *r, struct attn_fact *fact) {
   if (!r->block) return;
   fact->block = r->block;
   fact->section = f->section;
-  fact->outer = f->outer;
   if (attn_group_grow(g, (void **)&f->fact, (size_t)f->facts, sizeof *f->fact))
     f->fact[f->facts++] = *fact;
 }
@@ -127,18 +126,11 @@ static int read_cells(struct attn_fact_reader *r, struct attn_fact *f, int begin
   return cell != NULL;
 }
 
-/* Is the label that ends at `at` one of several: "key: (1, 0), value: (0, 1)"? */
-static int is_first_label(const struct attn_fact_reader *r, int at) {
-  int is_number = attn_fact_is_kind(r, at, TOKEN_NUMBER) || attn_fact_is_kind(r, at, TOKEN_VALUE);
-  while (is_number && at < r->tokens && !attn_fact_is_sign(r, at, ":")) at++;
-  return is_number && at < r->tokens;
-}
-
 /* "cat:" in front of all numbers of a line: how many tokens. */
 static int label_end(const struct attn_fact_reader *r) {
   int words = 0;
   for (int n = 0; n < r->tokens && words <= LABEL_WORDS; n++) {
-    if (attn_fact_is_sign(r, n, ":")) return words && !is_first_label(r, n + 1) ? n + 1 : 0;
+    if (attn_fact_is_sign(r, n, ":")) return words ? n + 1 : 0;
     if (attn_fact_is_sign(r, n, "=") || attn_fact_is_kind(r, n, TOKEN_VALUE) ||
         (attn_fact_is_kind(r, n, TOKEN_NUMBER) && !attn_fact_is_whole(r, n)))
       return 0;
@@ -198,11 +190,7 @@ static struct attn_part words_of(const struct attn_fact_reader *r) {
 static void read_section(struct attn_fact_reader *r) {
   struct attn_facts *f = r->g->facts;
   struct attn_part p = words_of(r);
-  int indent = (int)strspn(r->line->text, " \t");
   if (!p.end) return;
-  if (indent > f->indent) f->outer = f->section, f->outer_indent = f->indent;
-  if (indent <= f->outer_indent) f->outer = -1;
-  f->indent = indent;
   f->section = word_index(r, attn_part_last(r->line->text, p, SECTION_CHARACTERS));
 }
 

@@ -24,7 +24,6 @@ struct attn_key {
 struct attn_fact {
   const struct attn_block *block; /* of its line: what is above it */
   int section;                    /* the nearest line of text: its word */
-  int outer;                      /* the nearest of those that are indented less */
   int keys, cells;
   struct attn_key key[ATTN_FACT_KEYS];
   const attn_cell *cell;
@@ -37,8 +36,7 @@ struct attn_facts {
   int words, facts;
   char **word; /* each once */
   struct attn_fact *fact;
-  int section, outer;
-  int indent, outer_indent; /* of their lines */
+  int section;
   struct attn_fact_reader *reader;
   int is_full; /* 1: there are more than are gathered */
 };

@@ -84,9 +84,6 @@ static int add_columns(struct pivot *p) {
   for (int n = 0; n < p->facts; n++) word[n] = p->fact[n]->section;
   if (!add_extra(p, word, 0)) return 0;
   if (is_unique(p)) return 1;
-  for (int n = 0; n < p->facts; n++) word[n] = p->fact[n]->outer;
-  if (!add_extra(p, word, 0)) return 0;
-  if (is_unique(p)) return 1;
   for (int n = 0; n < p->facts; n++) {
     if (same_before(p, from, n) < n) from = n, round++;
     word[n] = round;
