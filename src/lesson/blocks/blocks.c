@@ -88,6 +88,20 @@ void attn_group_above(struct attn_grouping *g, char *text) {
   g->above[g->aboves++] = text;
 }
 
+/* How many lines of the text above are of the next block: of "print(Q)" above "print(K)", each
+ * prints another one. */
+static int aboves_of_next(const struct attn_grouping *g) {
+  int first = g->aboves;
+  while (first > 0 && strncmp(g->above[first - 1], "print(", 6) == 0) first--;
+  return first + 1 < g->aboves ? first + 1 : g->aboves;
+}
+
+static void drop_aboves(struct attn_grouping *g) {
+  int used = aboves_of_next(g);
+  g->aboves -= used;
+  memmove(g->above, g->above + used, (size_t)g->aboves * sizeof *g->above);
+}
+
 /* ---- one block ---- */
 
 struct attn_block *attn_block_begin(struct attn_grouping *g, int source, int line, char *name) {
@@ -99,7 +113,7 @@ struct attn_block *attn_block_begin(struct attn_grouping *g, int source, int lin
   b->heading = g->heading;
   b->header = "";
   b->readings = 1;
-  for (int n = 0; n < g->aboves; n++)
+  for (int n = 0; n < aboves_of_next(g); n++)
     if (g->above[n][0]) b->caption[b->captions++] = g->above[n];
   return b;
 }
@@ -347,7 +361,7 @@ static int read_matrices(struct attn_grouping *g, const struct attn_scan_line *l
     else
       front.begin = end;
   }
-  g->aboves = 0;
+  drop_aboves(g);
   attn_stray_text(g, line, all, NULL, 0);
   return 1;
 }
