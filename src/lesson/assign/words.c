@@ -337,7 +337,7 @@ int attn_is_aside(struct attn_scan *scan, const struct attn_block *b) {
   static const char UNSCALED[] = "(?i)\\bwithout (?:the )?scal.*(?:softmax|weight|output)";
   static const char SCALED[] = "(?i)\\bwith (?:the )?scal";
   static const char WEIGHTED[] =
-      "(*UCP)^\\W*(?:(?:[Ww]eight|[wαa])\\W{1,3}|[wαa]_?\\w\\W{0,3})(?:v(?:_?\\w)?|value)\\W*$";
+      "(*UCP)^\\W*(?:(?:[Ww]eight|[wαa])\\W{1,3}|[wαa]_?[^\\W_]\\W{0,3})(?:v(?:_?\\w)?|value)\\W*$";
   if (b->reading[0].rows > 1 && attn_occurs(scan->patterns, WEIGHTED, b->name)) return 1;
   return attn_occurs(scan->patterns, ASIDE, b->name) ||
          (attn_occurs(scan->patterns, UNSCALED, b->name) &&
