@@ -78,12 +78,22 @@ static int is_product(const char *text, struct attn_part p) {
   return text[p.end - 1] == 'V' && text[p.begin] >= 'a' && text[p.begin] <= 'z';
 }
 
+/* "h_1 (cat)" without its token. */
+static struct attn_part without_token(const char *text, struct attn_part p) {
+  size_t open = p.end;
+  if (p.begin == p.end || text[p.end - 1] != ')') return p;
+  while (open > p.begin && text[open - 1] != '(') open--;
+  if (open == p.begin) return p;
+  struct attn_part name = attn_part_trim(text, (struct attn_part){p.begin, open - 1});
+  return name.begin < name.end && attn_is_digit(text[name.end - 1]) ? name : p;
+}
+
 /* The label without trailing signs, of a formula its left side; its last word if that is a short
  * name: "token x_1". */
 static struct attn_part name_of(const char *text) {
   size_t left = strcspn(text, "=");
   struct attn_part p = attn_part_trim(text, (struct attn_part){0, left ? left : strlen(text)});
-  p = attn_part_chop(text, p, " \t\r\f\v*:=");
+  p = without_token(text, attn_part_chop(text, p, " \t\r\f\v*:="));
   struct attn_part word = p;
   for (size_t at = p.begin; at < p.end; at++)
     if (attn_is_blank(text[at])) word.begin = at + 1;
