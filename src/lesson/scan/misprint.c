@@ -43,13 +43,14 @@ static const char OPEN_LIST[] =
     ")(?=[ \\t]*+\\n[ \\t]*+(?:-[ \\t]++)*+\\[\\s*+" NUMBER
     ")|"
     "(\\[\\s*+" NUMBERS ")(?=\\s*+,\\s*+\\[\\s*+" NUMBER "))";
-/* "Q = [[1, 2], [3, 4]" above "K = ..", or at the end: no more rows follow. */
+/* "Q = [[1, 2], [3, 4]" above "K = ..", or at the end: no more rows follow. "Q = [1 2; 3 4, K =" */
 #define ROW_NUMBERS NUMBER "(?:(?:\\s*+[,;&]\\s*+|[ \\t]++)" NUMBER ")*+"
 #define NEXT_NAME "[^\\n[\\](){}=:,#%/\\d-][^\\n[\\](){}=:]{0,40}+(?:=|:\\s*+\\[\\s*+\\[)"
 static const char OPEN_MATRIX[] =
-    "[=:]\\s*+(?:[\\w.]*+\\()?+(\\[\\s*+\\[\\s*+" ROW_NUMBERS
+    "(?|[=:]\\s*+(?:[\\w.]*+\\()?+(\\[\\s*+\\[\\s*+" ROW_NUMBERS
     "(?:\\s*+\\]\\s*+,?+\\s*+\\[\\s*+" ROW_NUMBERS
-    ")*+(?:\\s*+\\])?+)\\)?+[ \\t]*+,?+[ \\t]*+(?:\\n\\s*+(?:" NEXT_NAME "|`{3})|\\s*+\\z)";
+    ")*+(?:\\s*+\\])?+)\\)?+[ \\t]*+,?+[ \\t]*+(?:\\n\\s*+(?:" NEXT_NAME
+    "|`{3})|\\s*+\\z)|[=:]\\s*+(\\[\\s*+" ROW_NUMBERS ")[ \\t]*+[,;][ \\t]*+[A-Za-z]\\w*+\\s*+=)";
 /* A fence of code: its mark, and what follows it in its line */
 static const char FENCE[] = "(?m)^[ \\t>]*+(`{3,}+|~{3,}+)[ \\t\\r]*+([^\\n`]*+)$";
 
