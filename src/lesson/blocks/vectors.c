@@ -85,25 +85,34 @@ static void add_value_column(struct attn_grouping *g, const struct attn_table *t
   }
 }
 
-/* "tanh: (1, 0), (0, 1)", "keys  (1, 0)  (0, 1)": is the only row a name and the vectors of a
- * matrix?
- */
-static int is_matrix(struct attn_grouping *g, const struct attn_table *t) {
+/* "tanh: (1, 0), (0, 1)", "keys  (1, 0)  (0, 1)": is the row a name and the vectors of a matrix?
+ * One of several rows is where these are numbered: "3. the sums are (1, 0), (0, 1)". */
+static int is_matrix(struct attn_grouping *g, const struct attn_table *t, int row) {
   static const char LIST[] =
       "(*UCP)(?=[^\\x{25A3}]*\\pL)(?:[^\\x{25A3}]*[=:]|[^\\x{25A3}=:(\\[]*)\\s*"
       "(?:" ATTN_VALUE "\\s*[,;.]?\\s*)++$";
-  const struct attn_scan_line *line = t->row[0].line;
-  if (t->rows != 1 || t->cols < 2) return 0;
+  static const char NUMBERED[] = "\\s*+\\(?\\d{1,2}[.)]\\s";
+  const struct attn_scan_line *line = t->row[row].line;
+  if (t->cols < 2) return 0;
+  if (t->rows > 1 && !attn_match_at(g->scan->patterns, NUMBERED, line->text, line->bytes, 0, NULL))
+    return 0;
   for (int c = 0; c < t->cols; c++)
-    if (!value_at(g, t, 0, c) || value_at(g, t, 0, c)->cols != value_at(g, t, 0, 0)->cols) return 0;
+    if (!value_at(g, t, row, c) || value_at(g, t, row, c)->cols != value_at(g, t, row, 0)->cols)
+      return 0;
   return attn_match_at(g->scan->patterns, LIST, line->text, line->bytes, 0, NULL);
 }
 
-static void add_matrix(struct attn_grouping *g, const struct attn_table *t) {
-  const struct attn_row *r = &t->row[0];
+static int are_matrices(struct attn_grouping *g, const struct attn_table *t) {
+  for (int r = 0; r < t->rows; r++)
+    if (!is_matrix(g, t, r)) return 0;
+  return 1;
+}
+
+static void add_matrix(struct attn_grouping *g, const struct attn_table *t, int row) {
+  const struct attn_row *r = &t->row[row];
   struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_VECTORS, r->line->line, r->label.text);
   for (int c = 0; b && c < t->cols; c++)
-    if (!add_value(g, t, b, 0, c)) return;
+    if (!add_value(g, t, b, row, c)) return;
   if (b) attn_block_end(g, b, r->line->line);
 }
 
@@ -116,7 +125,10 @@ static void use_counts(const struct attn_table *t) {
 int attn_table_vectors(struct attn_grouping *g, const struct attn_table *t) {
   int columns = 0, ordinal = 0;
   for (int c = 0; c < t->cols; c++) columns += t->kind[c] == COLUMN_VALUES;
-  if (is_matrix(g, t)) return add_matrix(g, t), 1;
+  if (are_matrices(g, t)) {
+    for (int r = 0; r < t->rows; r++) add_matrix(g, t, r);
+    return 1;
+  }
   if (columns) use_counts(t);
   for (int c = 0; c < t->cols && g->status == ATTN_OK; c++)
     if (t->kind[c] == COLUMN_VALUES) add_value_column(g, t, c, columns, ordinal++);
