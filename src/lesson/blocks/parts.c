@@ -49,6 +49,49 @@ static int turn_lines(struct attn_grouping *g, struct attn_block *a, struct attn
   return (is_vector || make_vector(g, a, &first)) && make_vector(g, b, &next);
 }
 
+/* ---- rows of scores by their indices: "s11 = 2", "s12 = 1", then "s21 = 1" ---- */
+
+/* The two indices at the end of "score[1][0]", "s_{1,0}" or "s10". Returns the bytes in front, 0:
+ * it has no two. */
+static size_t two_indices(const char *label, long index[2]) {
+  size_t at = strcspn(label, "0123456789"), first = strspn(label + at, "0123456789");
+  size_t stem = at;
+  if (!stem || !first) return 0;
+  index[0] = label[at] - '0', index[1] = label[at + 1] - '0';
+  if (first == 2) return label[at + 2 + strspn(label + at + 2, "}]) =:")] ? 0 : stem;
+  size_t gap = strspn(label + at + 1, "][,_ "), next = at + 1 + gap;
+  if (first != 1 || !gap || !attn_is_digit(label[next])) return 0;
+  index[1] = label[next] - '0';
+  return label[next + 1 + strspn(label + next + 1, "}]) =:")] ? 0 : stem;
+}
+
+/* The first index of all numbers of a block, in front of each other; -1: they have no two. */
+static long row_by_indices(const struct attn_block *b) {
+  const attn_printing *p = &b->reading[0];
+  long of[2], index[2];
+  if (b->source != ATTN_BLOCK_ROWS || p->cols != 1 || p->rows < 2 || b->labels != p->rows)
+    return -1;
+  for (int r = 0; r < p->rows; r++) {
+    if (!two_indices(b->label[r], index)) return -1;
+    if (r == 0) of[0] = index[0], of[1] = index[1];
+    if (index[0] != of[0] || index[1] != of[1] + r) return -1;
+  }
+  return of[0];
+}
+
+static int turn_indexed(struct attn_grouping *g, struct attn_block *a, struct attn_block *b) {
+  const attn_printing *p = &a->reading[0];
+  int is_vector = a->source == ATTN_BLOCK_VECTORS;
+  long row = row_by_indices(b), index[2];
+  if (row < 0 || !a->labels || (is_vector ? p->cols : p->rows) != b->reading[0].rows) return 0;
+  if (!is_vector && row_by_indices(a) < 0) return 0;
+  size_t stem = two_indices(a->label[0], index);
+  if (!stem || strncmp(a->label[0], b->label[0], stem) != 0) return 0;
+  if (row != index[0] + (is_vector ? p->rows : 1)) return 0;
+  struct attn_label first = {.text = a->label[0]}, next = {.text = b->label[0]};
+  return (is_vector || make_vector(g, a, &first)) && make_vector(g, b, &next);
+}
+
 static int append(struct attn_grouping *g, struct attn_block *a, const struct attn_block *b) {
   const attn_printing *p = &b->reading[0];
   for (int r = 0; r < p->rows; r++)
@@ -102,7 +145,7 @@ void attn_parts_merge(struct attn_grouping *g) {
     if (!is_single(g, kept, b)) {
       if (b->source == ATTN_BLOCK_SCALARS && b->reading[0].rows == 1)
         attn_block_add_shapes(b, b->reading[0].cols);
-      if (last && turn_lines(g, last, b))
+      if (last && (turn_lines(g, last, b) || turn_indexed(g, last, b)))
         append(g, last, b);
       else
         g->block[kept++] = b;
