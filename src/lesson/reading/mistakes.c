@@ -27,7 +27,7 @@ struct named {
 };
 
 /* The role that a block is called by; OTHER: none, or its numbers are part of a sentence. */
-static int named_role(const struct attn_scan *scan, const struct attn_priors *priors, int block) {
+static int named_role(struct attn_scan *scan, const struct attn_priors *priors, int block) {
   const struct attn_priors *p = &priors[block];
   int role = ATTN_ROLE_OTHER, source = scan->block[block].source;
   if (source == ATTN_BLOCK_INLINE || source == ATTN_BLOCK_SCALARS) return role;
@@ -35,7 +35,8 @@ static int named_role(const struct attn_scan *scan, const struct attn_priors *pr
     if (p->bits[r] >= CALLED && p->bits[r] == p->best &&
         (role == ATTN_ROLE_OTHER || r == ATTN_ROLE_V))
       role = r;
-  return role;
+  int may_be_additive = role == ATTN_ROLE_V && p->bits[ATTN_ROLE_V_A] == p->best;
+  return may_be_additive && attn_occurs(scan->patterns, "tanh", scan->text) ? ATTN_ROLE_V_A : role;
 }
 
 /* The only block before that is called by a role, in the same example. NULL: there is none, or
