@@ -67,7 +67,8 @@ static int is_unexplained(struct account *a, const attn_example *e, const attn_s
     return has_step(a, e, ATTN_STEP_Q, s->head);
   if (!of_scores || e->from_python) return 0;
   int keys = has_step(a, e, ATTN_STEP_K, s->head) || has_step(a, e, ATTN_STEP_X, s->head);
-  int queries = has_step(a, e, ATTN_STEP_Q, s->head) || has_step(a, e, ATTN_STEP_W_A, s->head);
+  int queries = has_step(a, e, ATTN_STEP_Q, s->head) || has_step(a, e, ATTN_STEP_Y, s->head) ||
+                has_step(a, e, ATTN_STEP_W_A, s->head);
   return queries && keys;
 }
 
