@@ -81,10 +81,7 @@ char *attn_group_text(struct attn_grouping *g, const char *text, struct attn_par
 
 void attn_group_above(struct attn_grouping *g, char *text) {
   if (!text) return;
-  if (g->aboves == ATTN_CAPTIONS) {
-    memmove(g->above, g->above + 1, (ATTN_CAPTIONS - 1) * sizeof *g->above);
-    g->aboves--;
-  }
+  if (g->aboves == ATTN_ABOVES) memmove(g->above, g->above + 1, --g->aboves * sizeof *g->above);
   g->above[g->aboves++] = text;
 }
 
@@ -113,7 +110,8 @@ struct attn_block *attn_block_begin(struct attn_grouping *g, int source, int lin
   b->heading = g->heading;
   b->header = "";
   b->readings = 1;
-  for (int n = 0; n < aboves_of_next(g); n++)
+  int aboves = aboves_of_next(g);
+  for (int n = aboves > ATTN_CAPTIONS ? aboves - ATTN_CAPTIONS : 0; n < aboves; n++)
     if (g->above[n][0]) b->caption[b->captions++] = g->above[n];
   return b;
 }
