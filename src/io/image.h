@@ -12,7 +12,7 @@ static inline attn_tensor attn_image_tensor(const void *data, attn_dtype dtype, 
 }
 
 /* Scaled to side x side bytes of each colour. */
-static inline attn_image_config attn_image_square(int64_t side) {
+static inline attn_image_config attn_image_config_square(int64_t side) {
   return (attn_image_config){.struct_size = sizeof(attn_image_config),
                              .height = (int32_t)side,
                              .width = (int32_t)side,

@@ -132,6 +132,8 @@ attn_cell attn_cell_function(double (*function)(double), attn_cell a) {
 
 /* ---- places ---- */
 
+double attn_hidden_below(double largest) { return largest < 1000 ? ATTN_HIDDEN : -1e8; }
+
 double attn_cell_half(const attn_cell *cell) {
   return cell->decimals > 0 ? (cell->hi - cell->lo) / 2 : 0;
 }

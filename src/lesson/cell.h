@@ -24,8 +24,10 @@ attn_cell attn_cell_negate(attn_cell a);
 attn_cell attn_cell_percent(attn_cell a);
 attn_cell attn_cell_function(double (*function)(double), attn_cell a); /* monotone: exp, sqrt, .. */
 
-/* A score that is printed below is as good as minus infinity: -1e4, -65504, -1000000000.0. */
+/* Scores below are as good as minus infinity, where the largest of the others has this magnitude:
+ * -1e4, -65504, -1000000000.0 next to 12.5. */
 enum { ATTN_HIDDEN = -9000 };
+double attn_hidden_below(double largest);
 
 /* Half a unit of a decimal's last digit; 0 of an integer, which is exact. */
 double attn_cell_half(const attn_cell *cell);

@@ -62,6 +62,7 @@ static attn_status collect(struct attn_judged *j, const attn_step *s, struct att
         if (cell->kind == ATTN_CELL_NUMBER && cell->decimals > j->decimals)
           j->decimals = cell->decimals;
         if (significant(cell) > j->significant) j->significant = significant(cell);
+        if (cell->value > ATTN_HIDDEN) j->largest = fmax(j->largest, fabs(cell->value));
       }
   }
   return ATTN_OK;
@@ -155,7 +156,7 @@ static double half_unit(const struct attn_judged *j, const attn_cell *cell) {
 /* Is the printed number a rounding of value? */
 static int rounds_to(const struct attn_judged *j, const attn_cell *cell, double value) {
   if (value == cell->value) return 1;
-  if (value == -(double)INFINITY) return cell->value < ATTN_HIDDEN;
+  if (value == -(double)INFINITY) return cell->value < attn_hidden_below(j->largest);
   if (isinf(value) || isinf(cell->value)) return 0;
   if (cell->kind == ATTN_CELL_SUM || cell->kind == ATTN_CELL_SCIENTIFIC)
     return value >= cell->lo - slack_of(value) && value <= cell->hi + slack_of(value);
@@ -343,7 +344,7 @@ static attn_status prepare(const struct example_judgement *g, int32_t index) {
   const attn_step *s = &g->example->step[index];
   struct attn_judged *j = &g->all[index];
   size_t cells = (size_t)s->exact.rows * (size_t)s->exact.cols;
-  j->decimals = j->significant = 0;
+  j->decimals = j->significant = 0, j->largest = 0;
   j->is_rounded = s->op == ATTN_OP_EXP;
   attn_status status = collect(j, s, g->pool, g->err);
   j->verdict = attn_pool_take(g->pool, (cells + 1) * sizeof *j->verdict);

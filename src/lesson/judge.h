@@ -10,6 +10,7 @@ struct attn_judged {
   const attn_cell **printed; /* the best printing, or NULL */
   int decimals;              /* the most decimals of a literal */
   int significant;           /* the most digits that count */
+  double largest;            /* the largest magnitude that no mask hides */
   int is_rounded;            /* also to whole numbers: an exponential is none */
   int *verdict;              /* attn_judgement; NOT_GIVEN where nothing is printed */
   int rounded_divisor;       /* DIVIDE: the author divided by a rounded root */

@@ -1,4 +1,4 @@
-/* history.h -- the training that a checkpoint records; informational. */
+/* history.h -- the training that a checkpoint records, and older names of members. */
 #ifndef ATTN_MODEL_HISTORY_H
 #define ATTN_MODEL_HISTORY_H
 

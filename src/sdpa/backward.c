@@ -19,6 +19,8 @@ static double real_at(const attn_tensor *t, int64_t b, int64_t h, int64_t i, int
 
 /* ---- Shared by both types ---- */
 
+/* The caller's tensors in their own shapes: they have elements even if they broadcast to no rows.
+ */
 void attn_backward_clear(const attn_sdpa_gradients *g) {
   attn_tensor_clear(g->d_mask), attn_tensor_clear(g->d_sinks), attn_tensor_clear(g->d_additive);
 }

@@ -38,7 +38,8 @@ attn_status attn_tensor_check_result(const attn_tensor *t, const char *name,
                                      const attn_tensor *like, int rank, attn_tensor *wide,
                                      attn_error *err);
 
-/* The same for the gradient of a tensor, of its rank; of NULL there is none: `absent`. */
+/* The same for the gradient of `of`, at its rank. If `of` is NULL, t must be NULL, because of
+ * `absent`. */
 attn_status attn_tensor_check_gradient(const attn_tensor *t, const char *name,
                                        const attn_tensor *of, const char *absent,
                                        const attn_tensor *like, attn_tensor *wide, attn_error *err);

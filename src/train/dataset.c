@@ -106,7 +106,7 @@ static void take(const struct attn_dataset *d, attn_array *image) {
 static attn_status draw(const struct attn_dataset *d, int64_t side, uint64_t n, int validation,
                         attn_error *err) {
   const attn_tensor image = attn_image_tensor(d->drawn, ATTN_U8, side, side);
-  const attn_image_config config = attn_image_square(d->image_size);
+  const attn_image_config config = attn_image_config_square(d->image_size);
   attn_array result;
   struct attn_scene scene;
   attn_text_pairs_scene(d->pairs, n, validation, &scene);
@@ -118,7 +118,7 @@ static attn_status draw(const struct attn_dataset *d, int64_t side, uint64_t n, 
 }
 
 static attn_status read_file(struct attn_dataset *d, uint64_t n, int validation, attn_error *err) {
-  const attn_image_config config = attn_image_square(d->image_size);
+  const attn_image_config config = attn_image_config_square(d->image_size);
   struct attn_text_pair pair;
   attn_array image;
   attn_status status = attn_text_pairs_get(d->pairs, n, validation, &pair, err);

@@ -191,7 +191,7 @@ static void push_given(struct attn_expansion *e, int role, int head) {
   if (head == e->state->heads) bits -= head_price(e);
   if (e->new_example)
     bits -= c->names_example || c->new_heading ? PRICE.example_named : PRICE.example;
-  if (role != ATTN_ROLE_SCORES && is_result(e, role))
+  if (role != ATTN_ROLE_SCORES && is_result(e, role)) /* scores may be given */
     bits -= PRICE.called;
   else if (role == ATTN_ROLE_WEIGHTS)
     bits += row_sum_bits(g);

@@ -5,7 +5,6 @@
 #include "relations.h"
 
 static const double BITS_MAX = 16, NOTHING = 1e-15;
-static const double FAR = 1000, SURELY_HIDDEN = -1e8; /* of scores */
 
 static const attn_cell *cell_at(const attn_printing *p, int transposed, int row, int col) {
   return &p->cells[transposed ? (size_t)col * (size_t)p->cols + (size_t)row
@@ -69,7 +68,7 @@ static void hide_far(struct attn_grid *g) {
   double largest = 0;
   for (size_t n = 0; n < count; n++)
     if (g->value[n] >= ATTN_HIDDEN) largest = fmax(largest, fabs(g->value[n]));
-  double hidden = largest < FAR ? ATTN_HIDDEN : SURELY_HIDDEN;
+  double hidden = attn_hidden_below(largest);
   for (size_t n = 0; n < count; n++)
     if (g->value[n] < hidden) g->value[n] = -(double)INFINITY;
 }

@@ -130,7 +130,7 @@ int attn_any_head_has(const struct attn_state *s, int role);
 double attn_reading_price(const struct attn_expansion *e);
 /* Is the block below the heading of another example than the state's blocks? */
 int attn_is_new_section(const struct attn_expansion *e);
-/* Are all operands of a role known, and called so? */
+/* Are the operands of a role known, and called so? Of weights, logits in any state. */
 int attn_operands_are_called(const struct attn_expansion *e, int head, int role);
 /* Bits for a role from the words near the block. */
 double attn_word_bits(const struct attn_priors *p, int role);

@@ -216,7 +216,7 @@ static void search_words(struct attn_patterns *p, const char *text, size_t bytes
   find_each(p, EUROPEAN_WORDS, sizeof EUROPEAN_WORDS / sizeof *EUROPEAN_WORDS, text, bytes, out);
   if (!is_ascii(text, bytes))
     find_each(p, OTHER_WORDS, sizeof OTHER_WORDS / sizeof *OTHER_WORDS, text, bytes, out);
-  int shown = 0;
+  int shown = 0; /* in place: the longer hit, which hides others, always stays */
   for (int n = 0; n < out->count; n++)
     if (!is_hidden(out, &out->hit[n])) out->hit[shown++] = out->hit[n];
   out->count = shown;

@@ -35,10 +35,21 @@ static int is_closing(uint32_t c) { return c == ']' || c == ')' || c == '}' || c
 
 static int is_digit(uint32_t c) { return c - '0' < 10; }
 
-static int add_range(struct attn_value_reader *p, struct attn_range **list, size_t *count,
-                     size_t first, size_t items) {
-  if (attn_pool_grow(p->scan->pool, (void **)list, *count, sizeof **list))
-    return p->status = attn_scan_no_memory(p->scan), 0;
+static int make_room(struct attn_value_reader *p, void **list, size_t *room, size_t count,
+                     size_t size) {
+  if (count < *room) return 1;
+  size_t wanted = *room ? *room * 2 : 64;
+  void *grown = attn_pool_take(p->scan->pool, wanted * size);
+  if (!grown) return p->status = attn_scan_no_memory(p->scan), 0;
+  if (count) memcpy(grown, *list, count * size);
+  *list = grown;
+  *room = wanted;
+  return 1;
+}
+
+static int add_range(struct attn_value_reader *p, struct attn_range **list, size_t *room,
+                     size_t *count, size_t first, size_t items) {
+  if (!make_room(p, (void **)list, room, *count, sizeof **list)) return 0;
   (*list)[(*count)++] = (struct attn_range){first, items};
   return 1;
 }
@@ -49,8 +60,7 @@ static int add_cell(struct attn_value_reader *p, const attn_cell *cell, size_t a
     p->status = attn_scan_fail(p->scan, origin, "a matrix of more than %d numbers", ATTN_CELLS_MAX);
     return 0;
   }
-  if (attn_pool_grow(p->scan->pool, (void **)&p->cell, p->cells, sizeof *cell))
-    return p->status = attn_scan_no_memory(p->scan), 0;
+  if (!make_room(p, (void **)&p->cell, &p->cell_room, p->cells, sizeof *cell)) return 0;
   struct attn_source_position place = attn_source_place(&p->scan->source, origin);
   p->cell[p->cells] = *cell;
   p->cell[p->cells].line = place.line;
@@ -85,7 +95,7 @@ static int end_cell(struct attn_value_reader *p, struct bracket *b, uint32_t sep
 /* 0: no memory. */
 static int end_row(struct attn_value_reader *p, struct bracket *b) {
   size_t cells = b->parts ? 0 : p->cells - b->row_cell;
-  if (cells && !add_range(p, &p->row, &p->rows, b->row_cell, cells)) return 0;
+  if (cells && !add_range(p, &p->row, &p->row_room, &p->rows, b->row_cell, cells)) return 0;
   b->row_cell = p->cells;
   b->separator = '\n';
   return 1;
@@ -94,7 +104,8 @@ static int end_row(struct attn_value_reader *p, struct bracket *b) {
 static enum attn_shape close_cells(struct attn_value_reader *p, struct bracket *b) {
   if (!end_row(p, b) || p->rows == b->first_row) return ATTN_SHAPE_WORDS;
   size_t rows = p->rows - b->first_row;
-  if (!add_range(p, &p->grid, &p->grids, b->first_row, rows)) return ATTN_SHAPE_WORDS;
+  if (!add_range(p, &p->grid, &p->grid_room, &p->grids, b->first_row, rows))
+    return ATTN_SHAPE_WORDS;
   return b->is_matrix || rows > 1 ? ATTN_SHAPE_GRID : ATTN_SHAPE_ROW;
 }
 

@@ -24,6 +24,7 @@ struct attn_value_reader {
   attn_cell *cell;
   struct attn_range *row, *grid;
   size_t cells, rows, grids;
+  size_t cell_room, row_room, grid_room;
   size_t reached; /* the furthest byte that was looked at */
   size_t budget;  /* bytes that may still be looked at in vain */
   int mixed;      /* rows next to matrices: not a value */

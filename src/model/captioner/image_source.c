@@ -7,7 +7,7 @@
 
 /* Through 8 bits, as in training: images of 8 bits give the same bits. */
 static attn_status read_pixels(const attn_tensor *image, int64_t side, float *to, attn_error *err) {
-  const attn_image_config config = attn_image_square(side);
+  const attn_image_config config = attn_image_config_square(side);
   attn_array scaled;
   attn_status status = attn_image_resize(image, &config, &scaled, err);
   if (status) return status;

@@ -71,8 +71,8 @@ struct attn_search_results {
 
 /* Generates from each source: an encoder-decoder the target, a decoder the continuation (the source
  * may be empty if there is a bos), an encoder the most likely token at each position up to the
- * first eos (one beam, no sampling, bos is not read). source->position_ids are
- * not read. Invalid arguments leave results unchanged; other errors leave them partly written.
+ * first eos (one beam, no sampling, bos is not read). source->position_ids are not read. Invalid
+ * arguments leave results unchanged; other errors leave them partly written.
  *
  * Memory  per thread: the KV caches of batch_size sources, 16 num_beams max_new_tokens bytes each
  * Cost    per step: the decoder's for num_beams tokens, V log-probabilities of each unless greedy

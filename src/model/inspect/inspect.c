@@ -78,7 +78,8 @@ static attn_status generate_target(const struct attn_inspection *v, int32_t **to
   const struct attn_token_batch text = {
       .n = v->source.count, .sequences = 1, .tokens = v->source.ids, .starts = starts};
   struct attn_search_config config = v->model->generation.search;
-  config.num_beams = 0, config.max_new_tokens = length, config.threads = v->threads;
+  config.num_beams = 0; /* greedy */
+  config.max_new_tokens = length, config.threads = v->threads;
   if (!(*tokens = malloc((size_t)length * sizeof **tokens))) return out_of_memory(err);
   const struct attn_search_results results = {.tokens = *tokens, .token_counts = count};
   return attn_search_run(v->model->network, v->image.pixels ? &v->image.batch : &text, &config,

@@ -147,7 +147,7 @@ attn_status attn_model_occlude_caption(const attn_model *model, const attn_tenso
                                        int (*visit)(void *context, const attn_occlusion *occlusion),
                                        void *context, attn_error *err) {
   const struct attn_model_config *c = &model->network->config;
-  const attn_image_config config = attn_image_square(c->image_size);
+  const attn_image_config config = attn_image_config_square(c->image_size);
   struct occlusion_run r = {.visit = visit, .context = context};
   attn_array scaled;
   if (c->kind != ATTN_VISION_ENCODER_DECODER)
