@@ -19,6 +19,8 @@ static const char GOES_ON[] =
  */
 static const char QUOTED[] =
     "(?s).*[\\x{300C}\\x{201C}\"*'](.{1,30})[\\x{300D}\\x{201D}\"*']([^,;=]{0,20})$";
+/* Of other vectors: "、バリューは「猫」が" */
+static const char OTHERS[] = "(*UCP)\\w\\x{306F}\\W*$";
 /* "hello = [..], world =": words in front of the vectors of a list. */
 static const char WORD_EQUALS[] =
     "(?:^|.*[\\s,])([A-Za-z]{3,20}|[\\x{3040}-\\x{9FFF}]{1,12})\\s*=\\s*$";
@@ -141,6 +143,7 @@ static int is_of_list(struct attn_grouping *g, const char *text, struct attn_par
   if (before->has_word && word_label(g, text, front, 0, label)) return 1;
   size_t bytes = before->suffix.end - before->suffix.begin;
   return bytes && quoted_label(g, text, front, label, &suffix) &&
+         !attn_part_find(g, OTHERS, text, (struct attn_part){front.begin, label->begin}, NULL) &&
          suffix.end - suffix.begin >= bytes &&
          memcmp(text + suffix.end - bytes, text + before->suffix.begin, bytes) == 0;
 }
