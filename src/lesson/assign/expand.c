@@ -321,19 +321,17 @@ static void expand_splits(struct attn_expansion *e) {
 
 /* ---- All ways ---- */
 
-/* A table of 1 and 0, or of 0 and minus infinity, that is called a mask: no role has it. */
+/* It is named, and no role has it. */
 int attn_is_mask_table(const struct attn_candidate *c) {
   const struct attn_grid *g = c->grid[0];
-  double other = 0;
-  int others = 0;
+  int ones = 0;
   if (c->priors->bits[ATTN_ROLE_MASKED] < 4 || c->priors->bits[ATTN_ROLE_MASKED] < c->priors->best)
     return 0;
   for (int n = 0; n < g->rows * g->cols; n++) {
-    if (g->value[n] == 0) continue;
-    if (others++ && g->value[n] != other) return 0;
-    other = g->value[n];
+    if (g->value[n] != 0 && g->value[n] != 1) return 0;
+    ones += g->value[n] == 1;
   }
-  return others && others < g->rows * g->cols && (other == 1 || other == -(double)INFINITY);
+  return ones && ones < g->rows * g->cols;
 }
 
 /* Not read: a name is lost. */
