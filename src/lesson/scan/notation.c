@@ -326,6 +326,7 @@ static const struct notation notations[] = {
     {"\\bmat\\((?:\\s*+(?:delim|gap|align|augment|row-gap|column-gap)\\s*+:\\s*+(?:\"[^\"\\n]*+\"|["
      "^,\\n;]++),)*+",
      ATTN_MARK_OPEN, TYPST, "("},
+    {"_\\{?t,?(\\d)\\}?(?!\\w)", "_$1", 0, "_"}, /* e_{t1}, of the step t of a decoder */
     /* "scores: [1, 2] → divided by √2: [0.71, 1.41]": steps in one line */
     {"\\][ \\t]*+(?:\\x{2192}|->)[ \\t]*+(?=[^\\n\\[\\]:=]{2,40}+:[ \\t]*+\\[)", "]; ", 0, "]"},
     {"\\x{3014}[ \\t]*+(" LITERAL ")[ \\t]*+\\x{3015}", " $1 ", 0, "\xE3"},
