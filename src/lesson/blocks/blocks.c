@@ -81,7 +81,8 @@ char *attn_group_text(struct attn_grouping *g, const char *text, struct attn_par
 
 void attn_group_above(struct attn_grouping *g, char *text) {
   if (!text) return;
-  if (g->aboves == ATTN_ABOVES) memmove(g->above, g->above + 1, --g->aboves * sizeof *g->above);
+  if (g->aboves == ATTN_ABOVES)
+    memmove(g->above, g->above + 1, (size_t)--g->aboves * sizeof *g->above);
   g->above[g->aboves++] = text;
 }
 
