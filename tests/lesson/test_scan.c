@@ -282,7 +282,7 @@ static void test_numbers_are_gathered_by_their_keys(void **state) {
 static void test_lists_of_rows_by_their_indices(void **state) {
   (void)state;
   check("Row of a:\n\ns11 = 0.5\ns12 = 0.2\n\nRow of b:\n\ns21 = 0.1\ns22 = 0.4\n",
-        "2x1: 0.5; 0.2\n2x1: 0.1; 0.4\n");
+        "2x2: 0.5 0.2; 0.1 0.4\n");
 }
 
 static void test_latex_tables_with_words(void **state) {
