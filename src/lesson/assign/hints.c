@@ -27,8 +27,9 @@ static const char BY_ROWS[] =
     "?-?1";
 static const char BIAS[] = "(*UCP)(?i)\\bbias|\\balibi\\b|バイアス";
 static const char TEMPERATURE[] =
-    "(*UCP)(?i)(?:temperature?|temperatura|temperatur|\\btau\\b|温度|τ)[^\\w\\n]{0,4}"
-    "(?:[^\\W\\d]\\w{0,2}[^\\w\\n]{1,3}){0,3}([0-9]++(?:\\.[0-9]++)?)";
+    "(*UCP)(?i)(?|(?:temperature?|temperatura|temperatur|\\btau\\b|温度|τ)[^\\w\\n]{0,4}"
+    "(?:[^\\W\\d]\\w{0,2}[^\\w\\n]{1,3}){0,3}([0-9]++(?:\\.[0-9]++)?)|"
+    "(?:temperature|温度) ?\\(?T\\b[^\\n]{0,120}?\\bT ?= ?([0-9]++(?:\\.[0-9]++)?))";
 /* "base 100", "100^(2i/d)" */
 static const char POSITION_BASE[] =
     "(*UCP)(?i)(?:\\bbas[ei]s?|底|基数|θ|theta)\\W{0,4}(?:\\w{1,3}\\W{1,3})?([0-9]{2,7}+)(?![.,]?["

@@ -324,6 +324,20 @@ static int list_block(struct account *a, int block, const attn_cell *first, int 
   return list(a, first, all ? p->rows : 1, all ? p->cols : left, b->name);
 }
 
+/* "d_k,2" above "sqrt(d_k),1.4142" of a sheet. */
+static int are_labelled_sizes(const struct account *a, const struct attn_block *b) {
+  static const char SIZE[] = "(?i)^\\W*(?:(?:sqrt|\\x{221A})\\W*)?(?:d_?[a-z]{1,5}|[nmh])\\W*$";
+  const attn_printing *p = &b->reading[0];
+  if (p->cols != 1 || p->rows < 2 || b->labels != p->rows) return 0;
+  for (int32_t n = 0; n < p->rows; n++) {
+    double value = p->cells[n].value, size = rint(value * value);
+    int is_root = fabs(value * value - size) < .02 && attn_is_known_size(a->known, size);
+    if (!attn_occurs(a->scan->patterns, SIZE, b->label[n])) return 0;
+    if (!is_root && !attn_is_known_size(a->known, value)) return 0;
+  }
+  return 1;
+}
+
 /* "shape (4, 3)", "d_model, d_k: 4, 3", or what a program prints for a shape. */
 static int are_sizes(const struct account *a, const struct attn_block *b) {
   static const char SIZES[] =
@@ -377,7 +391,8 @@ static int is_unexplained_block(struct account *a, const attn_printing *p) {
 static int is_explained_otherwise(struct account *a, int block) {
   const attn_printing *p = &a->scan->block[block].reading[0];
   if (block_is_worked_out(a, p)) return !is_unexplained_block(a, p);
-  return is_mention(a, block) || is_mask(a, block) || are_sizes(a, &a->scan->block[block]);
+  return is_mention(a, block) || is_mask(a, block) || are_sizes(a, &a->scan->block[block]) ||
+         are_labelled_sizes(a, &a->scan->block[block]);
 }
 
 static int list_blocks(struct account *a) {
