@@ -162,7 +162,8 @@ static void cells(void **state) {
   static float gates[SIZE], c[SIZE];
   for (int call = 0; call < CALLS; call++) {
     begin();
-    const struct attn_recurrent_cell s = {(enum attn_gated_cell)below(2), n, 1 + width / 2, x, f, weight};
+    const struct attn_recurrent_cell s = {
+        (enum attn_gated_cell)below(2), n, (1 + width) / 2, x, f, weight};
     attn_cell_forward(&host, &s, ours[0], ours[1], ours[2]);
     plain_cell_forward(&host, &s, theirs[0], theirs[1], theirs[2]);
     end();
