@@ -130,9 +130,11 @@ attn_cell attn_cell_function(double (*function)(double), attn_cell a) {
   return a;
 }
 
-/* ---- places ---- */
+/* ---- masked scores ---- */
 
 double attn_hidden_below(double largest) { return largest < 1000 ? ATTN_HIDDEN : -1e8; }
+
+/* ---- places ---- */
 
 double attn_cell_half(const attn_cell *cell) {
   return cell->decimals > 0 ? (cell->hi - cell->lo) / 2 : 0;

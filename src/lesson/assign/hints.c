@@ -95,6 +95,10 @@ int attn_denies_mask(struct attn_scan *scan, const char *text) {
   return attn_occurs(scan->patterns, NO_MASK, text);
 }
 
+int attn_mentions_tanh(struct attn_scan *scan) {
+  return attn_occurs(scan->patterns, "tanh", scan->text);
+}
+
 int attn_mentions_columns(struct attn_scan *scan) {
   return attn_occurs(scan->patterns, BY_COLUMNS, scan->text) &&
          !attn_occurs(scan->patterns, BY_ROWS, scan->text);

@@ -42,6 +42,7 @@ int attn_mentions_causal(struct attn_scan *scan, const char *text);
 int attn_mentions_causal_above(struct attn_scan *scan, int line); /* in the lines before it */
 int attn_denies_mask(struct attn_scan *scan, const char *text);
 int attn_denies_scale(struct attn_scan *scan);     /* nothing is divided */
+int attn_mentions_tanh(struct attn_scan *scan);    /* as additive scores have it */
 int attn_mentions_columns(struct attn_scan *scan); /* softmax is taken down the columns */
 /* Are projections written in the order of a setting, X W, or W X of columns? -1: in the other one.
  * 0: in neither, or both. */

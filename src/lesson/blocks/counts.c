@@ -54,9 +54,7 @@ static void finish(struct counts *c, const struct attn_scan_line *line) {
 
 void attn_table_check_counts(struct attn_grouping *g, const struct attn_table *t) {
   struct counts rows = {.g = g}, columns = {.g = g};
-  for (int r = 0; r < t->rows; r++)
-    add_label(&rows,
-              t->labels < 0 ? t->row[r].label.text : attn_item_text(g, &t->row[r], t->labels));
+  for (int r = 0; r < t->rows; r++) add_label(&rows, attn_table_label(g, t, r));
   finish(&rows, t->row[0].line);
   int first = t->header.items - t->numbers;
   if (first < 0 || !t->header.items) return;

@@ -136,13 +136,13 @@ static int read_columns(struct attn_grouping *g, struct attn_table *t) {
   return g->status == ATTN_OK;
 }
 
-static char *label_of(struct attn_grouping *g, const struct attn_table *t, int row) {
+char *attn_table_label(struct attn_grouping *g, const struct attn_table *t, int row) {
   return t->labels < 0 ? t->row[row].label.text : attn_item_text(g, &t->row[row], t->labels);
 }
 
 static int read_labels(struct attn_grouping *g, struct attn_table *t) {
   for (int r = 0; t->labels >= 0 && r < t->rows; r++) {
-    if (!attn_group_label(g, label_of(g, t, r), &t->row[r].label)) return 0;
+    if (!attn_group_label(g, attn_table_label(g, t, r), &t->row[r].label)) return 0;
   }
   return 1;
 }

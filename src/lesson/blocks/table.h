@@ -32,6 +32,8 @@ struct attn_table {
 struct attn_row_item *attn_table_item(const struct attn_table *t, int row, int col);
 /* Does the first column of numbers only count its rows, from `first` on? */
 int attn_table_counts(const struct attn_table *t, int first);
+/* The text of the column of labels, or what is in front of the row. */
+char *attn_table_label(struct attn_grouping *g, const struct attn_table *t, int row);
 char *attn_item_text(struct attn_grouping *g, const struct attn_row *row, int item);
 int attn_table_count(const struct attn_table *t, int col, int kind); /* column_kind's items */
 /* The step that a row or column is called, also in words: "divided by √2"; -1: none. */

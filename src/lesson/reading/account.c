@@ -389,10 +389,9 @@ static int is_unexplained_block(struct account *a, const attn_printing *p) {
 
 /* Arithmetic is listed as such, unless a step is unexplained by it. */
 static int is_explained_otherwise(struct account *a, int block) {
-  const attn_printing *p = &a->scan->block[block].reading[0];
-  if (block_is_worked_out(a, p)) return !is_unexplained_block(a, p);
-  return is_mention(a, block) || is_mask(a, block) || are_sizes(a, &a->scan->block[block]) ||
-         are_labelled_sizes(a, &a->scan->block[block]);
+  const struct attn_block *b = &a->scan->block[block];
+  if (block_is_worked_out(a, &b->reading[0])) return !is_unexplained_block(a, &b->reading[0]);
+  return is_mention(a, block) || is_mask(a, block) || are_sizes(a, b) || are_labelled_sizes(a, b);
 }
 
 static int list_blocks(struct account *a) {

@@ -1,4 +1,5 @@
 /* guess.c -- is the place of a block among the steps sure enough to call its numbers wrong? */
+#include "role_search.h"
 #include "step_builder.h"
 
 static const double NAMED = 6, OWN_NAME = 8; /* bits: its own name, or a caption */
@@ -43,7 +44,7 @@ int attn_is_operand(const struct attn_reading *r, const struct attn_node *node, 
 static int may_be_additive(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_roles *head = attn_roles_of(b->reading, p);
   return p->role == ATTN_ROLE_SCORES && p->node->share < .5 && !head->at[ATTN_ROLE_W_A] &&
-         !head->at[ATTN_ROLE_U_A] && attn_occurs(b->scan->patterns, "tanh", b->scan->text);
+         !head->at[ATTN_ROLE_U_A] && attn_mentions_tanh(b->scan);
 }
 
 /* Its place is known too little to call a number wrong: words of a sentence are not a name, and its

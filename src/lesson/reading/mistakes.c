@@ -36,7 +36,7 @@ static int named_role(struct attn_scan *scan, const struct attn_priors *priors, 
         (role == ATTN_ROLE_OTHER || r == ATTN_ROLE_V))
       role = r;
   int may_be_additive = role == ATTN_ROLE_V && p->bits[ATTN_ROLE_V_A] == p->best;
-  return may_be_additive && attn_occurs(scan->patterns, "tanh", scan->text) ? ATTN_ROLE_V_A : role;
+  return may_be_additive && attn_mentions_tanh(scan) ? ATTN_ROLE_V_A : role;
 }
 
 /* The only block before that is called by a role, in the same example. NULL: there is none, or
