@@ -3,7 +3,7 @@
 
     tools/mutate.py [NAME...]        all mutations, or the named ones
     tools/mutate.py --part 2/4       the second quarter
-    tools/mutate.py --sample N       N of them, drawn by ATTN_SEED or at random in each run
+    tools/mutate.py --sample N       N of them, drawn by ATTN_SEED, by default the commit's tree: one commit, one sample
     tools/mutate.py --list           the names, by module
     tools/mutate.py --stale          those that no longer apply, each with the nearest code
     tools/mutate.py --refresh        rewrites those where only names differ; prints those that a person must mend
@@ -315,13 +315,21 @@ def break_one(copies, mutation, place):
     return caught
 
 
+def commits_tree():
+    """The hash of the commit's tree; empty without Git or outside of a repository."""
+    if not shutil.which("git"):
+        return ""
+    shown = subprocess.run(["git", "rev-parse", "HEAD^{tree}"], cwd=ROOT, capture_output=True, text=True)
+    return shown.stdout.strip() if shown.returncode == 0 else ""
+
+
 def choose(every, options):
     """The mutations to run; `every` is in the order of their files."""
     if options.part:
         part, parts = map(int, options.part.split("/"))
         return every[len(every) * (part - 1) // parts:len(every) * part // parts]
     if options.sample:
-        seed = os.environ.get("ATTN_SEED", str(random.SystemRandom().randrange(2**32)))
+        seed = os.environ.get("ATTN_SEED") or commits_tree() or str(random.SystemRandom().randrange(2**32))
         count = min(options.sample, len(every))
         print(f"{count} of {len(every)} mutations, ATTN_SEED={seed}; make mutate runs all", flush=True)
         drawn = set(random.Random(seed).sample(sorted(m.name for m in every), count))
