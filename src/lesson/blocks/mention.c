@@ -108,6 +108,19 @@ static size_t skip_other(struct attn_grouping *g, const char *text, size_t at, s
   return next ? next : skip_index(g, text, at, end);
 }
 
+/* Two numbers with nothing but "and" or a comma between: of one vector. first: the stray of the
+ * first; line: of text, which is no value in brackets. */
+static void join_listed(struct attn_grouping *g, int first, const char *text, size_t begin,
+                        size_t end) {
+  static const char AND[] = "\\s*+(?:,|(?:, ?)?and|\\x{3068}|\\x{3001})\\s*+$";
+  if (first < 0 || g->strays != first + 2) return;
+  struct attn_stray *a = &g->stray[first];
+  if (a[0].cell.decimals < 1 || a[0].cell.decimals != a[1].cell.decimals) return;
+  if (!attn_match_at(g->scan->patterns, AND, text, end, begin, NULL)) return;
+  if (!a[0].vector) a[0].vector = -1 - first;
+  a[1].vector = a[0].vector;
+}
+
 static size_t next_digit(const char *text, size_t at, size_t end) {
   while (at < end && !attn_is_digit(text[at])) at++;
   return at;
@@ -118,15 +131,19 @@ void attn_stray_text(struct attn_grouping *g, const struct attn_scan_line *line,
   const char *text = line->text;
   size_t end = part.end, at = next_digit(text, part.begin, end);
   struct attn_match m;
-  int next = 0;
+  int next = 0, last = -1; /* the stray of the last number */
+  size_t last_end = 0;
   if (at == end) return;
   if (part.begin == 0 && attn_match_at(g->scan->patterns, NUMBERING, text, end, 0, &m))
     at = m.group[0].end;
   while (g->status == ATTN_OK && (at = next_digit(text, at, end)) < end) {
     size_t other = skip_other(g, text, at, end);
     struct attn_part p = number_at(g, text, at, end);
-    if (other == at && p.end > p.begin && !is_excepted(p, except, excepts, &next))
+    if (other == at && p.end > p.begin && !is_excepted(p, except, excepts, &next)) {
       add_number(g, line, p);
+      join_listed(g, last, text, last_end, p.begin);
+      last = g->strays - 1, last_end = p.end;
+    }
     at = other > at ? other : p.end > at ? p.end : attn_skip_digits(text, at, end);
   }
 }

@@ -25,6 +25,12 @@ static const char REMARKED[] =
     ")?(-?" ATTN_NUMBER
     ")(?:\\s?(?:\\([\\w\\s%]{1,12}\\)|\\[\\^?\\w{1,3}\\]|[^\\w\\s.,()\\[\\]/"
     "+*^=\\x{B7}\\x{D7}-]{1,2}))?$";
+/* "0.5 1.0   <- cat", "0.5, 1.0  # cat", "0.5 1.0 (cat)": groups: the numbers, the remark */
+#define PLAIN "[-+]?(?:\\d++(?:\\.\\d*+)?|\\.\\d++)"
+static const char NUMBERS_REMARKED[] =
+    "[ \\t]*+(" PLAIN "(?:(?:[ \\t]*+,[ \\t]*+|[ \\t]++)" PLAIN
+    ")++)[ \\t]++"
+    "(?:<-+|\\x{2190}|#|//|--|%|(?=\\())[ \\t]*+\\(?([^\\d\\n()|=]{1,24}?)\\)?[ \\t]*+$";
 #define ARROW "\u2192"
 static const char FULL_STOP[] = "\u3002"; /* of Japanese */
 
@@ -42,6 +48,16 @@ static struct attn_part row_body(struct attn_grouping *g, const char *text) {
   struct attn_part p = {0, strlen(text)};
   if (attn_part_begins_in(g, BULLET, text, p, &m)) p.begin = m.group[0].end;
   return p;
+}
+
+/* Takes a remark from the end of the body; an empty part: there is none. */
+static struct attn_part take_remark(struct attn_grouping *g, const char *text,
+                                    struct attn_part *body) {
+  struct attn_match m;
+  struct attn_part none = {body->end, body->end};
+  if (!attn_part_begins_in(g, NUMBERS_REMARKED, text, *body, &m)) return none;
+  body->end = m.group[1].end;
+  return m.group[2];
 }
 
 static struct attn_row_item *new_item(struct attn_grouping *g, struct attn_row *row, int kind,
@@ -168,8 +184,11 @@ static int delimiter_of(struct attn_grouping *g, const char *text, struct attn_p
   return has_commas_only(g, text, p) ? ATTN_ROW_COMMAS : -1;
 }
 
+/* Without what is around a row; "|h" ends the header of a PukiWiki. */
 static struct attn_part without_border(const char *text, struct attn_part p) {
   p = attn_part_trim(text, p);
+  if (p.end - p.begin > 2 && text[p.begin] == '|' && memcmp(text + p.end - 2, "|h", 2) == 0)
+    p.end--;
   while (p.begin < p.end && text[p.begin] == '|') p.begin++;
   while (p.begin < p.end && text[p.end - 1] == '|') p.end--;
   return p;
@@ -392,8 +411,9 @@ static int read_labelled(struct attn_grouping *g, struct attn_row *row, struct a
 
 int attn_row_read(struct attn_grouping *g, const struct attn_scan_line *line,
                   struct attn_row *row) {
-  struct attn_part body = row_body(g, line->text);
+  struct attn_part body = row_body(g, line->text), remark = take_remark(g, line->text, &body);
   *row = (struct attn_row){.line = line, .label = {.text = "", .index = -1}};
   row->style = delimiter_of(g, line->text, body);
-  return row->style >= 0 ? read_fields(g, row, body) : read_labelled(g, row, body);
+  int is_row = row->style >= 0 ? read_fields(g, row, body) : read_labelled(g, row, body);
+  return is_row && (remark.begin == remark.end || set_label(g, row, remark));
 }

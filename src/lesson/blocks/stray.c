@@ -32,7 +32,7 @@ struct attn_part attn_name_before(const char *text, size_t at) {
 /* "abs=2e-3", "atol = 0.002": how much a result may be off. */
 static int is_tolerance(struct attn_grouping *g, const struct attn_stray *s) {
   static const char TOLERANCE[] =
-      "(?i)(?:^|[\\s(_])(?:abs|rel|[ar]?tol|eps(?:ilon)?|tolerance)(?: (?:of|is))?\\W*$";
+      "(?i)(?:^|[\\s(_])(?:abs|rel|[ar]?tol|eps(?:ilon)?|tolerance|within)(?: (?:of|is))?\\W*$";
   return s->cell.value >= 0 && s->cell.value < .1 &&
          attn_occurs(g->scan->patterns, TOLERANCE, s->name);
 }
@@ -54,13 +54,17 @@ void attn_stray_size(struct attn_grouping *g, char *name, const attn_cell *cell)
 
 /* The argument of a function is not a result: softmax([0, 1]). */
 static void add_value(struct attn_grouping *g, const struct attn_scan_line *line,
-                      struct attn_part front, const struct attn_scan_value *value) {
+                      struct attn_part front, int index) {
+  const struct attn_scan_value *value = &g->lines->value[index];
   char *name = attn_group_text(g, line->text, attn_name_before(line->text, front.end));
   int is_result = front.end == 0 || line->text[front.end - 1] != '(';
   for (int n = 0; n < value->grids; n++) {
     const attn_printing *grid = &value->grid[n];
     for (int c = 0; c < grid->rows * grid->cols && g->status == ATTN_OK; c++)
-      attn_stray_cell(g, name, &grid->cells[c], is_result);
+      add_stray(g, (struct attn_stray){.name = name,
+                                       .is_result = is_result,
+                                       .vector = grid->rows == 1 ? index + 1 : 0,
+                                       .cell = grid->cells[c]});
   }
 }
 
@@ -73,7 +77,7 @@ static void add_values(struct attn_grouping *g, const struct attn_scan_line *lin
     rest.begin = end;
     if (attn_group_is_value(g, index) && !g->lines->value[index].used &&
         !attn_is_term(g, line->text, front, rest))
-      add_value(g, line, front, &g->lines->value[index]);
+      add_value(g, line, front, index);
     front.begin = end;
   }
 }
@@ -89,19 +93,38 @@ void attn_stray_item(struct attn_grouping *g, const struct attn_row *row, int it
 
 /* The factors of "0.7 v_1 + 0.3 v_2" are weights. */
 static void add_factors(struct attn_grouping *g, const struct attn_scan_line *line) {
-#define TERM "(\\d*\\.\\d+)\\s?[*\\x{B7}\\x{D7}]?\\s?[vVhHxX]_?\\(?\\d"
+#define TERM "(-?\\d*\\.\\d+)\\s?[*\\x{B7}\\x{D7}]?\\s?[vVhHxX]_?\\(?(\\d)"
   static const char FACTOR[] = TERM, SUM[] = TERM "\\)?\\s*\\+\\s*" TERM;
   struct attn_part rest = {0, line->bytes};
   struct attn_match m;
   attn_cell cell;
   if (!attn_part_find(g, SUM, line->text, rest, &m)) return;
-  for (; attn_part_find(g, FACTOR, line->text, rest, &m); rest.begin = m.group[0].end)
-    if (attn_group_cell(g, line, m.group[1], &cell)) attn_stray_cell(g, "weight", &cell, 1);
+  char last = 0;
+  int vector = -(1 << 20);
+  for (; attn_part_find(g, FACTOR, line->text, rest, &m); rest.begin = m.group[0].end) {
+    char index = line->text[m.group[2].begin];
+    vector -= index != last + 1;
+    last = index;
+    if (attn_group_cell(g, line, m.group[1], &cell))
+      add_stray(
+          g, (struct attn_stray){.name = "weight", .is_result = 1, .vector = vector, .cell = cell});
+  }
 }
 
 static int strays_in_order(const void *a, const void *b) {
-  return attn_cell_compare(&((const struct attn_stray *)a)->cell,
-                           &((const struct attn_stray *)b)->cell);
+  const struct attn_stray *x = a, *y = b;
+  int order = attn_cell_compare(&x->cell, &y->cell);
+  return order ? order : (x->vector == 0) - (y->vector == 0);
+}
+
+/* What is in a vector and in a sentence is once in the list: in the vector. */
+static void sort_strays(struct attn_grouping *g) {
+  int kept = 0;
+  if (g->strays > 1) qsort(g->stray, (size_t)g->strays, sizeof *g->stray, strays_in_order);
+  for (int n = 0; n < g->strays; n++)
+    if (!kept || attn_cell_compare(&g->stray[kept - 1].cell, &g->stray[n].cell) != 0)
+      g->stray[kept++] = g->stray[n];
+  g->strays = kept;
 }
 
 static int worked_in_order(const void *a, const void *b) {
@@ -113,7 +136,7 @@ void attn_stray_finish(struct attn_grouping *g) {
   for (int n = 0; n < g->lines->lines && g->status == ATTN_OK; n++)
     add_values(g, &g->lines->line[n]), add_factors(g, &g->lines->line[n]);
   attn_worked_lines(g);
-  if (g->strays > 1) qsort(g->stray, (size_t)g->strays, sizeof *g->stray, strays_in_order);
+  sort_strays(g);
   struct attn_scan *scan = g->scan;
   if (scan->workeds > 1)
     qsort(scan->worked, (size_t)scan->workeds, sizeof *scan->worked, worked_in_order);

@@ -40,8 +40,17 @@ int attn_table_group_end(const struct attn_table *t, int begin) {
   return end;
 }
 
-/* A word in a column of numbers between pipes is a misprint; in columns of other styles it is not
- * known what it is. */
+/* A word in a column of numbers between pipes is a misprint, and so is the only one between commas
+ * or tabs; in columns of other styles it is not known what it is. */
+static int are_misprints(struct attn_grouping *g, const struct attn_table *t, int col, int texts) {
+  if (t->style == ATTN_ROW_PIPES || !texts) return texts;
+  if (!attn_row_is_delimited(t->style) || texts > 1 || t->rows < 3 || col == 0) return 0;
+  int row = 0;
+  while (attn_table_item(t, row, col)->kind != ATTN_ITEM_TEXT) row++;
+  const char *word = attn_item_text(g, &t->row[row], col);
+  return word && !strpbrk(word, " =");
+}
+
 static void check_words(struct attn_grouping *g, const struct attn_table *t, int col) {
   for (int r = 0; r < t->rows; r++) {
     struct attn_row_item *item = attn_table_item(t, r, col);
@@ -95,7 +104,7 @@ static int kind_of_column(struct attn_grouping *g, const struct attn_table *t, i
   int texts = attn_table_count(t, col, ATTN_ITEM_TEXT);
   if (2 * attn_table_count(t, col, ATTN_ITEM_VALUE) > t->rows) return COLUMN_VALUES;
   if (2 * texts > t->rows || (t->titles && col == 0)) return COLUMN_TEXT;
-  if (texts > 0 && t->style == ATTN_ROW_PIPES) check_words(g, t, col);
+  if (are_misprints(g, t, col, texts)) check_words(g, t, col);
   return COLUMN_NUMBERS;
 }
 
@@ -313,15 +322,28 @@ static int is_count(const struct attn_table *t) {
          attn_label_step(t->row[0].label.text) < 0;
 }
 
+/* The numbers of "row 1: softmax(0.5, 1.5)". What tanh is applied to is no step. */
+static void add_label_strays(struct attn_grouping *g, const struct attn_table *t, int row) {
+  static const char CALL[] = "(?<!tanh)(?<=[A-Za-z]) ?\\([-\\d.,;\\s]++\\)";
+  const struct attn_row *r = &t->row[row];
+  struct attn_match m;
+  if (attn_row_is_delimited(t->style) || r->items == 0) return;
+  struct attn_part rest = {0, r->item[0].begin};
+  for (; attn_part_find(g, CALL, r->line->text, rest, &m); rest.begin = m.group[0].end)
+    attn_stray_text(g, r->line, m.group[0], NULL, 0);
+}
+
 static void add_strays(struct attn_grouping *g, const struct attn_table *t) {
   int is_result = !is_count(t);
-  for (int r = 0; r < t->rows; r++)
+  for (int r = 0; r < t->rows; r++) {
+    add_label_strays(g, t, r);
     for (int c = 0; c < t->row[r].items; c++) {
       const struct attn_row_item *item = attn_table_item(t, r, c);
       if (attn_item_is_number(item) && !item->used)
         attn_stray_cell(g, t->row[r].label.text, &item->cell, is_result);
       if (item->kind == ATTN_ITEM_TEXT && c != t->labels) attn_stray_item(g, &t->row[r], c);
     }
+  }
 }
 
 /* "total 3" is text, and so is the sum of exponentials. */

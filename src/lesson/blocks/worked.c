@@ -44,13 +44,21 @@ static int take(struct worked_reader *r, const char *word) {
 
 /* ---- operations on numbers and vectors ---- */
 
+/* Of 0.741 * 0.8, the 0.8 was not rounded to one digit; it may have lost zeros at its end. */
+static void keep_digits(attn_cell *cell, const attn_cell *other) {
+  if (cell->kind != ATTN_CELL_NUMBER || other->kind != ATTN_CELL_NUMBER) return;
+  if (cell->decimals < 1 || cell->decimals >= other->decimals) return;
+  *cell = attn_cell_literal(cell->value, other->decimals, other->hi - other->value);
+}
+
 static int apply(char operation, struct side *a, const struct side *b) {
   int cols = a->cols > b->cols ? a->cols : b->cols, sum = operation == '+' || operation == '-';
   if (sum ? a->cols != b->cols : b->cols > 1 && (a->cols > 1 || operation != '*')) return 0;
   for (int n = cols - 1; n >= 0; n--) {
-    const attn_cell *x = &a->at[a->cols > 1 ? n : 0], *y = &b->at[b->cols > 1 ? n : 0];
-    int open = x->kind == ATTN_CELL_BLANK || y->kind == ATTN_CELL_BLANK;
-    a->at[n] = open ? attn_cell_blank() : attn_cell_binary(operation, *x, *y);
+    attn_cell x = a->at[a->cols > 1 ? n : 0], y = b->at[b->cols > 1 ? n : 0];
+    int open = x.kind == ATTN_CELL_BLANK || y.kind == ATTN_CELL_BLANK;
+    if (operation == '*') keep_digits(&x, &y), keep_digits(&y, &x);
+    a->at[n] = open ? attn_cell_blank() : attn_cell_binary(operation, x, y);
     if (open) continue;
     if (a->at[n].kind == ATTN_CELL_BLANK || !isfinite(a->at[n].lo) || !isfinite(a->at[n].hi))
       return 0;
@@ -226,13 +234,26 @@ static int may_be_equal(const attn_cell *a, const attn_cell *b, int is_sum) {
   return a->lo - slack <= hi && a->hi + slack >= lo;
 }
 
-static int same_side(const struct worked_reader *r, const struct side *a, const struct side *b) {
+/* decimals: the most that a number of a has. A result with more is of exact numbers. */
+static int same_side(const struct worked_reader *r, const struct side *a, const struct side *b,
+                     int decimals) {
   if (a->cols != b->cols) return 0;
   for (int n = 0; n < a->cols; n++) {
     int is_open = a->at[n].kind == ATTN_CELL_BLANK || b->at[n].kind == ATTN_CELL_BLANK;
-    if (!is_open && !may_be_equal(&a->at[n], &b->at[n], r->sums == r->operators)) return 0;
+    int is_exact = b->at[n].kind == ATTN_CELL_NUMBER && b->at[n].decimals > decimals;
+    const attn_cell exact = attn_cell_exact(a->at[n].value);
+    const attn_cell *x = is_exact ? &exact : &a->at[n];
+    if (!is_open && !may_be_equal(x, &b->at[n], r->sums == r->operators)) return 0;
   }
   return 1;
+}
+
+static int most_decimals(const struct worked_reader *r, int from, int to) {
+  int most = 0;
+  for (int n = from; n < to; n++)
+    if (r->literal[n].kind == ATTN_CELL_NUMBER && r->literal[n].decimals > most)
+      most = r->literal[n].decimals;
+  return most;
 }
 
 /* ---- a chain of sides ---- */
@@ -245,6 +266,7 @@ struct chain {
 
 /* The sides from r->at on; r->at is then after the last one. */
 static void read_chain(struct worked_reader *r, struct chain *c) {
+  int last = r->literals; /* where the literals of the side before begin */
   for (c->sides = c->differs = 0; c->sides < SIDES_MAX;) {
     struct side *side = &c->side[c->sides];
     size_t before = r->at;
@@ -255,7 +277,8 @@ static void read_chain(struct worked_reader *r, struct chain *c) {
       return;
     }
     c->first[c->sides] = r->literal[literals];
-    if (c->sides > 0) c->differs |= !same_side(r, side - 1, side);
+    if (c->sides > 0) c->differs |= !same_side(r, side - 1, side, most_decimals(r, last, literals));
+    last = literals;
     c->sides++;
     if (!take_equals(r)) return;
   }

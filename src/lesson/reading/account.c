@@ -15,9 +15,9 @@ struct account {
   const struct attn_priors *priors;
   attn_lesson *lesson;
   struct attn_pool *pool;
-  struct attn_places shown; /* that steps show */
-  int64_t work;             /* steps that were compared so far */
-  const struct attn_known *known;
+  struct attn_places shown;                /* that steps show */
+  int64_t work;                            /* steps that were compared so far */
+  const struct attn_known *known, *values; /* with sizes, and without */
   int prints_shapes;
 };
 
@@ -121,7 +121,7 @@ static int is_called_result(struct account *a, const attn_printing *p, int step)
 static int is_late_input(struct account *a, const attn_example *e, const struct flow *f,
                          const attn_step *s) {
   int block = s->printings ? block_of(a, &s->printing[0]) : -1;
-  if (block < 0 || is_called(a, block, s->name)) return 0;
+  if (block < 0 || (a->priors[block].best >= A_WORD && is_called(a, block, s->name))) return 0;
   for (int32_t n = 0; n < e->steps; n++)
     if (f->is_operand[n] && e->step[n].printings &&
         attn_cell_place(&e->step[n].printing[0].cells[0]) <
@@ -137,6 +137,38 @@ static int is_result_as_input(struct account *a, const struct flow *f, const att
          is_called_result(a, &s->printing[0], s->name);
 }
 
+/* The step that an input is for; ANY_STEP: an embedding or the like, which may be of no use. */
+static int result_of(int name) {
+  if (name == ATTN_STEP_W_A || name == ATTN_STEP_U_A) return ATTN_STEP_SCORES;
+  if (name == ATTN_STEP_Q || name == ATTN_STEP_K) return ATTN_STEP_SCORES;
+  return name == ATTN_STEP_V ? ATTN_STEP_OUTPUT : ANY_STEP;
+}
+
+/* Does the matrix leave the rows as they are, on the left or on the right? */
+static int keeps(const attn_matrix *w, const attn_step *of) {
+  if (!of || of->exact.cols != w->rows || w->rows != w->cols) return 0;
+  double left = 0, right = 0;
+  for (int32_t i = 0; i < of->exact.rows; i++)
+    for (int32_t j = 0; j < w->cols; j++) {
+      const double *row = of->exact.at + i * w->rows;
+      double a = -row[j], b = a;
+      for (int32_t k = 0; k < w->rows; k++)
+        a += row[k] * w->at[k * w->cols + j], b += row[k] * w->at[j * w->cols + k];
+      left += fabs(a), right += fabs(b);
+    }
+  return left < 1e-9 || right < 1e-9;
+}
+
+/* Is the step that an input without a use is for computed from others? W = I changes nothing. */
+static int is_passed_over(struct account *a, const attn_example *e, const attn_step *s) {
+  int name = result_of(s->name);
+  const attn_step *result = name == ANY_STEP ? NULL : find_step(a, e, name, s->head);
+  if (s->name == ATTN_STEP_W_A && (keeps(&s->exact, find_step(a, e, ATTN_STEP_Q, s->head)) ||
+                                   keeps(&s->exact, find_step(a, e, ATTN_STEP_K, s->head))))
+    return 0;
+  return result && result->printings && result->op != ATTN_OP_GIVEN;
+}
+
 /* A given that nothing is computed from is read among the inputs of an example. Weights are not, if
  * their product is printed and does not follow from them. */
 static int is_read(struct account *a, const attn_example *e, const struct flow *f, int32_t step) {
@@ -148,7 +180,7 @@ static int is_read(struct account *a, const attn_example *e, const struct flow *
   if (a->scan->left) return 0; /* numbers that were gathered are no inputs without a use */
   if (step > f->first || s->name > ATTN_STEP_V || !is_followed(a, e, s->head)) return 0;
   if (s->printings && is_called_result(a, &s->printing[0], s->name)) return 0;
-  if (is_late_input(a, e, f, s)) return 0;
+  if (is_late_input(a, e, f, s) || is_passed_over(a, e, s)) return 0;
   if (s->name < ATTN_STEP_W_Q || s->name > ATTN_STEP_W_V) return 1;
   const attn_step *of = find_step(a, e, s->name - ATTN_STEP_W_Q + ATTN_STEP_Q, s->head);
   return of ? of->op != ATTN_OP_GIVEN : a->work < WORK_MAX;
@@ -423,12 +455,13 @@ static int is_explained(const struct account *a, const struct attn_stray *s) {
   if (s->is_size && attn_occurs(a->scan->patterns, ROOT, s->name))
     return attn_is_known_root(known, &s->cell);
   if (s->is_size) return attn_is_known_size(known, s->cell.value);
-  int is_fine = s->cell.decimals >= FINE || attn_has_decimals(known, s->cell.decimals) ||
-                (s->cell.decimals > 0 && is_in_list(a, s));
+  int listed = s->cell.decimals > 0 && is_in_list(a, s), has_sign = listed || s->is_result;
+  int is_fine = listed || s->cell.decimals >= FINE || attn_has_decimals(known, s->cell.decimals);
   if (!s->is_result && !is_fine) return 1;
-  if (!s->is_result && fabs(s->cell.value - 1) <= ABOUT_1) return 1; /* a sum of weights */
+  if (!has_sign && fabs(s->cell.value - 1) <= ABOUT_1) return 1;              /* a sum of weights */
+  int is_size = s->cell.decimals < 1 || s->cell.value != rint(s->cell.value); /* 2.00 is none */
   return is_placed(a, &s->cell) || is_worked_out(a->scan, &s->cell) ||
-         attn_is_known(known, &s->cell);
+         attn_is_known(has_sign && !is_size ? a->values : known, &s->cell, has_sign);
 }
 
 /* What a number is called in a sentence, and which steps that may be. */
@@ -458,6 +491,23 @@ static int is_misnamed(const struct account *a, struct attn_known *const *known,
   return 0;
 }
 
+/* How many numbers of one vector begin there: numbers of steps each, but not a row of one. 0: they
+ * are. */
+static int out_of_order(struct account *a, const struct attn_stray *s) {
+  const struct attn_stray *end = a->scan->stray + a->scan->strays;
+  int count = 0, decimals = 0;
+  if (!s->vector ||
+      (s > a->scan->stray && s[-1].vector == s->vector && s[-1].cell.line == s->cell.line))
+    return 0;
+  for (; s + count < end && s[count].vector == s->vector && s[count].cell.line == s->cell.line;
+       count++) {
+    if (is_placed(a, &s[count].cell) || is_worked_out(a->scan, &s[count].cell)) return 0;
+    decimals += s[count].cell.decimals > 0;
+  }
+  if (count < 2 || !decimals || a->work >= WORK_MAX) return 0;
+  return attn_is_known_row(a->lesson, s, count, &a->work) ? 0 : count;
+}
+
 static int list_strays(struct account *a) {
   struct attn_known *called[CALLS];
   for (int n = 0; n < CALLS && a->scan->strays; n++)
@@ -467,8 +517,9 @@ static int list_strays(struct account *a) {
     const attn_unread *last =
         a->lesson->unreads ? &a->lesson->unread[a->lesson->unreads - 1] : NULL;
     if (last && last->line == s->cell.line && last->column == s->cell.column) continue;
-    if ((!is_explained(a, s) || is_misnamed(a, called, s)) && list(a, &s->cell, 1, 1, s->name))
-      return -1;
+    int count = !is_explained(a, s) || is_misnamed(a, called, s) ? 1 : out_of_order(a, s);
+    if (count && list(a, &s->cell, 1, count, s->name)) return -1;
+    if (count) n += count - 1;
   }
   for (int n = 0; n < a->scan->workeds; n++) {
     const struct attn_worked *w = &a->scan->worked[n];
@@ -491,7 +542,8 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
   struct account a = {.scan = scan, .priors = priors, .lesson = lesson, .pool = scan->pool};
   a.prints_shapes = attn_occurs(scan->patterns, "\\.shape\\b", scan->text);
   a.known = attn_known_of(lesson, UINT32_MAX, a.pool);
-  int failed = !a.known || collect_places(&a) || list_blocks(&a);
+  a.values = attn_known_of(lesson, ATTN_VALUES_ONLY, a.pool);
+  int failed = !a.known || !a.values || collect_places(&a) || list_blocks(&a);
   for (int32_t i = 0; i < lesson->unreads; i++)
     o->unexplained += (int64_t)lesson->unread[i].rows * lesson->unread[i].cols;
   int has_strays = lesson->examples && !attn_has_programs(lesson);

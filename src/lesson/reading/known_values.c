@@ -15,6 +15,7 @@ struct attn_known {
   uint32_t sizes;    /* bit n: a matrix has n rows or columns */
   uint32_t decimals; /* bit n: a number has n decimals */
   int values_only;   /* sizes are not known */
+  int no_sums;
   int failed;
 };
 
@@ -41,7 +42,8 @@ static void add_size(struct attn_known *k, int size) {
 }
 
 /* Scores and vectors are not added up, and a sum of theirs is another number by chance. */
-static int has_sums(const attn_step *step) {
+static int has_sums(const struct attn_known *k, const attn_step *step) {
+  if (k->no_sums) return 0;
   return step->name == ATTN_STEP_EXPONENTIALS || step->name == ATTN_STEP_WEIGHTS;
 }
 
@@ -84,9 +86,9 @@ static void add_printing(struct attn_known *k, const attn_printing *p, int orien
 
 static void add_step(struct attn_known *k, const attn_step *step, int orientation) {
   add_matrix(k, &step->exact);
-  if (has_sums(step)) add_sums(k, &step->exact, orientation);
+  if (has_sums(k, step)) add_sums(k, &step->exact, orientation);
   for (int32_t p = 0; p < step->printings; p++)
-    add_printing(k, &step->printing[p], has_sums(step) ? orientation : -1);
+    add_printing(k, &step->printing[p], has_sums(k, step) ? orientation : -1);
   if (step->op != ATTN_OP_DIVIDE) return;
   add(k, step->scalar), add(k, 1 / step->scalar);
   if (step->scaled_by) add_size(k, step->scaled_by);
@@ -101,7 +103,7 @@ struct attn_known *attn_known_of(const attn_lesson *lesson, uint32_t steps,
                                  struct attn_pool *pool) {
   struct attn_known *k = attn_pool_take(pool, sizeof *k);
   if (!k) return NULL;
-  k->pool = pool, k->values_only = steps != UINT32_MAX;
+  k->pool = pool, k->values_only = steps != UINT32_MAX, k->no_sums = steps == ATTN_VALUES_ONLY;
   for (int32_t i = 0; i < lesson->examples; i++)
     for (int32_t s = 0; s < lesson->example[i].steps; s++)
       if (steps >> lesson->example[i].step[s].name & 1)
@@ -135,8 +137,8 @@ static int is_near(const struct attn_known *k, double x, const attn_cell *cell) 
   return has_between(k, x - more, x + more) || is_constant(fabs(x), more);
 }
 
-int attn_is_known(const struct attn_known *k, const attn_cell *cell) {
-  return is_near(k, cell->value, cell) || is_near(k, -cell->value, cell);
+int attn_is_known(const struct attn_known *k, const attn_cell *cell, int has_sign) {
+  return is_near(k, cell->value, cell) || (!has_sign && is_near(k, -cell->value, cell));
 }
 
 int attn_is_known_value(const struct attn_known *k, const attn_cell *cell) {
@@ -148,6 +150,50 @@ int attn_is_known_root(const struct attn_known *k, const attn_cell *cell) {
   for (int size = 1; size < MODEL_SIZE; size++)
     if (k->sizes >> size & 1 && fabs(cell->value - sqrt(size)) <= half) return 1;
   return cell->value >= sqrt(MODEL_SIZE);
+}
+
+/* ---- rows ---- */
+
+/* Are the numbers those at `at`, `step` apart? */
+static int is_row_at(const double *at, int step, const struct attn_stray *s, int count) {
+  for (int n = 0; n < count; n++) {
+    double half = attn_cell_half(&s[n].cell) * (1 + 1e-6) + 1e-9 * (1 + fabs(at[n * step]));
+    if (!(fabs(at[n * step] - s[n].cell.value) <= half)) return 0;
+  }
+  return 1;
+}
+
+static int has_row(const attn_matrix *m, const struct attn_stray *s, int count) {
+  for (int i = 0; i < m->rows; i++)
+    for (int j = 0; j < m->cols; j++) {
+      int n = i * m->cols + j;
+      const double *at = m->at + n;
+      if (n + count <= m->rows * m->cols && is_row_at(at, 1, s, count)) return 1;
+      if (i + count <= m->rows && is_row_at(at, m->cols, s, count)) return 1;
+    }
+  return 0;
+}
+
+static int prints_row(const attn_printing *p, const struct attn_stray *s, int count) {
+  for (int n = 0; n + count <= p->rows * p->cols; n++) {
+    int at = 0;
+    while (at < count && p->cells[n + at].value == s[at].cell.value) at++;
+    if (at == count) return 1;
+  }
+  return 0;
+}
+
+int attn_is_known_row(const attn_lesson *lesson, const struct attn_stray *s, int count,
+                      int64_t *work) {
+  for (int32_t i = 0; i < lesson->examples; i++)
+    for (int32_t n = 0; n < lesson->example[i].steps; n++) {
+      const attn_step *step = &lesson->example[i].step[n];
+      *work += step->exact.rows * (int64_t)step->exact.cols;
+      if (has_row(&step->exact, s, count)) return 1;
+      for (int32_t p = 0; p < step->printings; p++)
+        if (prints_row(&step->printing[p], s, count)) return 1;
+    }
+  return 0;
 }
 
 /* A size of a model that sentences mention, or of a matrix of the lesson. */

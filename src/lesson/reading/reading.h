@@ -62,10 +62,17 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
 int attn_block_of(const struct attn_scan *scan, const attn_printing *p);
 
 /* known_values.c: all that a number in a sentence may refer to. steps: bit n: to a value of step n;
- * UINT32_MAX: of all, and to sizes. NULL: no memory. */
+ * UINT32_MAX: of all, and to sizes; ATTN_VALUES_ONLY: of all, but not to sums of a row. NULL: no
+ * memory. */
+#define ATTN_VALUES_ONLY (UINT32_MAX >> 1)
 struct attn_known;
 struct attn_known *attn_known_of(const attn_lesson *lesson, uint32_t steps, struct attn_pool *pool);
-int attn_is_known(const struct attn_known *known, const attn_cell *cell); /* but for its sign */
+/* has_sign 0: its sign may be a dash. */
+int attn_is_known(const struct attn_known *known, const attn_cell *cell, int has_sign);
+/* Do the numbers follow each other in a step, row after row, or in a column of it? *work grows by
+ * what is compared. */
+int attn_is_known_row(const attn_lesson *lesson, const struct attn_stray *s, int count,
+                      int64_t *work);
 int attn_is_known_value(const struct attn_known *known, const attn_cell *cell); /* or nothing is */
 /* Has a printed number so many? */
 int attn_has_decimals(const struct attn_known *known, int decimals);

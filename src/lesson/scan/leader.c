@@ -1,4 +1,5 @@
-/* leader.c -- comments: the sign that begins each line of a run of lines is made blank. */
+/* leader.c -- comments: the sign that begins each line of a run of lines is made blank; so is the
+ * "+" of R before a line that continues a command. */
 #include <string.h>
 
 #include "text.h"
@@ -8,14 +9,29 @@
 static const char RUN[] =
     "(?m)^[ \\t]*+" SIGN "[^\\n]*+(?:\\n[ \\t]*+\\1(?=[ \\t\\r\\n]|\\z)[^\\n]*+){3,}+";
 
-void attn_blank_leaders(struct attn_rewrite *r) {
+/* "> m <- matrix(c(1, 2,", then "+   3, 4), nrow = 2)" */
+static const char CONTINUED[] = "(?m)^>[ \\t][^\\n]*+\\n(?:(\\+)(?=[ \\t])[^\\n]*+(?:\\n|\\z))++";
+
+/* "#  0.5 1.0", "#  0.2 0.3": no headings */
+static const char NUMBERS[] =
+    "(?m)^[ \\t]*+(#)(?=[ \\t])(?:[ \\t,|]++[-+]?\\d*+\\.\\d++){2}[^\\n]*+"
+    "(?:\\n[ \\t]*+#[ \\t]++[-+]?\\d*+\\.\\d[^\\n]*+)*+";
+
+/* Each line that the pattern finds begins with group 1. */
+static void blank(struct attn_rewrite *r, const char *pattern) {
   char *text = r->text->now.text;
   struct attn_match m;
-  for (size_t at = 0; attn_find(r->scan->patterns, RUN, text, r->text->now.bytes, at, &m);
+  for (size_t at = 0; attn_find(r->scan->patterns, pattern, text, r->text->now.bytes, at, &m);
        at = m.group[0].end) {
     size_t sign = m.group[1].end - m.group[1].begin;
     for (size_t line = m.group[0].begin; line < m.group[0].end;
          line += strcspn(text + line, "\n") + 1)
       memset(text + line + strspn(text + line, " \t"), ' ', sign);
   }
+}
+
+void attn_blank_leaders(struct attn_rewrite *r) {
+  blank(r, RUN);
+  blank(r, NUMBERS);
+  blank(r, CONTINUED);
 }

@@ -1,4 +1,5 @@
-/* markup.c -- the tables of wikis, of AsciiDoc and of nested lists, as rows between pipes. */
+/* markup.c -- the tables of wikis, of AsciiDoc, of nested lists and of columns with vectors, as
+ * rows between pipes. */
 #include <string.h>
 
 #include "ascii.h"
@@ -9,17 +10,20 @@ static const char NESTED_LIST[] = "[ \\t]*+[-*][ \\t]++(-(?:[ \\t]|$))";
 static const char ANY_NESTED_LIST[] = "(?m)^[ \\t]*+[-*][ \\t]++-(?:[ \\t]|$)";
 /* [options="header", cols="1,2"], [%header] */
 static const char ATTRIBUTES[] = "\\[(?:[^\\]\\n]*\\b(?:options|opts|cols|format|width|role)=|%)";
+/* "cat   [1, 0]   0.7": a vector is a cell of columns that blanks separate. */
+static const char VECTOR_CELL[] =
+    "(?m)[^\\s|][ \\t]{2,}+(?:\\[[^]|\\n]*+\\]|\\([^)|\\n]*+\\))(?=[ \\t]{2}|[ \\t]*+$)";
 
-enum table { NO_TABLE, WIKI, ASCIIDOC, NESTED };
+enum table { NO_TABLE, WIKI, ASCIIDOC, NESTED, COLUMNS };
 
 struct markup {
   struct attn_patterns *patterns;
   const struct attn_canonical *from;
   struct attn_text *out;
-  int kinds;
+  int kinds, has_columns;
   enum table table;
   int in_row, cells, rows;
-  int columns;    /* of AsciiDoc: as many as the first line has cells */
+  int columns;    /* of AsciiDoc: as many as the first line has cells; of COLUMNS: of each row */
   int has_header; /* the first row has no other cells (wiki), or a blank line below it (AsciiDoc) */
   size_t dash;    /* of a nested list: the column of its cells */
 };
@@ -164,6 +168,68 @@ static int list_line(struct markup *m, const struct line *l) {
   return 1;
 }
 
+/* ---- columns ---- */
+
+/* Two blanks or a tab end a cell, but not within brackets. */
+static size_t cell_end(const struct markup *m, size_t at, size_t end) {
+  const char *text = m->from->text;
+  int depth = 0;
+  for (; at < end; at++) {
+    depth += (text[at] == '[' || text[at] == '(') - (text[at] == ']' || text[at] == ')');
+    if (depth <= 0 && (text[at] == '\t' || (text[at] == ' ' && text[at + 1] == ' '))) break;
+  }
+  return at;
+}
+
+/* Counts the cells of the line, and adds them to the table if `adds`. */
+static int columns_in(struct markup *m, const struct line *l, int adds) {
+  int cells = 0;
+  for (size_t at = l->begin, end; at < l->end; at = end, cells++) {
+    end = cell_end(m, at, l->end);
+    if (adds) add_cell(m, at, end);
+    while (end < l->end && attn_is_blank(m->from->text[end])) end++;
+  }
+  return cells;
+}
+
+static int has_vector_cell(const struct markup *m, const struct line *l) {
+  return attn_find(m->patterns, VECTOR_CELL, m->from->text, l->end, l->first, NULL);
+}
+
+/* "---  ---" */
+static int is_ruler(const struct markup *m, const struct line *l) {
+  size_t at = l->begin;
+  while (at < l->end && strchr("-= \t", m->from->text[at])) at++;
+  return l->begin < l->end && at == l->end;
+}
+
+/* Is the line the header of columns, with two rows below? The first column may have no title. */
+static int begins_columns(struct markup *m, const struct line *l) {
+  struct line next = line_at(m, l->next);
+  if (is_ruler(m, &next)) next = line_at(m, next.next);
+  int titles = l->begin < l->end ? columns_in(m, l, 0) : 0;
+  if (titles < 3 || has_vector_cell(m, l) || !has_vector_cell(m, &next)) return 0;
+  int cells = columns_in(m, &next, 0);
+  struct line second = line_at(m, next.next);
+  if ((cells != titles && cells != titles + 1) || columns_in(m, &second, 0) != cells) return 0;
+  begin_table(m, COLUMNS);
+  m->columns = cells;
+  m->has_header = 1;
+  if (cells > titles) add_cell(m, l->begin, l->begin);
+  columns_in(m, l, 1);
+  return 1;
+}
+
+/* 0: not part of the table. */
+static int column_line(struct markup *m, const struct line *l) {
+  if (m->table != COLUMNS) return m->has_columns && begins_columns(m, l);
+  end_row(m, l->first);
+  if (m->rows == 1 && is_ruler(m, l)) return 1;
+  if (columns_in(m, l, 0) != m->columns) return m->table = NO_TABLE, 0;
+  columns_in(m, l, 1);
+  return 1;
+}
+
 /* ---- lines ---- */
 
 static void read_line(struct markup *m, const struct line *l) {
@@ -171,7 +237,7 @@ static void read_line(struct markup *m, const struct line *l) {
     wiki_line(m, l);
   } else if (m->table == ASCIIDOC) {
     asciidoc_line(m, l);
-  } else if (list_line(m, l) || asciidoc_outside(m, l)) {
+  } else if (column_line(m, l) || list_line(m, l) || asciidoc_outside(m, l)) {
     return;
   } else if ((m->kinds & ATTN_NOTATION_WIKI) && begins_with(m, l, "{|")) {
     begin_table(m, WIKI);
@@ -185,8 +251,9 @@ void attn_markup_tables(struct attn_rewrite *r, int kinds) {
                      .from = &r->text->now,
                      .out = r->spare,
                      .kinds = kinds & (ATTN_NOTATION_WIKI | ATTN_NOTATION_ASCIIDOC)};
-  if (r->text->failed || (!m.kinds && !attn_occurs(m.patterns, ANY_NESTED_LIST, m.from->text)))
-    return;
+  if (r->text->failed) return;
+  m.has_columns = attn_occurs(m.patterns, VECTOR_CELL, m.from->text);
+  if (!m.kinds && !m.has_columns && !attn_occurs(m.patterns, ANY_NESTED_LIST, m.from->text)) return;
   attn_text_clear(m.out);
   for (size_t at = 0; at < m.from->bytes;) {
     struct line l = line_at(&m, at);

@@ -26,7 +26,7 @@ static const char IN_MATRIX[] =
 #define BESIDE "(?:[ \\t]*+[,;|][ \\t]*+|[ \\t]++)"
 #define REST "(?=(?:" BESIDE NUMBER "(?![\\w.]))*+[ \\t]*+[])|]{0,2}+[,;]*+[ \\t]*+$)"
 static const char IN_COLUMNS[] =
-    "(?m)^(?:[^\\n\\d]{0,40}[=:|]|[A-Za-z\"][^\\n,\\t]{0,40}[,\\t])?+[ \\t]*+[[(]{0,2}+[ "
+    "(?m)^(?:[^\\n\\d]{0,40}[=:|]|[\\pL\"][^\\n,\\t]{0,40}[,\\t])?+[ \\t]*+[[(]{0,2}+[ "
     "\\t]*+(?|(?:" NUMBER BESIDE ")++(" BROKEN ")" REST "|(" BROKEN ")(?=" BESIDE NUMBER ")" REST
     ")";
 /* In a vector anywhere: "| cat | [1, 0.?5] |" */
