@@ -282,12 +282,23 @@ static double half_on_the_way(const attn_step *s, int decimals) {
   return 0.5 * pow(10, -(double)(kept > 2 ? kept : 2));
 }
 
+/* Additive scores whose tanh is printed were rounded as that is. 0: it is not printed. */
+static int decimals_on_the_way(const struct example_judgement *g, int32_t index) {
+  int decimals = 0;
+  for (int32_t n = 0; n < index && g->example->step[index].op == ATTN_OP_ADDITIVE; n++)
+    if (g->example->step[n].op == ATTN_OP_TANH && g->all[n].decimals > decimals)
+      decimals = g->all[n].decimals;
+  return decimals;
+}
+
 /* The ranges with rounding: from the right numbers, and from the author's own. */
 static attn_status ranges(const struct example_judgement *g, int32_t index,
                           struct attn_interval_matrix *right, struct attn_interval_matrix *author) {
   const attn_step *s = &g->example->step[index];
   const struct attn_interval_matrix *r[ATTN_OPERANDS_MAX], *a[ATTN_OPERANDS_MAX];
-  double slack = half_on_the_way(s, g->all[index].decimals);
+  int on_the_way = decimals_on_the_way(g, index);
+  double slack =
+      on_the_way ? 0.5 * pow(10, -(double)on_the_way) : half_on_the_way(s, g->all[index].decimals);
   for (int32_t n = 0; n < s->operands; n++)
     r[n] = &g->all[s->operand[n]].right, a[n] = &g->all[s->operand[n]].author;
   attn_status status = attn_interval_step(s, r, slack, g->pool, right, g->err);

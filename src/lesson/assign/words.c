@@ -355,10 +355,14 @@ static void add_additive(struct attn_scan *scan, struct attn_priors *out) {
   raise(out, ATTN_ROLE_V_A, out->bits[ATTN_ROLE_W_V]);
 }
 
-/* "Queries", and nothing else */
-static int is_input_name(const char *caption) {
+/* Is a caption the name of queries, keys or values and nothing else: "Keys", "Keys K", "K (keys)"?
+ */
+static int is_input_name(struct attn_scan *scan, const char *caption) {
+#define INPUT "(?:quer(?:y|ies)|keys?|values?|クエリー?|キー|バリュー|値)(?: (?:matrix|vectors?))?"
+  static const char BOTH[] =
+      "(?i)^\\W*(?:" INPUT "[\\s(（]*[QKV]|[QKV][\\s(（:—–-]*" INPUT ")[\\s)）:]*$";
   int step = attn_step_called(caption);
-  return step >= ATTN_STEP_Q && step <= ATTN_STEP_V;
+  return (step >= ATTN_STEP_Q && step <= ATTN_STEP_V) || attn_occurs(scan->patterns, BOTH, caption);
 }
 
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out) {
@@ -370,7 +374,7 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   int own = add(scan, b, b->name, OWN_NAME, out);
   if (!own) own = add_label(scan, b, out);
   double share = own ? 0.4 : 1;
-  double caption = nearest && !own && is_input_name(nearest) ? OWN_NAME : CAPTION;
+  double caption = nearest && !own && is_input_name(scan, nearest) ? OWN_NAME : CAPTION;
   int named = nearest && add(scan, b, nearest, caption * share, out);
   if (nearest && !named && above) add(scan, b, above, CAPTION * 0.8 * share, out);
   if (above) add(scan, b, above, LINE_ABOVE * share, out);

@@ -30,6 +30,18 @@ static void sort_results(struct attn_results *r) {
   r->count = kept;
 }
 
+/* "weights: a1 = 0.3, a2 = 0.7": a2 is one of those, too. */
+static void continue_kinds(struct attn_results *r) {
+  for (int n = 1; n < r->count; n++) {
+    const struct attn_result *a = &r->item[n - 1];
+    size_t bytes = strlen(r->item[n].name), before = strlen(a->name);
+    const char *last = before > bytes ? a->name + before - bytes : a->name;
+    int is_word = last == a->name || last[-1] == ' ';
+    if (r->item[n].kind == ATTN_RESULT_OTHER && is_word && attn_same_letters(last, r->item[n].name))
+      r->item[n].kind = a->kind;
+  }
+}
+
 /* "3 + 1 = 4 and 3 + 0.5 = 3.5, so x = [4, 3.5]": once is enough. */
 static void drop_vector(struct attn_results *r, const attn_printing *vector) {
   int cells = vector->rows * vector->cols;
@@ -179,6 +191,7 @@ static void add_groups(struct attn_grouping *g, const struct attn_scan_line *lin
 void attn_results_group(struct attn_grouping *g, const struct attn_scan_line *line,
                         struct attn_results *r) {
   sort_results(r);
+  continue_kinds(r);
   drop_vectors(g, line, r);
   if (r->count) add_groups(g, line, r);
 }

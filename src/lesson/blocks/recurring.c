@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "blocks.h"
+#include "steps.h"
 
 enum { WORDS = 6, INDEX_DIGITS = 2, BLOCKS_MAX = 600, PERIOD_MAX = 12 };
 
@@ -106,13 +107,18 @@ static int is_again(const struct attn_block *a, const struct attn_block *b, int 
   return same_word(token->text, token->word, own.text, own.word, 0);
 }
 
-/* Where vectors are apart, only those of lines recur, and only by their indices: "U h1 = [1, 0]".
- */
-static int may_recur(const struct attn_grouping *g, const struct attn_block *a,
-                     const struct attn_block *b, int tokens) {
-  int is_line = a->source == ATTN_BLOCK_VECTORS || a->source == ATTN_BLOCK_ROWS;
+/* Where vectors are apart, only those of lines recur, and only by the index of one of them at
+ * least: "U h1 = [1, 0]", "sum = [1, 1]". */
+static int may_recur(const struct attn_grouping *g, int n, int other, int period, int tokens) {
+  int counts = 0;
   if (!g->scan->left->apart) return 1;
-  return is_line && !tokens && name_of(a) && name_of(b) && strcmp(name_of(a), name_of(b)) != 0;
+  for (int k = 0; k < period; k++) {
+    const struct attn_block *a = g->block[n + k], *b = g->block[other + k];
+    int is_line = a->source == ATTN_BLOCK_VECTORS || a->source == ATTN_BLOCK_ROWS;
+    if (!is_line || tokens || !name_of(a) || !name_of(b)) return 0;
+    counts |= strcmp(name_of(a), name_of(b)) != 0;
+  }
+  return counts;
 }
 
 /* How many times the `period` vectors from n on occur in a row. tokens: 1 if their names may differ
@@ -121,9 +127,9 @@ static int count_turns(const struct attn_grouping *g, int n, int period, int tok
   int turns = 1, end = g->blocks < BLOCKS_MAX ? g->blocks : BLOCKS_MAX;
   for (; n + (turns + 1) * period <= end; turns++) {
     struct recurring_token token = {.text = NULL};
+    if (!may_recur(g, n, n + turns * period, period, tokens)) return turns;
     for (int k = n; k < n + period; k++)
-      if (!may_recur(g, g->block[k], g->block[k + turns * period], tokens) ||
-          !is_again(g->block[k], g->block[k + turns * period], turns, tokens ? &token : NULL))
+      if (!is_again(g->block[k], g->block[k + turns * period], turns, tokens ? &token : NULL))
         return turns;
   }
   return turns;
@@ -154,6 +160,32 @@ static const char *token_of(struct attn_grouping *g, int n, int period, int turn
     return text ? text : "";
   }
   return "";
+}
+
+/* q, k or v */
+static int is_input(const char *text, struct attn_part p) {
+  char word[16];
+  size_t bytes = p.end - p.begin;
+  if (bytes >= sizeof word) return 0;
+  memcpy(word, text + p.begin, bytes);
+  word[bytes] = 0;
+  int step = attn_step_called(word);
+  return step >= ATTN_STEP_Q && step <= ATTN_STEP_V;
+}
+
+/* Do the names of two turns differ in q, k or v? */
+static int differ_in_input(const struct attn_grouping *g, int n, int period) {
+  const char *name = name_of(g->block[n]);
+  struct attn_part word;
+  return differing_words(name, name_of(g->block[n + period]), 1, &word) == 1 &&
+         is_input(name, word);
+}
+
+/* q1, q2: rows of a matrix */
+static int are_rows(const struct attn_grouping *g, int n, int count) {
+  for (int k = n; k + 1 < n + count; k++)
+    if (!attn_name_recurs(name_of(g->block[k]), name_of(g->block[k + 1]), 1)) return 0;
+  return 1;
 }
 
 /* Vector k of each turn. NULL: no memory. */
@@ -187,6 +219,8 @@ void attn_recurring_merge(struct attn_grouping *g) {
   for (int n = 0; n < g->blocks && g->status == ATTN_OK; n += period ? period * turns : 1) {
     struct attn_block *all[PERIOD_MAX] = {g->block[n]};
     period = find_period(g, n, &turns);
+    if (period && differ_in_input(g, n, period)) /* "q1, q2", "k1, k2": each turn is a matrix */
+      turns = period, period = are_rows(g, n, period);
     for (int k = 0; k < period; k++) all[k] = stack_vectors(g, n, k, period, turns);
     int count = period ? period : !is_single(g, all[0]);
     for (int k = 0; k < count; k++) g->block[kept++] = all[k];

@@ -368,6 +368,18 @@ static int is_column_label(const char *text, struct attn_part p) {
   return words <= LABEL_WORDS;
 }
 
+/* After the 1 of "query 1   0.5  0.2", which counts. */
+static size_t skip_count(struct attn_grouping *g, const char *text, struct attn_part label,
+                         size_t end) {
+  static const char COUNTED[] =
+      "(?i)\\b(?:quer(?:y|ies)|keys?|values?|tokens?|words?|rows?|positions?|output|input) $";
+  struct attn_match m;
+  struct attn_part rest = {label.end, end};
+  if (!attn_part_find(g, COUNTED, text, label, NULL)) return label.end;
+  if (!attn_part_begins_in(g, "\\d{1,2}[ \\t]{2,}(?=[-+.\\d])", text, rest, &m)) return label.end;
+  return m.group[0].end;
+}
+
 static int read_columns(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
   const char *text = row->line->text;
   p = attn_part_chop(text, p, ".,;");
@@ -375,6 +387,7 @@ static int read_columns(struct attn_grouping *g, struct attn_row *row, struct at
   struct attn_part label = {p.begin, at};
   row->style = ATTN_ROW_SPACES;
   if (!is_column_label(text, label) || has_decimal(g, text, label)) return 0;
+  at = label.end = skip_count(g, text, label, p.end);
   return read_items(g, row, (struct attn_part){at, p.end}, ",;") && set_label(g, row, label);
 }
 

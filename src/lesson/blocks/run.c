@@ -114,11 +114,17 @@ static int continues_matrix(const struct attn_row *last, const struct attn_row *
          attn_is_blank(row->line->text[0]) && row->line->line == last->line->line + 1;
 }
 
-/* "K = [..]" after rows without a name, the first of which has one. */
+/* "U =" in the line above the rows */
+static int is_named_above(const struct attn_grouping *g) {
+  const char *above = g->aboves ? g->above[g->aboves - 1] : "";
+  return *above && above[strlen(above) - 1] == '=';
+}
+
+/* "K = [..]" after rows without a name, the first of which has one, or which have one above. */
 static int begins_next(const struct attn_grouping *g, const struct attn_row *row) {
   int is_name = row->style != ATTN_ROW_VALUES || row->label.stem;
   return g->rows > 1 && !attn_row_is_delimited(row->style) && !is_bare(row) && is_name &&
-         is_bare(&g->row[g->rows - 1]) && !is_bare(&g->row[0]);
+         is_bare(&g->row[g->rows - 1]) && (!is_bare(&g->row[0]) || is_named_above(g));
 }
 
 /* z1 and z2, "row 1" and "row 2" */

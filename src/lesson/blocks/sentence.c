@@ -29,6 +29,10 @@ static const char WORD[] =
     "\\b[A-Za-z]\\([^()\\s\\d]{1,16}\\)(?=\\s*+[=:]?$)|[A-Za-z\\x{3B1}-\\x{3C9}~]+[_^]?[A-Za-z0-9_]"
     "*|["
     "\\x{3040}-\\x{9FFF}]+";
+/* "query of word 1" is a query. */
+static const char OF_TOKEN[] =
+    "(?i).*\\b(?:query|key|value)(?: vector)?( (?:of|for) (?:the )?(?:word|token|position) "
+    "?\\d{1,2})$";
 enum { TERM_CHARACTERS = 60, LIST_BYTES = 160, BLOCKS_BACK = 6 };
 
 /* ---- vectors ---- */
@@ -47,6 +51,7 @@ static int last_word(struct attn_grouping *g, const char *text, struct attn_part
   struct attn_match m;
   p = attn_part_chop(text, p, " \t\r\f\v=:");
   struct attn_part word = {p.begin, p.begin};
+  if (attn_part_begins_in(g, OF_TOKEN, text, p, &m)) p.end = m.group[1].begin;
   while (attn_part_find(g, WORD, text, p, &m)) {
     word = m.group[0];
     p.begin = word.end;

@@ -386,13 +386,18 @@ static void add_block(struct attn_builder *b, const struct attn_placement *p) {
 /* Scores that are K Q^T, which is not stated and not confirmed by later steps. */
 static int is_turned_silently(const struct attn_builder *b, const attn_example *ex) {
   static const char TURNED[] = "(*UCP)(?i)\\bK\\w{0,3}\\s*[·@*.×]?\\s*Q|columns?|列";
+  static const char ROWS[] =
+      "(?i)\\brows?\\b[^.;\\n]{0,30}\\b(?:quer|asks|attend)|\\bcolumns?\\b[^.;\\n]{0,30}(?:\\bkeys?"
+      "\\b|"
+      "looked at|attended)|行[^。\\n]{0,12}クエリ|列[^。\\n]{0,12}キー";
   int turned = 0;
   for (int n = 0; n < ex->steps; n++) {
     if (ex->step[n].name > ATTN_STEP_SCORES && ex->step[n].printings) return 0;
     turned |= ex->step[n].name == ATTN_STEP_SCORES && ex->step[n].op != ATTN_OP_GIVEN;
   }
   return turned && b->reading->columns == ATTN_COLUMNS_SCORES &&
-         !attn_occurs(b->scan->patterns, TURNED, b->scan->text);
+         (!attn_occurs(b->scan->patterns, TURNED, b->scan->text) ||
+          attn_occurs(b->scan->patterns, ROWS, b->scan->text));
 }
 
 static const double NAMED = 6; /* bits: its own name, or a caption */

@@ -10,12 +10,12 @@
 #include "text.h"
 
 #define NUMBER "[-+\u2212]?(?:\\d++\\.?\\d*+|\\.\\d++)(?:e[-+]?\\d++)?%?"
-/* 1.2.3, 0.?3, O.5: a point and digits, but no number */
+/* 1.2.3, 0.?3, 1.?, O.5: a point and digits, but no number */
 #define DIGIT "[\\d?#OolIBSZ]"
 #define BROKEN                                                       \
   "[-+\u2212]?(?=" DIGIT "*+\\.)(?!" NUMBER "(?![\\w.?#]))(?:" DIGIT \
   "|\\.)++"                                                          \
-  "(?<=\\d)(?![\\w.?#])"
+  "(?<=[\\d?])(?![\\w.?#])"
 #define WORD "(?!(?i:-?inf|nan)\\b)[A-Za-z]\\w*+|" BROKEN "|\\d++[A-Za-z]\\w*+"
 #define NEXT "\\s*+(?:[,;&]|\\]\\s*+,\\s*+\\[|" ATTN_MARK_ROW ")\\s*+"
 
@@ -49,7 +49,7 @@ static const char OPEN_LIST[] =
 static const char OPEN_MATRIX[] =
     "(?|[=:]\\s*+(?:[\\w.]*+\\()?+(\\[\\s*+\\[\\s*+" ROW_NUMBERS
     "(?:\\s*+\\]\\s*+,?+\\s*+\\[\\s*+" ROW_NUMBERS
-    ")*+(?:\\s*+\\])?+)\\)?+[ \\t]*+,?+[ \\t]*+(?:\\n\\s*+(?:" NEXT_NAME
+    ")*+(?:\\s*+\\])?+)\\)?+[ \\t]*+,?+[ \\t]*+(?:\\n\\s*+(?:[-*+] )?+(?:" NEXT_NAME
     "|`{3})|\\s*+\\z)|[=:]\\s*+(\\[\\s*+" ROW_NUMBERS ")[ \\t]*+[,;][ \\t]*+[A-Za-z]\\w*+\\s*+=)";
 /* A fence of code: its mark, and what follows it in its line */
 static const char FENCE[] = "(?m)^[ \\t>]*+(`{3,}+|~{3,}+)[ \\t\\r]*+([^\\n`]*+)$";
