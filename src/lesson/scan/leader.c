@@ -17,6 +17,11 @@ static const char NUMBERS[] =
     "(?m)^[ \\t]*+(#)(?=[ \\t])(?:[ \\t,|]++[-+]?\\d*+\\.\\d++){2}[^\\n]*+"
     "(?:\\n[ \\t]*+#[ \\t]++[-+]?\\d*+\\.\\d[^\\n]*+)*+";
 
+/* "##      [,1] [,2]" above "## [1,] 0.5 1.0": what R prints; or lines that begin a fence */
+static const char PRINTED[] =
+    "(?m)^(?:(?<=```\\n)(?=[^\\n]*+\\n#)|(?=##?[ \\t]++\\[,?1,?\\]))(##?)(?=[ \\t])[^\\n]*+"
+    "(?:\\n\\1(?=[ \\t])[^\\n]*+)*+(?=\\n|\\z)";
+
 /* Each line that the pattern finds begins with group 1. */
 static void blank(struct attn_rewrite *r, const char *pattern) {
   char *text = r->text->now.text;
@@ -33,5 +38,6 @@ static void blank(struct attn_rewrite *r, const char *pattern) {
 void attn_blank_leaders(struct attn_rewrite *r) {
   blank(r, RUN);
   blank(r, NUMBERS);
+  blank(r, PRINTED);
   blank(r, CONTINUED);
 }
