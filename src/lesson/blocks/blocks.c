@@ -303,11 +303,14 @@ static void add_matrix(struct attn_grouping *g, const struct attn_scan_line *lin
   } while (strchr(name, '='));
 }
 
-/* "O = [..] [..] = [..]": the matrix that ends at `at` is the first factor of a product that is
- * worked out, not O. */
+/* The name below a brace: "[..]_Q", "[..]_scores". */
+#define BELOW "_([A-Za-z](?:_?\\w)?(?:\\^\\W?T)?|[A-Za-z ]{3,24})(?!\\w)"
+
+/* "O = [..] [..] = [..]", "[..]_Q [..]_K = [..]": the matrix that ends at `at` is the first factor
+ * of a product that is worked out, not O. */
 static int begins_product(const struct attn_grouping *g, const struct attn_scan_line *line,
                           size_t at) {
-  static const char FACTOR[] = "\\s*+" ATTN_VALUE "\\s*+(?:=|$)";
+  static const char FACTOR[] = "(?:" BELOW ")?+\\s*+" ATTN_VALUE "(?:" BELOW ")?+\\s*+(?:=|$)";
   return attn_match_at(g->scan->patterns, FACTOR, line->text, line->bytes, at, NULL);
 }
 
@@ -330,10 +333,9 @@ static int has_matrix(struct attn_grouping *g, const struct attn_scan_line *line
   return 0;
 }
 
-/* The name below a brace: "[..]_Q". *name is empty where there is none. Returns its end. */
+/* The name below a brace. *name is empty where there is none. Returns its end. */
 static size_t name_below(struct attn_grouping *g, const struct attn_scan_line *line, size_t at,
                          struct attn_part *name) {
-  static const char BELOW[] = "_([A-Za-z](?:_?\\w)?(?:\\^\\W?T)?)(?!\\w)";
   struct attn_match m = {.group = {{at, at}, {at, at}}};
   attn_match_at(g->scan->patterns, BELOW, line->text, line->bytes, at, &m);
   *name = m.group[1];
@@ -353,8 +355,10 @@ static int read_matrices(struct attn_grouping *g, const struct attn_scan_line *l
     if (!is_matrix(g, line, value, front)) continue;
     if (begins_product(g, line, end)) factors = 2;
     end = rest.begin = name_below(g, line, end, &below);
-    if (below.end > below.begin) front = below;
-    add_matrix(g, line, value, factors ? (struct attn_part){at, at} : front, factors > 0);
+    int is_named = below.end > below.begin;
+    if (is_named) front = below;
+    add_matrix(g, line, value, factors && !is_named ? (struct attn_part){at, at} : front,
+               factors > 0);
     if (factors)
       factors--; /* the name is that of the product */
     else
@@ -377,11 +381,13 @@ static int read_heading(struct attn_grouping *g, const char *text) {
   return 1;
 }
 
-/* A blank line ends a table or columns; labelled numbers may continue. */
+/* A blank line ends a table, columns, or a matrix of several lines; labelled numbers may continue.
+ */
 static void read_blank(struct attn_grouping *g) {
   if (g->rows == 0) return;
-  const struct attn_row *first = &g->row[0];
-  if (!attn_row_is_labelled(first->style) || first->items != 1 || !first->label.stem)
+  const struct attn_row *first = &g->row[0], *last = &g->row[g->rows - 1];
+  if (!attn_row_is_labelled(first->style) || first->items != 1 || !first->label.stem ||
+      !*last->label.text)
     attn_run_flush(g);
 }
 

@@ -271,12 +271,24 @@ static void check_ragged(struct attn_grouping *g, const struct attn_row *row) {
     report_ragged(g, row, last->items);
 }
 
+/* "W = (1, 0)" below "s = (1, 1)" and above "(0, 1)" without a name: W begins here. */
+static void part_from_last(struct attn_grouping *g, const struct attn_row *row) {
+  if (g->rows < 2 || attn_row_is_delimited(row->style) || !is_bare(row)) return;
+  const struct attn_row last = g->row[g->rows - 1], *above = &g->row[g->rows - 2];
+  if (is_bare(&last) || is_bare(above) || same_name(above, &last)) return;
+  if (!looks_alike(g, &last, row)) return;
+  g->rows--;
+  attn_run_flush(g);
+  if (attn_group_grow(g, (void **)&g->row, 0, sizeof *g->row)) g->row[g->rows++] = last;
+}
+
 int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
   struct attn_row complete;
   if (read_header(g, row)) return 1;
   if (lacks_number(g, row)) complete = complete_row(g, row), row = &complete;
   if (is_prose(g, row)) return 0;
   check_odd_row(g, row);
+  part_from_last(g, row);
   if (g->rows == 1 && is_numbered_header(&g->row[0], row)) {
     g->rows = 0;
     g->drop_first = is_bare(row);
