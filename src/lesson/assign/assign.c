@@ -523,9 +523,19 @@ static int only_called(const struct searched_document *d, int role) {
   return found;
 }
 
+/* "The result is O = ..", then Q, K and V: the output is read last. */
+static void move_result(struct searched_document *d) {
+  if (only_called(d, ATTN_ROLE_OUTPUT) != 0 || only_called(d, ATTN_ROLE_V) < 0) return;
+  const struct attn_priors *p = d->candidate[0].priors; /* h1 may be a state */
+  if (p->bits[ATTN_ROLE_X] >= p->best || p->bits[ATTN_ROLE_K] >= p->best) return;
+  for (int i = 1; i < d->blocks; i++) d->order[i - 1] = i;
+  d->order[d->blocks - 1] = 0;
+}
+
 /* The weights of a projection may be printed after it. */
 static void set_order(struct searched_document *d) {
   for (int i = 0; i < d->scan->blocks; i++) d->order[i] = i;
+  move_result(d);
   int x = only_called(d, ATTN_ROLE_X);
   for (int role = ATTN_ROLE_W_Q; role <= ATTN_ROLE_W_V; role++) {
     int from = only_called(d, role), to = only_called(d, ATTN_ROLE_Q + role - ATTN_ROLE_W_Q);

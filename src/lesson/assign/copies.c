@@ -58,6 +58,8 @@ static void push_copy(struct attn_expansion *e, const struct attn_node *of, int 
   const struct attn_candidate *c = e->candidate;
   const struct attn_grid *g = attn_role_is_of_scores(role) ? c->scores[0] : c->grid[0];
   if (!c->is_factor && c->priors->best >= PRICE.own_name && c->priors->bits[role] <= 0) return;
+  if (transposed && attn_role_is_of_scores(role) && g->rows > 1 && g->cols > 1)
+    return; /* A^T V is not A V */
   if (are_siblings(c, of->grid->block)) return;
   if (e->budget->exhausted || !may_be_copy(e, g, of->grid, transposed)) return;
   const struct attn_node *node = attn_node_copy(e->relations, g, of, transposed);
