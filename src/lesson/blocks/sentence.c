@@ -153,6 +153,15 @@ static int is_of_list(struct attn_grouping *g, const char *text, struct attn_par
          memcmp(text + suffix.end - bytes, text + before->suffix.begin, bytes) == 0;
 }
 
+/* The sentence that the part ends in: "For the query q =" of "It is masked. For the query q =". */
+static struct attn_part last_sentence(struct attn_grouping *g, const char *text,
+                                      struct attn_part p) {
+  static const char END[] = "(?<=[a-z)][.!?]|[a-z)] [.!?])\\s++(?=[A-Z])";
+  struct attn_match m;
+  while (attn_part_find(g, END, text, p, &m)) p.begin = m.group[0].end;
+  return p;
+}
+
 static void add_vector(struct attn_grouping *g, const struct attn_scan_line *line,
                        struct attn_part front, int index, const struct vector_before *before) {
   struct attn_scan_value *value = &g->lines->value[index];
@@ -164,7 +173,7 @@ static void add_vector(struct attn_grouping *g, const struct attn_scan_line *lin
   value->used = 1;
   int of_list =
       b && b->reading[0].cols == vector->cols && is_of_list(g, line->text, front, before, &quoted);
-  front = attn_part_last(line->text, front, ATTN_NAME_CHARACTERS);
+  front = last_sentence(g, line->text, attn_part_last(line->text, front, ATTN_NAME_CHARACTERS));
   char *name = attn_group_text(g, line->text, front);
   char *text = of_list ? attn_group_text(g, line->text, quoted) : label.text;
   if (!name || !text) return;

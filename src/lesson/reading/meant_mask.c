@@ -14,7 +14,7 @@ static const char PADDING[] = "(?i)pad|パディング";
 enum { KEYS_MAX = 31 };
 
 static int is_padding(struct attn_scan *scan, const char *token, size_t bytes) {
-  static const char TOKEN[] = "(?i)\\W*(?:pad|padding|パディング)\\d?\\W*$";
+  static const char TOKEN[] = "(?i)(?:\\w{1,12}+ \\()?+\\W*(?:pad|padding|パディング)\\d?\\W*$";
   return attn_match_at(scan->patterns, TOKEN, token, bytes, 0, NULL);
 }
 
@@ -75,13 +75,19 @@ static uint32_t padding_of_count(struct attn_scan *scan, int keys) {
   return valid > 0 && valid < keys ? ((1u << keys) - 1) & ~((1u << valid) - 1) : 0;
 }
 
-/* "<pad> in the third position", "the last token is padding". */
+/* "<pad> in the third position", "the last token is padding", "position 4 is padding". */
 static uint32_t padding_of_place(struct attn_scan *scan, int keys) {
 #define PLACE "(first|second|third|fourth|fifth|last) (?:one|position|token|key|column|word)\\b"
   static const char NAMED[] =
       "(?i)(?|pad[^.\\n]{0,24} (?:the )?" PLACE "|" PLACE "[^.\\n]{0,12} (?:is|=) \\W{0,3}pad)";
+  static const char NUMBERED[] =
+      "(?i)(?:position|token|key|column) (\\d{1,2}) (?:is|=) (?:the |a )?\\W{0,3}pad";
   static const char PLACES[] = "fir sec thi fou fif ";
   struct attn_match m;
+  if (attn_find(scan->patterns, NUMBERED, scan->text, strlen(scan->text), 0, &m)) {
+    int number = atoi(scan->text + m.group[1].begin);
+    return number > 0 && number <= keys ? 1u << (number - 1) : 0;
+  }
   if (!attn_find(scan->patterns, NAMED, scan->text, strlen(scan->text), 0, &m)) return 0;
   const char *word = scan->text + m.group[1].begin;
   int place = 0;
@@ -176,8 +182,8 @@ enum attn_accusation attn_accuse_mask(struct attn_scan *scan, const struct attn_
                                       int *cause) {
   const attn_matrix *keep = mask_of(r);
   if (!keep) return ATTN_EXCUSED;
-  if (keep->rows == 1 && r->mask == ATTN_MASK_AS_PRINTED) return ATTN_UNCERTAIN;
   struct meant meant = find_meant(scan, keep);
+  if (keep->rows == 1 && r->mask == ATTN_MASK_AS_PRINTED && !meant.is_named) return ATTN_UNCERTAIN;
   int third = keep->rows * keep->cols / 3, most = third > keep->cols ? third : keep->cols;
   if (!meant.departures || (!meant.is_named && meant.departures > most)) return ATTN_EXCUSED;
   *cause = row_is_open(keep, meant.row) ? ATTN_CAUSE_MASK_IGNORED : ATTN_CAUSE_MASK_OFF_BY_ONE;
