@@ -10,6 +10,7 @@ static const struct {
   double head_below;             /* below a heading that mentions none */
   double head_unnamed;           /* no text mentions heads */
   double example, example_named; /* a further example */
+  double head_factor;            /* of a product: rather what is known, with a misprint */
   double section;                /* a further head, where another example begins */
   double late_input;             /* inputs after the weights are known */
   double sum_one, sum_not;       /* given weights: each row */
@@ -24,6 +25,7 @@ static const struct {
     .head_unnamed = 16,
     .example = 7,
     .example_named = 3,
+    .head_factor = 30,
     .section = 60,
     .late_input = 8,
     .sum_one = ATTN_ROW_BITS,
@@ -167,6 +169,7 @@ static int is_result(const struct attn_expansion *e, int role) {
 static double head_price(const struct attn_expansion *e) {
   const struct attn_candidate *c = e->candidate;
   if (attn_is_new_section(e)) return PRICE.section;
+  if (c->is_factor) return PRICE.head_factor;
   if (c->names_head) return PRICE.head_named;
   return !c->hints.heads ? PRICE.head_unnamed : c->new_heading ? PRICE.head_below : PRICE.head;
 }
