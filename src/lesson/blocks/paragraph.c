@@ -14,10 +14,13 @@ static const char ITEM_SOON[] = "[^.:;=|]{0,40}?" ITEM;
 static const char ENDED[] = "[.:!?;|](?:\\s*[\"')])?\\s*$";
 /* Both lines are prose: words next to each other. */
 static const char WORDS[] = "(*UCP)\\pL{2,}[,;]?\\s+\\pL{2,}";
+/* Columns: "0  cat  sat  0.5". */
+static const char COLUMNS[] = "[^\\s.:;!?]\\s{2,}\\S.*?[^\\s.:;!?]\\s{2,}\\S";
 enum { JOINED_BYTES = 4000, WRAPPED_BYTES = 55, END_CHARACTERS = 24 };
 
 static int is_prose(struct attn_grouping *g, const char *text) {
-  return !strpbrk(text, "|\t") && attn_occurs(g->scan->patterns, WORDS, text);
+  return !strpbrk(text, "|\t") && attn_occurs(g->scan->patterns, WORDS, text) &&
+         !attn_occurs(g->scan->patterns, COLUMNS, text);
 }
 
 /* A line of running text that was broken: the next one goes on with a word, a number or a vector,

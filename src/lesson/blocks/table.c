@@ -312,6 +312,12 @@ static void add_numbers(struct attn_grouping *g, struct attn_table *t) {
     add_table(g, t);
 }
 
+void attn_table_add(struct attn_grouping *g, struct attn_table *t) {
+  if (!read_labels(g, t)) return;
+  attn_table_vectors(g, t);
+  if (g->status == ATTN_OK) add_numbers(g, t);
+}
+
 /* ---- the run ---- */
 
 /* "views: 87": a count of something that is no step. */
@@ -436,6 +442,12 @@ void attn_run_flush(struct attn_grouping *g) {
   if (t.rows == 0) return;
   if (is_one_number(g, &t)) {
     add_text(g, t.row[0].line);
+    return;
+  }
+  t.labels = -1;
+  if (attn_table_long(g, &t) || attn_table_pairs(g, &t)) {
+    add_strays(g, &t);
+    g->aboves = 0;
     return;
   }
   int is_read = read_columns(g, &t) && read_labels(g, &t);

@@ -1,0 +1,206 @@
+/* pairs.c -- long tables -> matrices. One row for each pair of tokens: "from | to | score |
+ * weight"; or one for each number: "scores | 0 | 1 | 0.5". */
+#include <string.h>
+
+#include "table.h"
+
+struct pairs {
+  const struct attn_table *t;
+  const char *source;
+  int begin, end; /* rows */
+  int a, b, keys; /* the columns of what its rows and columns are called; how many columns */
+};
+
+/* Are the items from column c to d of two rows printed in the same way? */
+static int same(const struct pairs *p, int x, int y, int c, int d) {
+  const struct attn_row *i = &p->t->row[x], *j = &p->t->row[y];
+  uint32_t at = i->line->origin[i->item[c].begin], other = j->line->origin[j->item[c].begin];
+  uint32_t bytes = i->line->origin[i->item[d].end] - at;
+  return bytes == j->line->origin[j->item[d].end] - other &&
+         memcmp(p->source + at, p->source + other, bytes) == 0;
+}
+
+/* Do the keys in column b recur for each in column a? */
+static int find_keys(struct pairs *p) {
+  int n = 1;
+  while (p->begin + n < p->end && same(p, p->begin, p->begin + n, p->a, p->a)) n++;
+  p->keys = n;
+  for (int r = p->begin; r < p->end; r++) {
+    int col = (r - p->begin) % n, first = r - p->begin < n;
+    if (col ? !same(p, r, r - 1, p->a, p->a) || same(p, r, r - 1, p->b, p->b)
+            : !first && same(p, r, r - 1, p->a, p->a))
+      return 0;
+    if (!first && !same(p, r, r - n, p->b, p->b)) return 0;
+  }
+  return (p->end - p->begin) % n == 0;
+}
+
+/* A number of each row -> a matrix. */
+static void add_matrix(struct attn_grouping *g, const struct pairs *p, int col, char *name) {
+  const struct attn_row *row = p->t->row;
+  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_ROWS, row[p->begin].line->line, name);
+  attn_cell *cell = NULL;
+  for (int r = p->begin, n = 0; b && r < p->end; r++, n = (n + 1) % p->keys) {
+    char *label = n ? "" : attn_item_text(g, &row[r], p->a);
+    if (n == 0) cell = attn_block_add_row(g, b, p->keys, label);
+    if (!cell) return;
+    cell[n] = row[r].item[col].cell;
+    row[r].item[col].used = 1;
+  }
+  for (int r = p->begin; b && r < p->begin + p->keys; r++)
+    if (!attn_block_label_column(g, b, attn_item_text(g, &row[r], p->b))) return;
+  if (b) attn_block_end(g, b, row[p->end - 1].line->line);
+}
+
+static int is_name(const struct attn_row_item *i) {
+  return i->kind == ATTN_ITEM_TEXT && i->begin < i->end;
+}
+
+/* The next column of names. t->cols: none. */
+static int next_names(const struct attn_table *t, int col) {
+  for (int r = 0; col < t->cols && r < t->rows;)
+    if (is_name(attn_table_item(t, r, col)))
+      r++;
+    else
+      r = 0, col++;
+  return col;
+}
+
+/* ---- a row for each pair ---- */
+
+/* "query | cat | 1", "key | cat | 0": are the words of column a those of steps? */
+static int are_steps(struct attn_grouping *g, const struct pairs *p) {
+  int steps = 0;
+  for (int r = 0; r < p->end; r += p->keys) {
+    char *word = attn_item_text(g, &p->t->row[r], p->a);
+    steps += !word || attn_step_of_text(g, word) >= 0;
+  }
+  return 2 * steps * p->keys > p->end;
+}
+
+enum depends { ON_PAIR, ON_ROW, ON_COLUMN, ON_NOTHING };
+
+/* What the numbers or vectors of a column depend on. */
+static int depends_on(struct attn_grouping *g, const struct pairs *p, int col) {
+  int of_row = 1, of_column = 1, cells = 0;
+  char *name = attn_item_text(g, &p->t->header, col);
+  int step = name ? attn_step_of_text(g, name) : -1;
+  for (int r = 0; r < p->end; r++) {
+    if (attn_table_item(p->t, r, col)->kind == ATTN_ITEM_TEXT) return ON_NOTHING;
+    cells += attn_table_item(p->t, r, col)->kind == ATTN_ITEM_CELL;
+    of_row &= same(p, r, r - r % p->keys, col, col);
+    of_column &= same(p, r, r % p->keys, col, col);
+  }
+  if (step >= ATTN_STEP_SCORES || !(of_row || of_column))
+    return cells == p->end ? ON_PAIR : ON_NOTHING;
+  return of_row && (!of_column || step == ATTN_STEP_Q) ? ON_ROW : ON_COLUMN;
+}
+
+/* The columns that depend on what column `labels` names, once for each name: rows `step` apart. */
+static void add_part(struct attn_grouping *g, const struct pairs *p, int on, int step, int labels) {
+  struct attn_table t = *p->t;
+  t.rows = step > 1 ? p->end / step : p->keys, t.labels = labels, t.numbers = 0;
+  t.row = attn_group_take(g, (size_t)t.rows, sizeof *t.row);
+  t.kind = attn_group_take(g, (size_t)t.cols, 1);
+  t.number = attn_group_take(g, (size_t)t.cols, sizeof *t.number);
+  t.header.item = attn_group_take(g, (size_t)t.cols, sizeof *t.header.item);
+  if (!t.row || !t.kind || !t.number || !t.header.item) return;
+  for (int r = 0; r < t.rows; r++) t.row[r] = p->t->row[r * step];
+  for (int c = 0; c < t.cols; c++) {
+    t.kind[c] = COLUMN_TEXT;
+    if (depends_on(g, p, c) != on) continue;
+    t.header.item[c] = p->t->header.item[c];
+    t.kind[c] = t.row[0].item[c].kind == ATTN_ITEM_VALUE ? COLUMN_VALUES : COLUMN_NUMBERS;
+    if (t.kind[c] == COLUMN_NUMBERS) t.number[t.numbers++] = c;
+    for (int r = 0; r < p->end; r++) { /* each is printed again */
+      struct attn_row_item *i = attn_table_item(p->t, r, c);
+      i->used = 1;
+      if (i->kind == ATTN_ITEM_VALUE) g->lines->value[i->value].used = 1;
+    }
+  }
+  attn_table_add(g, &t);
+}
+
+static int add_pairs(struct attn_grouping *g, const struct attn_table *t) {
+  struct pairs p = {.t = t, .source = g->scan->source.text, .end = t->rows, .a = next_names(t, 0)};
+  p.b = next_names(t, p.a + 1);
+  if (p.b >= t->cols || t->header.items != t->cols || !find_keys(&p)) return 0;
+  if (p.keys < 2 || p.keys == t->rows || are_steps(g, &p)) return 0;
+  add_part(g, &p, ON_ROW, p.keys, p.a);
+  add_part(g, &p, ON_COLUMN, 1, p.b);
+  for (int c = 0; c < t->cols && g->status == ATTN_OK; c++)
+    if (depends_on(g, &p, c) == ON_PAIR) add_matrix(g, &p, c, attn_item_text(g, &t->header, c));
+  return 1;
+}
+
+/* "0  cat  sat  0.5": the words in front of the numbers as items. 0: there are not two. */
+static int add_words(struct attn_grouping *g, struct attn_row *row) {
+  static const char TWO_WORDS[] = "\\s*(?:\\d+\\s+)?(\\S+)\\s+(\\S+)\\s+$";
+  const struct attn_row_item *had = row->item;
+  struct attn_match m;
+  row->item = attn_group_take(g, (size_t)row->items + 2, sizeof *row->item);
+  if (!row->item ||
+      !attn_match_at(g->scan->patterns, TWO_WORDS, row->line->text, had->begin, 0, &m))
+    return 0;
+  memcpy(row->item + 2, had, (size_t)row->items * sizeof *had);
+  row->items += 2;
+  for (int n = 0; n < 2; n++)
+    row->item[n] = (struct attn_row_item){.kind = ATTN_ITEM_TEXT,
+                                          .begin = (uint32_t)m.group[n + 1].begin,
+                                          .end = (uint32_t)m.group[n + 1].end};
+  return 1;
+}
+
+/* Columns that blanks separate. */
+static int add_printed(struct attn_grouping *g, struct attn_table t) {
+  const struct attn_row *had = t.row;
+  int aboves = g->aboves;
+  t.row = attn_group_take(g, (size_t)t.rows, sizeof *t.row);
+  t.cols += 2;
+  for (int r = 0; t.row && r < t.rows; r++) {
+    t.row[r] = had[r];
+    if (!add_words(g, &t.row[r])) return 0;
+  }
+  attn_header_find(g, &t);
+  if (t.row && add_pairs(g, &t)) return 1;
+  g->aboves = aboves;
+  return 0;
+}
+
+int attn_table_pairs(struct attn_grouping *g, const struct attn_table *t) {
+  return t->style == ATTN_ROW_SPACES ? add_printed(g, *t) : add_pairs(g, t);
+}
+
+/* ---- a row for each number ---- */
+
+/* The matrix that begins in a row: what is in front of its keys is the same. 0: there is none. */
+static int matrix_at(struct attn_grouping *g, const struct attn_table *t, int begin,
+                     struct pairs *p) {
+  *p = (struct pairs){t, g->scan->source.text, begin, begin + 1, t->cols - 3, t->cols - 2, 0};
+  while (p->end < t->rows && same(p, begin, p->end, 0, p->a - 1)) p->end++;
+  return find_keys(p);
+}
+
+/* A name or a number that counts. */
+static int is_key(const struct attn_row_item *i) {
+  return is_name(i) || (i->kind == ATTN_ITEM_CELL && i->cell.kind == ATTN_CELL_NUMBER &&
+                        i->cell.decimals == 0 && i->cell.value >= 0);
+}
+
+int attn_table_long(struct attn_grouping *g, const struct attn_table *t) {
+  int name = next_names(t, 0), matrices = 0;
+  struct pairs p = {.end = 0};
+  if (name >= t->cols - 3 || !attn_row_is_delimited(t->style)) return 0;
+  for (int r = 0; r < t->rows; r++)
+    for (int c = 0; c < t->cols; c++)
+      if (c < t->cols - 1 ? !is_key(&t->row[r].item[c]) : t->row[r].item[c].kind != ATTN_ITEM_CELL)
+        return 0;
+  for (; p.end < t->rows; matrices++)
+    if (!matrix_at(g, t, p.end, &p)) return 0;
+  if (matrices < 3 || 2 * matrices > t->rows) return 0;
+  for (p.end = 0; p.end < t->rows && matrix_at(g, t, p.end, &p);)
+    add_matrix(g, &p, t->cols - 1, attn_item_text(g, &t->row[p.begin], name));
+  for (int r = 0; r < t->rows; r++)
+    for (int c = 0; c < t->cols - 1; c++) t->row[r].item[c].used = 1;
+  return 1;
+}
