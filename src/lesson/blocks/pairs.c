@@ -1,5 +1,6 @@
 /* pairs.c -- long tables -> matrices. One row for each pair of tokens: "from | to | score |
- * weight"; or one for each number: "scores | 0 | 1 | 0.5". */
+ * weight"; for each number: "scores | 0 | 1 | 0.5"; for each row of all matrices: "scores | cat | 1
+ * | 0.5". */
 #include <string.h>
 
 #include "table.h"
@@ -66,16 +67,23 @@ static int next_names(const struct attn_table *t, int col) {
   return col;
 }
 
+/* How many rows from here on have the same name. */
+static int same_names(const struct pairs *p, int row, int last) {
+  int n = 1;
+  while (row + n < p->t->rows && same(p, row, row + n, 0, last)) n++;
+  return n;
+}
+
 /* ---- a row for each pair ---- */
 
 /* "query | cat | 1", "key | cat | 0": are the words of column a those of steps? */
 static int are_steps(struct attn_grouping *g, const struct pairs *p) {
-  int steps = 0;
-  for (int r = 0; r < p->end; r += p->keys) {
+  int steps = 0, names = 0;
+  for (int r = 0; r < p->t->rows; r += same_names(p, r, p->b - 1), names++) {
     char *word = attn_item_text(g, &p->t->row[r], p->a);
     steps += !word || attn_step_of_text(g, word) >= 0;
   }
-  return 2 * steps * p->keys > p->end;
+  return 2 * steps > names ? names : 0;
 }
 
 enum depends { ON_PAIR, ON_ROW, ON_COLUMN, ON_NOTHING };
@@ -176,8 +184,8 @@ int attn_table_pairs(struct attn_grouping *g, const struct attn_table *t) {
 /* The matrix that begins in a row: what is in front of its keys is the same. 0: there is none. */
 static int matrix_at(struct attn_grouping *g, const struct attn_table *t, int begin,
                      struct pairs *p) {
-  *p = (struct pairs){t, g->scan->source.text, begin, begin + 1, t->cols - 3, t->cols - 2, 0};
-  while (p->end < t->rows && same(p, begin, p->end, 0, p->a - 1)) p->end++;
+  *p = (struct pairs){t, g->scan->source.text, begin, begin, t->cols - 3, t->cols - 2, 0};
+  p->end += same_names(p, begin, p->a - 1);
   return find_keys(p);
 }
 
@@ -202,5 +210,48 @@ int attn_table_long(struct attn_grouping *g, const struct attn_table *t) {
     add_matrix(g, &p, t->cols - 1, attn_item_text(g, &t->row[p.begin], name));
   for (int r = 0; r < t->rows; r++)
     for (int c = 0; c < t->cols - 1; c++) t->row[r].item[c].used = 1;
+  return 1;
+}
+
+/* ---- a row for each row ---- */
+
+/* The numbers of a row from a column on, with nothing between them. 0: there is something else. */
+static int width_at(const struct attn_table *t, int row, int col) {
+  int last = col, end = t->cols;
+  while (end > col && !attn_item_is_number(attn_table_item(t, row, end - 1)) &&
+         attn_table_item(t, row, end - 1)->kind == ATTN_ITEM_CELL)
+    end--;
+  while (last < end && attn_item_is_number(attn_table_item(t, row, last))) last++;
+  return last == end ? end - col : 0;
+}
+
+/* The rows of one name -> a matrix. 0: they have different lengths. */
+static int add_section(struct attn_grouping *g, const struct pairs *p, int begin, int rows) {
+  const struct attn_table *t = p->t;
+  struct attn_part name = {t->row[begin].item[p->a].begin, t->row[begin].item[p->b - 1].end};
+  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_ROWS, t->row[begin].line->line,
+                                          attn_group_text(g, t->row[begin].line->text, name));
+  int cols = width_at(t, begin, p->b + 1);
+  for (int r = begin; b && r < begin + rows; r++) {
+    attn_cell *cell = attn_block_add_row(g, b, cols, attn_item_text(g, &t->row[r], p->b));
+    for (int n = 0; cell && n < cols; n++) cell[n] = t->row[r].item[p->b + 1 + n].cell;
+  }
+  return b && attn_block_end(g, b, t->row[begin + rows - 1].line->line);
+}
+
+int attn_table_sections(struct attn_grouping *g, const struct attn_table *t) {
+  struct pairs p = {.t = t, .source = g->scan->source.text, .end = t->rows, .a = next_names(t, 0)};
+  p.b = next_names(t, p.a + 1);
+  if (p.b >= t->cols - 1 || !attn_row_is_delimited(t->style) || are_steps(g, &p) < 2) return 0;
+  for (int r = 0, rows; r < t->rows; r += rows) {
+    rows = same_names(&p, r, p.b - 1);
+    for (int n = 0; n < rows; n++)
+      if (!width_at(t, r, p.b + 1) || width_at(t, r, p.b + 1) != width_at(t, r + n, p.b + 1))
+        return 0;
+  }
+  for (int r = 0, rows; r < t->rows && g->status == ATTN_OK; r += rows)
+    add_section(g, &p, r, rows = same_names(&p, r, p.b - 1));
+  for (int r = 0; r < t->rows; r++)
+    for (int c = 0; c < t->cols; c++) t->row[r].item[c].used = 1;
   return 1;
 }

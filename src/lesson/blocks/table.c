@@ -236,6 +236,19 @@ static int first_label_names(const struct attn_table *t) {
   return is_assigned(t->style) && (t->rows == 1 || *t->row[1].label.text == 0);
 }
 
+/* "exp | cat | sat | sum": without the last column, which may be that of the sums of the rows. */
+static void add_without_sums(struct attn_grouping *g, struct attn_block *b) {
+  const attn_printing *p = &b->reading[0];
+  int cols = p->cols - 1;
+  if (cols < 2 || b->column_labels != p->cols ||
+      attn_label_step(b->column_label[cols]) != ATTN_STEP_ROW_SUM)
+    return;
+  attn_cell *cells = attn_group_take(g, (size_t)p->rows * (size_t)cols, sizeof *cells);
+  for (int n = 0; cells && n < p->rows * cols; n++)
+    cells[n] = p->cells[n / cols * p->cols + n % cols];
+  if (cells) attn_block_add_reading(b, p->rows, cols, cells);
+}
+
 static void add_table(struct attn_grouping *g, const struct attn_table *t) {
   int counts = first_row_counts(t), names = first_label_names(t) || counts;
   struct attn_block *b = rows_block(g, t, 0, t->rows, t->skip, names ? t->row[0].label.text : "");
@@ -247,6 +260,7 @@ static void add_table(struct attn_grouping *g, const struct attn_table *t) {
   if (header_may_be_row(t)) add_table_reading(g, t, b, &t->header);
   if (t->numbers == 1 && t->rows > 1) add_scalar_shapes(b);
   attn_header_set(g, t, b, t->skip);
+  add_without_sums(g, b);
   attn_block_end(g, b, t->last_line);
 }
 
@@ -445,7 +459,7 @@ void attn_run_flush(struct attn_grouping *g) {
     return;
   }
   t.labels = -1;
-  if (attn_table_long(g, &t) || attn_table_pairs(g, &t)) {
+  if (attn_table_long(g, &t) || attn_table_sections(g, &t) || attn_table_pairs(g, &t)) {
     add_strays(g, &t);
     g->aboves = 0;
     return;

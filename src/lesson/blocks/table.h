@@ -44,9 +44,10 @@ int attn_table_group_end(const struct attn_table *t, int begin);
 /* The numbers and vectors of a table -> blocks. Its columns are known. */
 void attn_table_add(struct attn_grouping *g, struct attn_table *t);
 
-/* pairs.c: tables with a row for each pair of tokens, or for each number -> blocks. 0: it is
- * neither. */
+/* pairs.c: tables with a row for each pair of tokens, each number, or each row of all matrices ->
+ * blocks. 0: it is none. */
 int attn_table_pairs(struct attn_grouping *g, const struct attn_table *t);
+int attn_table_sections(struct attn_grouping *g, const struct attn_table *t);
 int attn_table_long(struct attn_grouping *g, const struct attn_table *t);
 
 /* vectors.c: columns of vectors -> blocks. 0: the table has none. */
