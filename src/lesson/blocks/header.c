@@ -145,6 +145,15 @@ static int same_step(struct attn_grouping *g, const struct attn_table *t, int n)
   return word && attn_step_of_text(g, word) >= 0;
 }
 
+/* "k_x | k_y": the same name with the next letter. */
+static int is_next_axis(struct attn_grouping *g, const struct attn_table *t, int n) {
+  const char *a = n ? attn_item_text(g, &t->header, t->number[n - 1]) : NULL;
+  const char *b = attn_item_text(g, &t->header, t->number[n]);
+  size_t last = a && *a ? strlen(a) - 1 : 0;
+  return last && b && strlen(b) == last + 1 && memcmp(a, b, last) == 0 && strchr("xyza", a[last]) &&
+         b[last] == a[last] + 1;
+}
+
 /* "q1 | q2 | k1 | k2": a part for each stem. */
 static int find_stems(struct attn_grouping *g, struct attn_table *t) {
   struct attn_label last = {.index = -1}, label;
@@ -155,7 +164,7 @@ static int find_stems(struct attn_grouping *g, struct attn_table *t) {
     if (text) text[strcspn(text, "[(")] = 0; /* its unit */
     if (!text || !attn_group_label(g, text, &label)) return 0;
     int indexed = label.index >= 0 && last.index >= 0 && attn_same_stem(&label, &last);
-    int goes_on = parts > 0 && (indexed || same_step(g, t, n));
+    int goes_on = parts > 0 && (indexed || same_step(g, t, n) || is_next_axis(g, t, n));
     if (!goes_on) t->part[parts++] = (struct attn_table_part){n, n, text};
     t->part[parts - 1].end = n + 1;
     several += goes_on && n - t->part[parts - 1].begin == 1;

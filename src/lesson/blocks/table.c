@@ -450,6 +450,15 @@ static int is_beside_vectors(const struct attn_table *t) {
   return t->skip || !(attn_table_counts(t, 0) || attn_table_counts(t, 1));
 }
 
+/* A table that lists several matrices. from: its first block. 0: it is none. */
+static int add_long(struct attn_grouping *g, const struct attn_table *t, int from) {
+  if (!attn_table_long(g, t) && !attn_table_sections(g, t) && !attn_table_pairs(g, t)) return 0;
+  attn_blocks_sort(g, from);
+  add_strays(g, t);
+  g->aboves = 0;
+  return 1;
+}
+
 void attn_run_flush(struct attn_grouping *g) {
   struct attn_table t = take_run(g);
   int blocks = g->blocks;
@@ -459,18 +468,15 @@ void attn_run_flush(struct attn_grouping *g) {
     return;
   }
   t.labels = -1;
-  if (attn_table_long(g, &t) || attn_table_sections(g, &t) || attn_table_pairs(g, &t)) {
-    add_strays(g, &t);
-    g->aboves = 0;
-    return;
-  }
+  int has_terms = attn_table_terms(g, &t);
+  if (add_long(g, &t, blocks)) return;
   int is_read = read_columns(g, &t) && read_labels(g, &t);
   if (is_read && attn_row_is_delimited(t.style)) t.steps = are_steps(g, &t);
   t.beside = is_read && is_beside_vectors(&t);
   int are_both = t.beside || (is_read && t.numbers > 1 && attn_header_has_steps(g, &t));
   if (are_both) add_numbers(g, &t);
   if (is_read && !attn_table_vectors(g, &t) && !are_both) add_numbers(g, &t);
-  if (are_both) attn_blocks_sort(g, blocks);
+  if (are_both || has_terms) attn_blocks_sort(g, blocks);
   if (g->status == ATTN_OK) attn_table_check_counts(g, &t);
   if (g->status == ATTN_OK) add_strays(g, &t);
   if (g->blocks > blocks) g->aboves = 0;

@@ -44,6 +44,10 @@ int attn_table_group_end(const struct attn_table *t, int begin);
 /* The numbers and vectors of a table -> blocks. Its columns are known. */
 void attn_table_add(struct attn_grouping *g, struct attn_table *t);
 
+/* terms.c: columns of weights times values are right, and so are their sums; rows of sums become
+ * the output. Removes both from the table. 0: it has none. */
+int attn_table_terms(struct attn_grouping *g, struct attn_table *t);
+
 /* pairs.c: tables with a row for each pair of tokens, each number, or each row of all matrices ->
  * blocks. 0: it is none. */
 int attn_table_pairs(struct attn_grouping *g, const struct attn_table *t);

@@ -10,10 +10,13 @@
 #define ITEM "\\s*+" NUMBER "\\s*+"
 #define ITEMS ITEM "(?:," ITEM ")*+"
 #define LIST "\\s*+(?:\\w{1,20}\\s*+=\\s*+)?c\\(" ITEMS "\\)\\s*+"
+#define WORDS "[^()\\n]{1,80}+"
 static const char NEXT[] = "(?<!\\w)" NUMBER;
-/* Groups: the numbers; the arguments after them, none of rbind and cbind. */
+/* Groups: the numbers; the arguments after them, none of rbind and cbind:
+ * ", nrow = 2, dimnames = list(c(..), NULL)". */
 static const char CALL[] = "\\b(?|(?:matrix|array)\\s*\\(\\s*(?:data\\s*=\\s*)?c\\((" ITEMS
-                           ")\\)([^()\\n]{0,80})"
+                           ")\\)((?:" WORDS "|\\((?:" WORDS "|\\(" WORDS
+                           "\\))*+\\))*+)"
                            "|[rc]bind\\s*\\((" LIST "(?:," LIST ")*+)())\\)";
 
 struct flat {

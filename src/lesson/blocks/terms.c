@@ -1,0 +1,81 @@
+/* terms.c -- "weight | v1 | weight * v1": terms of the output in a table, and the rows of their
+ * sums, "total | | | 0.5". */
+#include <math.h>
+
+#include "cell.h"
+#include "table.h"
+
+static const attn_cell *number_at(const struct attn_table *t, int row, int col) {
+  const struct attn_row_item *i = attn_table_item(t, row, col);
+  return attn_item_is_number(i) && isfinite(i->cell.value) ? &i->cell : NULL;
+}
+
+/* Are the numbers of column c those of x times those of y? */
+static int is_product(const struct attn_table *t, int x, int y, int c) {
+  int rows = 0;
+  for (int r = 0; r < t->rows; r++) {
+    const attn_cell *a = number_at(t, r, x), *b = number_at(t, r, y), *p = number_at(t, r, c);
+    if (!a || !b) continue;
+    double slack = fabs(a->value) * attn_cell_half(b) + fabs(b->value) * attn_cell_half(a);
+    if (!p || fabs(a->value * b->value - p->value) > slack + attn_cell_half(p) + 1e-9) return 0;
+    rows++;
+  }
+  return rows > 1;
+}
+
+/* The column of the values that a column of terms has, by the weights in column w. -1: it has none.
+ */
+static int values_of(const struct attn_table *t, int w, int c) {
+  for (int y = 0; y < t->cols && c != w; y++)
+    if (y != w && y != c && is_product(t, w, y, c)) return y;
+  return -1;
+}
+
+static int weights_of(struct attn_grouping *g, const struct attn_table *t) {
+  for (int c = 0; c < t->header.items && t->header.items == t->cols; c++) {
+    char *name = attn_item_text(g, &t->header, c);
+    if (name && attn_step_of_text(g, name) == ATTN_STEP_WEIGHTS) return c;
+  }
+  return -1;
+}
+
+/* The numbers of a column in row `row`: is it the sum of those in the rows from `begin` on? */
+static int is_sum(struct attn_grouping *g, const struct attn_table *t, int begin, int row, int c) {
+  attn_cell *cell = attn_group_take(g, (size_t)(row - begin) + 1, sizeof *cell);
+  for (int r = begin; cell && r <= row; r++) cell[r - begin] = attn_table_item(t, r, c)->cell;
+  return cell && attn_is_sum(&cell[row - begin], cell, row - begin, 1);
+}
+
+/* The sums of the terms are a row of the output; a sum of the other columns needs no more. */
+static void add_total(struct attn_grouping *g, const struct attn_table *t, struct attn_block *b,
+                      int begin, int row, const int *values, int terms) {
+  attn_cell *out = attn_block_add_row(g, b, terms, t->row[row].label.text);
+  for (int c = 0; out && c < t->cols; c++) {
+    const struct attn_row_item *i = attn_table_item(t, row, c);
+    if (values[c] >= 0)
+      *out++ = i->cell;
+    else if (attn_item_is_number(i) && !is_sum(g, t, begin, row, c))
+      attn_stray_cell(g, attn_item_text(g, &t->header, c), &i->cell, 1);
+  }
+}
+
+int attn_table_terms(struct attn_grouping *g, struct attn_table *t) {
+  int *values = attn_group_take(g, (size_t)t->cols, sizeof *values), w = weights_of(g, t);
+  int terms = 0, begin = 0, kept = 0, y = -1;
+  if (!values || w < 0) return 0;
+  for (int c = 0; c < t->cols; c++)
+    if ((values[c] = values_of(t, w, c)) >= 0) terms++, y = values[c];
+  struct attn_block *b =
+      terms ? attn_block_begin(g, ATTN_BLOCK_ROWS, t->last_line, "output") : NULL;
+  if (!b) return 0;
+  for (int r = 0; r < t->rows; r++)
+    if (!number_at(t, r, y)) add_total(g, t, b, begin, r, values, terms), begin = r + 1;
+  for (int r = 0; r < t->rows; r++) {
+    int is_total = !number_at(t, r, y);
+    for (int c = 0; c < t->cols; c++)
+      if (values[c] >= 0) t->row[r].item[c] = (struct attn_row_item){.kind = ATTN_ITEM_TEXT};
+    if (!is_total) t->row[kept++] = t->row[r];
+  }
+  t->rows = kept;
+  return attn_block_end(g, b, t->last_line);
+}
