@@ -154,13 +154,14 @@ static int is_next_axis(struct attn_grouping *g, const struct attn_table *t, int
          b[last] == a[last] + 1;
 }
 
-/* "q1 | q2 | k1 | k2": a part for each stem. */
+/* "q1 | q2 | k1 | k2", "k1 | k2 | score": a part for each stem. */
 static int find_stems(struct attn_grouping *g, struct attn_table *t) {
   struct attn_label last = {.index = -1}, label;
-  int parts = 0, several = 0;
+  int parts = 0, several = 0, steps = 0;
   if (t->header.items != t->cols) return 0;
   for (int n = t->skip; n < t->numbers; n++) {
     char *text = attn_item_text(g, &t->header, t->number[n]);
+    steps += text && attn_step_of_text(g, text) >= ATTN_STEP_SCORES;
     if (text) text[strcspn(text, "[(")] = 0; /* its unit */
     if (!text || !attn_group_label(g, text, &label)) return 0;
     int indexed = label.index >= 0 && last.index >= 0 && attn_same_stem(&label, &last);
@@ -170,7 +171,7 @@ static int find_stems(struct attn_grouping *g, struct attn_table *t) {
     several += goes_on && n - t->part[parts - 1].begin == 1;
     last = label;
   }
-  return several > 1 ? parts : 0;
+  return several > 1 || (several && steps && steps == parts - 1) ? parts : 0;
 }
 
 int attn_header_has_steps(struct attn_grouping *g, const struct attn_table *t) {

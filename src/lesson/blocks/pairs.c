@@ -116,7 +116,7 @@ static void add_part(struct attn_grouping *g, const struct pairs *p, int on, int
   for (int r = 0; r < t.rows; r++) t.row[r] = p->t->row[r * step];
   for (int c = 0; c < t.cols; c++) {
     t.kind[c] = COLUMN_TEXT;
-    if (depends_on(g, p, c) != on) continue;
+    if (c == p->a || c == p->b || depends_on(g, p, c) != on) continue;
     t.header.item[c] = p->t->header.item[c];
     t.kind[c] = t.row[0].item[c].kind == ATTN_ITEM_VALUE ? COLUMN_VALUES : COLUMN_NUMBERS;
     if (t.kind[c] == COLUMN_NUMBERS) t.number[t.numbers++] = c;
@@ -129,10 +129,24 @@ static void add_part(struct attn_grouping *g, const struct pairs *p, int on, int
   attn_table_add(g, &t);
 }
 
+/* "i | j | score": numbers that count rows and columns, and not "x1 | x2". */
+static int counts_pairs(struct attn_grouping *g, struct pairs *p) {
+  char *name = attn_item_text(g, &p->t->header, 0);
+  int first = attn_item_is_integer(p->t->row[0].item, 1);
+  p->a = 0, p->b = 1;
+  if (!name || !*name || attn_is_digit(name[strlen(name) - 1]) || !find_keys(p)) return 0;
+  for (int r = 0; r < p->end; r++)
+    if (!attn_item_is_integer(attn_table_item(p->t, r, 0), first + r / p->keys) ||
+        !attn_item_is_integer(attn_table_item(p->t, r, 1), first + r % p->keys))
+      return 0;
+  return 1;
+}
+
 static int add_pairs(struct attn_grouping *g, const struct attn_table *t) {
   struct pairs p = {.t = t, .source = g->scan->source.text, .end = t->rows, .a = next_names(t, 0)};
   p.b = next_names(t, p.a + 1);
-  if (p.b >= t->cols || t->header.items != t->cols || !find_keys(&p)) return 0;
+  if (t->cols < 3 || t->header.items != t->cols) return 0;
+  if (p.b < t->cols ? !find_keys(&p) : !counts_pairs(g, &p)) return 0;
   if (p.keys < 2 || p.keys == t->rows || are_steps(g, &p)) return 0;
   add_part(g, &p, ON_ROW, p.keys, p.a);
   add_part(g, &p, ON_COLUMN, 1, p.b);

@@ -15,7 +15,7 @@ static const char ENDED[] = "[.:!?;|](?:\\s*[\"')])?\\s*$";
 /* Both lines are prose: words next to each other. */
 static const char WORDS[] = "(*UCP)\\pL{2,}[,;]?\\s+\\pL{2,}";
 /* Columns: "0  cat  sat  0.5". */
-static const char COLUMNS[] = "[^\\s.:;!?]\\s{2,}\\S.*?[^\\s.:;!?]\\s{2,}\\S";
+static const char COLUMNS[] = "^(?=[^=:]+$).*?[^\\s.;!?]\\s{2,}\\S.*?[^\\s.;!?]\\s{2,}\\S";
 enum { JOINED_BYTES = 4000, WRAPPED_BYTES = 55, END_CHARACTERS = 24 };
 
 static int is_prose(struct attn_grouping *g, const char *text) {

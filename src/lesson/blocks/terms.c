@@ -49,32 +49,41 @@ static int is_sum(struct attn_grouping *g, const struct attn_table *t, int begin
 /* The sums of the terms are a row of the output; a sum of the other columns needs no more. */
 static void add_total(struct attn_grouping *g, const struct attn_table *t, struct attn_block *b,
                       int begin, int row, const int *values, int terms) {
-  attn_cell *out = attn_block_add_row(g, b, terms, t->row[row].label.text);
-  for (int c = 0; out && c < t->cols; c++) {
+  attn_cell *out = terms ? attn_block_add_row(g, b, terms, t->row[row].label.text) : NULL;
+  for (int c = 0; c < t->cols; c++) {
     const struct attn_row_item *i = attn_table_item(t, row, c);
-    if (values[c] >= 0)
+    if (values[c] >= 0 && out)
       *out++ = i->cell;
     else if (attn_item_is_number(i) && !is_sum(g, t, begin, row, c))
       attn_stray_cell(g, attn_item_text(g, &t->header, c), &i->cell, 1);
   }
 }
 
+/* "total |  |  | 0.5": values: the column of those that terms have, -1: none. */
+static int is_total(struct attn_grouping *g, const struct attn_table *t, int row, int values) {
+  int last = t->cols - 1, blanks = 0;
+  if (values >= 0) return !number_at(t, row, values);
+  for (int c = 1; c < last; c++) blanks += row > 0 && !number_at(t, row, c) && number_at(t, 0, c);
+  char *name = blanks ? attn_item_text(g, &t->row[row], 0) : NULL;
+  return name && number_at(t, row, last) && attn_label_step(name) == ATTN_STEP_ROW_SUM;
+}
+
 int attn_table_terms(struct attn_grouping *g, struct attn_table *t) {
   int *values = attn_group_take(g, (size_t)t->cols, sizeof *values), w = weights_of(g, t);
   int terms = 0, begin = 0, kept = 0, y = -1;
-  if (!values || w < 0) return 0;
+  if (!values || t->header.items != t->cols) return 0;
   for (int c = 0; c < t->cols; c++)
-    if ((values[c] = values_of(t, w, c)) >= 0) terms++, y = values[c];
-  struct attn_block *b =
-      terms ? attn_block_begin(g, ATTN_BLOCK_ROWS, t->last_line, "output") : NULL;
-  if (!b) return 0;
+    if ((values[c] = w < 0 ? -1 : values_of(t, w, c)) >= 0) terms++, y = values[c];
+  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_ROWS, t->last_line, "output");
+  unsigned char *total = attn_group_take(g, (size_t)t->rows, 1);
+  if (!b || !total) return 0;
   for (int r = 0; r < t->rows; r++)
-    if (!number_at(t, r, y)) add_total(g, t, b, begin, r, values, terms), begin = r + 1;
+    if ((total[r] = is_total(g, t, r, y) != 0))
+      add_total(g, t, b, begin, r, values, terms), begin = r + 1;
   for (int r = 0; r < t->rows; r++) {
-    int is_total = !number_at(t, r, y);
     for (int c = 0; c < t->cols; c++)
       if (values[c] >= 0) t->row[r].item[c] = (struct attn_row_item){.kind = ATTN_ITEM_TEXT};
-    if (!is_total) t->row[kept++] = t->row[r];
+    if (!total[r]) t->row[kept++] = t->row[r];
   }
   t->rows = kept;
   return attn_block_end(g, b, t->last_line);
