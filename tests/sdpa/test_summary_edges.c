@@ -156,6 +156,25 @@ static void nan_reaches_only_rows_that_see_it(void **state) {
   }
 }
 
+/* With a sink, the share of the keys of such a row is NaN: hidden keys have none of it. */
+static void nan_beside_a_sink_reaches_no_hidden_key(void **state) {
+  (void)state;
+  struct call c;
+  char allowed[] = {1, 0, 1};
+  small(&c, 2, 3, 1);
+  for (int64_t n = 0; n < 12; n++) set(&c.tk, n, 1);
+  for (int64_t n = 0; n < 8; n++) set(&c.tq, n, n == 0 ? (double)NAN : 1);
+  c.mask = attn_tensor_dense(ATTN_BOOL, allowed, 1, 1, 1, 3), c.desc.mask = &c.mask;
+  c.logits[0] = 4;
+  c.sinks = (attn_tensor){c.logits, ATTN_F32, 1, {1}, {1}}, c.desc.sinks = &c.sinks;
+  run(&c);
+  for (int64_t j = 0; j < 3; j++) {
+    double sum = real_of(&c, SUMS, 0, 0, j, 0);
+    assert_true(allowed[j] ? sum != sum : sum == 0);
+  }
+  release(&c);
+}
+
 /* All scores overflow to -inf: 0 / 0, except with a sink. */
 static void scores_that_are_all_minus_infinity(void **state) {
   (void)state;
@@ -484,6 +503,7 @@ int main(int argc, char **argv) {
                                      cmocka_unit_test(sinks_have_their_share),
                                      cmocka_unit_test(empty_rows),
                                      cmocka_unit_test(nan_reaches_only_rows_that_see_it),
+                                     cmocka_unit_test(nan_beside_a_sink_reaches_no_hidden_key),
                                      cmocka_unit_test(scores_that_are_all_minus_infinity),
                                      cmocka_unit_test(the_same_bits),
                                      cmocka_unit_test(each_alone),

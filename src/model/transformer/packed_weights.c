@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "error.h"
+#include "gemm.h"
 #include "matmul.h"
 
 struct attn_packed_weights {
@@ -14,7 +15,7 @@ struct attn_packed_weights {
 static attn_status add(struct attn_packed_weights *p, struct attn_linear_weights l,
                        attn_error *err) {
   if (!l.w || (!p->bf16 && l.w->n * l.w->width < p->min)) return ATTN_OK;
-  return attn_packed_matrix_new(l.w->x, l.b ? l.b->x : NULL, l.w->width, l.w->n,
+  return attn_packed_matrix_new(attn_gemm_best(), l.w->x, l.b ? l.b->x : NULL, l.w->width, l.w->n,
                                 p->bf16 ? ATTN_BF16 : ATTN_F32, &p->of[l.index], err);
 }
 

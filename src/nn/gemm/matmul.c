@@ -355,12 +355,12 @@ static int pack(struct attn_packed_matrix *p, const float *w) {
   return 1;
 }
 
-attn_status attn_packed_matrix_new(const float *w, const float *b, int64_t in, int64_t out,
-                                   attn_dtype type, struct attn_packed_matrix **packed,
-                                   attn_error *err) {
+attn_status attn_packed_matrix_new(const struct attn_gemm_kernel *kernel, const float *w,
+                                   const float *b, int64_t in, int64_t out, attn_dtype type,
+                                   struct attn_packed_matrix **packed, attn_error *err) {
   struct attn_packed_matrix *p = calloc(1, sizeof *p);
   if (p) {
-    *p = (struct attn_packed_matrix){attn_gemm_best(), in, out, type, b, NULL};
+    *p = (struct attn_packed_matrix){kernel, in, out, type, b, NULL};
     if (pack(p, w)) return *packed = p, ATTN_OK;
   }
   attn_packed_matrix_free(p);

@@ -31,12 +31,13 @@ attn_status attn_matmul(const struct attn_host *host, int64_t rows, int64_t colu
 /* A copy of weights in the order in which the micro-kernels read them. Read-only: threads may share
  * it. */
 struct attn_packed_matrix;
+struct attn_gemm_kernel;
 
-/* Packs w (out, in) as type: ATTN_F32, or ATTN_BF16, rounded to nearest. b (out) may be NULL, else
- * it must outlive the result. */
-attn_status attn_packed_matrix_new(const float *w, const float *b, int64_t in, int64_t out,
-                                   attn_dtype type, struct attn_packed_matrix **packed,
-                                   attn_error *err);
+/* Packs w (out, in) for a kernel (attn_gemm_best()) as type: ATTN_F32, or ATTN_BF16, rounded to
+ * nearest. b (out) may be NULL, else it must outlive the result. */
+attn_status attn_packed_matrix_new(const struct attn_gemm_kernel *kernel, const float *w,
+                                   const float *b, int64_t in, int64_t out, attn_dtype type,
+                                   struct attn_packed_matrix **packed, attn_error *err);
 void attn_packed_matrix_free(struct attn_packed_matrix *packed);
 
 /* y (n, out) = x w^T + b for x (n, in) of the weights' type, on the caller's thread. Allocates no
