@@ -383,7 +383,7 @@ int attn_step_of_text(struct attn_grouping *g, const char *text) {
                 {ATTN_STEP_EXPONENTIALS, "(?i)\\bexp|^e\\^"},
                 {ATTN_STEP_SCALED, "(?i)√|sqrt|\\bdivi|\\bscal|\\bskal|escala|割|÷|/ ?(?:T|τ)\\b"},
                 {ATTN_STEP_SCORES,
-                 "(?i)^[qs](?:_?\\w)?\\s?[·⋅*.]\\s?[kh](?:_?\\w|\\([ij]\\)|\\[[ij]\\])?$|"
+                 "(?i)^[qs](?:_?\\w)?\\s?(?:[·⋅*.]|\\^T)\\s*+[kh](?:_?\\w|\\([ij]\\)|\\[[ij]\\])?$|"
                  "^e(?:_?[ijkt]{1,2})?$|\\bscores?\\b|dot product|スコア|内積"}};
   static const char SYMBOL[] = "(*UCP)\\s+\\pL(?:_\\w{1,2}|\\d{1,2})?$"; /* "weight α_j" */
   struct attn_match m;
@@ -402,7 +402,7 @@ static int are_steps(struct attn_grouping *g, const struct attn_table *t) {
   uint32_t seen = 0;
   int first = -1, differ = 0, known = 0;
   for (int r = 0; r < t->rows; r++) {
-    if (t->row[r].label.stem) return 0;
+    if (t->row[r].label.stem && !attn_row_is_delimited(t->style)) return 0;
     int step = attn_step_of_text(g, t->row[r].label.text);
     if (attn_row_is_delimited(t->style) && (step < 0 || seen >> step & 1)) return 0;
     if (step < 0) continue;

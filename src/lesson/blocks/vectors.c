@@ -1,4 +1,5 @@
 /* vectors.c -- the columns of a table that are vectors. */
+#include <stdint.h>
 #include <string.h>
 
 #include "table.h"
@@ -119,11 +120,38 @@ static int are_matrices(struct attn_grouping *g, const struct attn_table *t) {
   return 1;
 }
 
+/* Only vectors of one length after the label? */
+static int is_row_of_vectors(struct attn_grouping *g, const struct attn_table *t, int row) {
+  for (int c = 1; c < t->cols; c++)
+    if (!value_at(g, t, row, c) || value_at(g, t, row, c)->cols != value_at(g, t, row, 1)->cols)
+      return 0;
+  return 1;
+}
+
+/* "| | cat | dog |" above "| q | (1, 0) | (0, 1) |": a column for each token, and rows that are
+ * matrices: one of them, or each called another step. */
+static int has_token_columns(struct attn_grouping *g, const struct attn_table *t) {
+  uint32_t seen = 0;
+  int tokens = 0;
+  if (!attn_row_is_delimited(t->style) || t->labels != 0 || t->cols < 3) return 0;
+  for (int c = 1; c < t->cols; c++) {
+    const char *header = header_text(g, t, c);
+    tokens += header && *header && attn_step_of_text(g, header) < 0;
+  }
+  if (!tokens) return 0;
+  for (int r = 0; r < t->rows; r++) {
+    int step = attn_step_of_text(g, t->row[r].label.text);
+    if (!is_row_of_vectors(g, t, r) || (t->rows > 1 && (step < 0 || seen >> step & 1))) return 0;
+    seen |= step < 0 ? 0 : (uint32_t)1 << step;
+  }
+  return 1;
+}
+
 static void add_matrix(struct attn_grouping *g, const struct attn_table *t, int row) {
   const struct attn_row *r = &t->row[row];
   struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_VECTORS, r->line->line, r->label.text);
-  for (int c = t->labels == 0; b && c < t->cols; c++)
-    if (!add_value(g, t, b, row, c)) return;
+  for (int c = 0; b && c < t->cols; c++)
+    if (value_at(g, t, row, c) && !add_value(g, t, b, row, c)) return;
   if (b) attn_block_end(g, b, r->line->line);
 }
 
@@ -136,7 +164,7 @@ static void use_counts(const struct attn_table *t) {
 int attn_table_vectors(struct attn_grouping *g, const struct attn_table *t) {
   int columns = 0, ordinal = 0;
   for (int c = 0; c < t->cols; c++) columns += t->kind[c] == COLUMN_VALUES;
-  if (are_matrices(g, t)) {
+  if (are_matrices(g, t) || has_token_columns(g, t)) {
     for (int r = 0; r < t->rows; r++) add_matrix(g, t, r);
     return 1;
   }

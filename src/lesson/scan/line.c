@@ -21,19 +21,36 @@ static size_t table_end(const struct attn_canonical *text, size_t at) {
   return memchr(text->text + at, '&', end - at) ? end + mark : 0;
 }
 
-static void add_table(struct attn_text *out, const struct attn_canonical *text, size_t at,
-                      size_t end) {
-  size_t mark = strlen(ATTN_MARK_OPEN);
-  attn_text_add(out, "\n\n", 2, text->origin[at]);
-  for (size_t n = at + mark; n < end - mark; n++) {
-    if (text->text[n] == '&')
-      attn_text_add(out, "|", 1, text->origin[n]);
-    else if (text->text[n] == *ATTN_MARK_RULE)
-      attn_text_add(out, "\n|---|\n", 7, text->origin[n]);
-    else
-      attn_text_copy(out, text, n, n + 1);
-  }
-  attn_text_add(out, "\n\n", 2, text->origin[end - 1]);
+/* "& key & value": does the first cell of a row end at `at`, blank? */
+static int is_blank_first(const char *text, size_t at) {
+  const size_t mark = strlen(ATTN_MARK_ROW);
+  while (at > 0 && attn_is_space((unsigned char)text[at - 1]) && text[at - 1] != *ATTN_MARK_RULE)
+    at--;
+  return (at > 0 && text[at - 1] == *ATTN_MARK_RULE) ||
+         (at >= mark && (strncmp(text + at - mark, ATTN_MARK_ROW, mark) == 0 ||
+                         strncmp(text + at - mark, ATTN_MARK_OPEN, mark) == 0));
+}
+
+/* A sign of the table that ends at `end`: as it is between pipes. Returns its bytes, 0: none. */
+static size_t table_sign(const struct attn_canonical *text, size_t at, size_t end,
+                         const char **plain) {
+  size_t mark = strlen(ATTN_MARK_CLOSE);
+  if (at >= end) return 0;
+  char c = text->text[at];
+  *plain = c == *ATTN_MARK_RULE ? "\n|---|\n" : "\n\n";
+  if (c == '&') *plain = is_blank_first(text->text, at) ? "| |" : "|";
+  return at + mark == end ? mark : c == '&' || c == *ATTN_MARK_RULE;
+}
+
+static void add_plain(struct attn_text *out, const struct attn_canonical *text, size_t done,
+                      size_t at, const char *plain) {
+  attn_text_copy(out, text, done, at);
+  attn_text_add(out, plain, strlen(plain), text->origin[at]);
+}
+
+/* A value in a table is in one cell. */
+static int is_in_cell(const struct attn_canonical *text, size_t at, size_t end, size_t table) {
+  return at >= table || (end < table && !memchr(text->text + at, '&', end - at));
 }
 
 static int is_bracket(unsigned char c) { return c == '[' || c == '(' || c == '{' || c == 0xE2; }
@@ -43,19 +60,27 @@ static attn_status take_values(struct attn_scan *scan, const struct attn_canonic
                                struct attn_text *out, struct attn_scan_lines *lines) {
   struct attn_value_reader *reader = attn_value_reader_new(scan, text);
   struct attn_scan_value value;
-  size_t done = 0, end;
+  size_t done = 0, end, table = 0, bytes;
+  const char *plain;
   if (!reader) return attn_scan_no_memory(scan);
   for (size_t at = 0; at < text->bytes; at++) {
+    if ((bytes = table_sign(text, at, table, &plain)) != 0) {
+      add_plain(out, text, done, at, plain);
+      done = at + bytes;
+      at = done - 1;
+      continue;
+    }
     if (!is_bracket((unsigned char)text->text[at])) continue;
     if (!attn_read_value(reader, at, &value, &end)) {
       if (attn_value_status(reader) != ATTN_OK) return attn_value_status(reader);
       if ((end = table_end(text, at)) == 0) continue;
-      attn_text_copy(out, text, done, at);
-      add_table(out, text, at, end);
-      done = end;
-      at = end - 1;
+      add_plain(out, text, done, at, "\n\n");
+      table = end;
+      done = at + strlen(ATTN_MARK_OPEN);
+      at = done - 1;
       continue;
     }
+    if (!is_in_cell(text, at, end, table)) continue;
     if (attn_pool_grow(scan->pool, (void **)&lines->value, (size_t)lines->values, sizeof value))
       return attn_scan_no_memory(scan);
     lines->value[lines->values] = value;

@@ -256,7 +256,7 @@ static const struct notation notations[] = {
     /* LaTeX: delimiters and formulas */
     {"\\\\[\\[\\]()]|\\$++", " ", 0, "\\$"},
     {"\\\\[dt]?frac\\s*+(\\d)\\s*+(\\d)", "$1/$2", 0, "\\"},
-    {"\\\\sqrt\\s*+(\\d)", "\u221A$1", 0, "\\"},
+    {"\\\\sqrt(?:\\s*+(\\d)|\\s++([A-Za-z]))", "\u221A$1$2", 0, "\\"},
     {"\\\\q?quad" END, " ", 0, "\\"},
     {"\\\\" FONTS "\\*?\\s*+" BRACED, "$1", 0, "\\"},
     {"\\\\sqrt\\s*+" BRACED, "\u221A$1", 0, "\\"},
@@ -274,7 +274,7 @@ static const struct notation notations[] = {
     {"\\^\\s*+\\\\?(?:top|intercal)" END "|\\\\top" END, "^T", 0, "^\\"},
     {"\\\\alpha" END, "\u03B1", 0, "\\"},
     {"\\\\tau" END, "\u03C4", 0, "\\"},
-    {"\\\\tanh" END, "tanh", 0, "\\"},
+    {"\\\\(exp|tanh)" END, "$1", 0, "\\"},
     {"\\\\[cdlv]?dots" END, "\u2026", 0, "\\"},
     {"\\\\[a-zA-Z]++\\*?", " ", 0, "\\"},
     {"\\\\([_#%&{}])", "$1", 0, "\\"},
