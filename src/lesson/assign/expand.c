@@ -225,8 +225,11 @@ static int is_chance(const struct attn_candidate *c, const struct attn_relation 
   return r->mask && r->mask != ATTN_MASK_STATED && node->share < least;
 }
 
-static int is_next_row(const struct attn_expansion *e, int head, const struct attn_relation *r) {
-  return r->row >= 0 && !(e->state->head[head].done >> r->row & 1);
+/* Another row; or all rows at once, after one that was shown up to its output. */
+static int is_next_row(const struct attn_expansion *e, int head, const struct attn_grid *g,
+                       const struct attn_relation *r) {
+  if (r->row < 0) return g->rows > 1 && e->before->head[head].at[ATTN_ROLE_OUTPUT] != NULL;
+  return !(e->state->head[head].done >> r->row & 1);
 }
 
 static double cost_of(const struct attn_expansion *e, int head, const struct attn_relation *r) {
@@ -252,7 +255,7 @@ static void push_results(struct attn_expansion *e, int role, int head) {
     const struct attn_node *node = evaluate(e, g, &list[i]);
     if (!node || node->bits < PRICE.worst) continue;
     if (is_chance(c, &list[i], node)) continue;
-    if (e->next_query && !is_next_row(e, head, &list[i])) continue;
+    if (e->next_query && !is_next_row(e, head, g, &list[i])) continue;
     double saved = is_called(e, role, head, &list[i]) ? fmax(node->bits, PRICE.called) : node->bits;
     attn_push_option(e->out, &(struct attn_option){.bits = saved - cost + bits,
                                                    .role = role,

@@ -51,6 +51,12 @@ static int turn_lines(struct attn_grouping *g, struct attn_block *a, struct attn
 
 /* ---- rows of scores by their indices: "s11 = 2", "s12 = 1", then "s21 = 1" ---- */
 
+/* Does the name of a label end at `at`? "s_12 = q_1 · k_2" */
+static int ends_name(const char *label, size_t at) {
+  at += strspn(label + at, "}]) =:");
+  return !label[at] || (at && (label[at - 1] == '=' || strncmp(label + at - 2, "= ", 2) == 0));
+}
+
 /* The two indices at the end of "score[1][0]", "s_{1,0}" or "s10". Returns the bytes in front, 0:
  * it has no two. */
 static size_t two_indices(const char *label, long index[2]) {
@@ -58,11 +64,11 @@ static size_t two_indices(const char *label, long index[2]) {
   size_t stem = at;
   if (!stem || !first) return 0;
   index[0] = label[at] - '0', index[1] = label[at + 1] - '0';
-  if (first == 2) return label[at + 2 + strspn(label + at + 2, "}]) =:")] ? 0 : stem;
+  if (first == 2) return ends_name(label, at + 2) ? stem : 0;
   size_t gap = strspn(label + at + 1, "][,_ "), next = at + 1 + gap;
   if (first != 1 || !gap || !attn_is_digit(label[next])) return 0;
   index[1] = label[next] - '0';
-  return label[next + 1 + strspn(label + next + 1, "}]) =:")] ? 0 : stem;
+  return ends_name(label, next + 1) ? stem : 0;
 }
 
 /* The first index of all numbers of a block, in front of each other; -1: they have no two. */
@@ -112,11 +118,12 @@ static int is_single(struct attn_grouping *g, int before, const struct attn_bloc
   return 1;
 }
 
-/* An upright vector may be a row, as those of other vectors are. */
+/* An upright vector may be a row, as those of other vectors are. s_21, s_22, s_23 are one. */
 static void turn_lone_columns(struct attn_grouping *g) {
   for (int n = 0; n < g->blocks; n++) {
     struct attn_block *b = g->block[n];
     attn_printing *p = &b->reading[0];
+    if (row_by_indices(b) >= 0) p->cols = p->rows, p->rows = 1;
     if (is_column(b)) attn_block_add_reading(b, 1, p->rows, p->cells);
   }
 }
@@ -138,11 +145,30 @@ static void count_siblings(struct attn_grouping *g) {
   }
 }
 
+/* ---- terms of sums ---- */
+
+/* But for rounding. */
+static int same_numbers(const attn_printing *a, const attn_printing *b) {
+  int n = 0, cells = a->rows * a->cols;
+  if (a->rows != b->rows || a->cols != b->cols) return 0;
+  while (n < cells && a->cells[n].lo <= b->cells[n].hi && a->cells[n].hi >= b->cells[n].lo) n++;
+  return n == cells;
+}
+
+/* The first matrix of "[..] + [..] = [..]" that was printed before is only mentioned. */
+static int is_mentioned_term(const struct attn_grouping *g, int n, int kept) {
+  const struct attn_block *b = g->block[n], *next = n + 1 < g->blocks ? g->block[n + 1] : NULL;
+  if (!next || b->source != ATTN_BLOCK_GRID || b->reading[0].rows < 2) return 0;
+  if (strcmp(next->name, "+") != 0 || next->line != b->line) return 0;
+  while (kept > 0 && !same_numbers(&g->block[kept - 1]->reading[0], &b->reading[0])) kept--;
+  return kept > 0;
+}
+
 void attn_parts_merge(struct attn_grouping *g) {
   int kept = 0;
   for (int n = 0; n < g->blocks && g->status == ATTN_OK; n++) {
     struct attn_block *b = g->block[n], *last = kept ? g->block[kept - 1] : NULL;
-    if (!is_single(g, kept, b)) {
+    if (!is_single(g, kept, b) && !is_mentioned_term(g, n, kept)) {
       if (b->source == ATTN_BLOCK_SCALARS && b->reading[0].rows == 1)
         attn_block_add_shapes(b, b->reading[0].cols);
       if (last && (turn_lines(g, last, b) || turn_indexed(g, last, b)))

@@ -384,7 +384,7 @@ int attn_step_of_text(struct attn_grouping *g, const char *text) {
                 {ATTN_STEP_SCALED, "(?i)√|sqrt|\\bdivi|\\bscal|\\bskal|escala|割|÷|/ ?(?:T|τ)\\b"},
                 {ATTN_STEP_SCORES,
                  "(?i)^[qs](?:_?\\w)?\\s?(?:[·⋅*.]|\\^T)\\s*+[kh](?:_?\\w|\\([ij]\\)|\\[[ij]\\])?$|"
-                 "^e(?:_?[ijkt]{1,2})?$|\\bscores?\\b|dot product|スコア|内積"}};
+                 "^e(?:_?[ijkt]{1,2})?$|\\bscores?\\b|^dots?$|dot product|スコア|内積"}};
   static const char SYMBOL[] = "(*UCP)\\s+\\pL(?:_\\w{1,2}|\\d{1,2})?$"; /* "weight α_j" */
   struct attn_match m;
   int step = attn_label_step(text);

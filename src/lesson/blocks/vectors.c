@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "cell.h"
 #include "table.h"
 
 /* More groups of one vector each, with long names, are one matrix. */
@@ -161,6 +162,33 @@ static void use_counts(const struct attn_table *t) {
   for (int r = 0; r < t->rows; r++) attn_table_item(t, r, 0)->used = 1;
 }
 
+/* Is each vector of column c that of column `of` times the number in column `by`? */
+static int is_product(struct attn_grouping *g, const struct attn_table *t, int c, int of, int by) {
+  int decimals = 0;
+  for (int r = 0; r < t->rows; r++) {
+    const attn_printing *x = value_at(g, t, r, c), *v = value_at(g, t, r, of);
+    const struct attn_row_item *w = attn_table_item(t, r, by);
+    if (!x || !v || x->cols != v->cols || !attn_item_is_number(w)) return 0;
+    for (int n = 0; n < x->cols; n++) {
+      attn_cell product = attn_cell_binary('*', w->cell, v->cells[n]);
+      decimals |= x->cells[n].decimals > 0;
+      if (!(product.lo <= x->cells[n].hi && product.hi >= x->cells[n].lo)) return 0;
+    }
+  }
+  return decimals;
+}
+
+/* "α", "v", then "αv": the values times their weights, on the way to the output. */
+static int is_weighted(struct attn_grouping *g, const struct attn_table *t, int col) {
+  for (int of = 0; t->rows > 1 && of < col; of++)
+    for (int n = 0; t->kind[of] == COLUMN_VALUES && n < t->numbers; n++) {
+      if (!is_product(g, t, col, of, t->number[n])) continue;
+      for (int r = 0; r < t->rows; r++) g->lines->value[attn_table_item(t, r, col)->value].used = 1;
+      return 1;
+    }
+  return 0;
+}
+
 int attn_table_vectors(struct attn_grouping *g, const struct attn_table *t) {
   int columns = 0, ordinal = 0;
   for (int c = 0; c < t->cols; c++) columns += t->kind[c] == COLUMN_VALUES;
@@ -170,6 +198,7 @@ int attn_table_vectors(struct attn_grouping *g, const struct attn_table *t) {
   }
   if (columns) use_counts(t);
   for (int c = 0; c < t->cols && g->status == ATTN_OK; c++)
-    if (t->kind[c] == COLUMN_VALUES) add_value_column(g, t, c, columns, ordinal++);
+    if (t->kind[c] == COLUMN_VALUES && !is_weighted(g, t, c))
+      add_value_column(g, t, c, columns, ordinal++);
   return columns > 0;
 }

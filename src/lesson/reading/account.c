@@ -338,6 +338,18 @@ static int is_mention(struct account *a, int block) {
   return has_printing_of(a, q, step);
 }
 
+/* Rows of two matrices, one after the other: [c; s]. */
+static int is_joined(struct account *a, int block) {
+  const attn_printing *p = &a->scan->block[block].reading[0];
+  attn_printing left = *p, right = *p;
+  if (p->rows != 1 || !has_decimals(p)) return 0;
+  for (int32_t n = 2; n + 2 <= p->cols; n++) {
+    left.cols = n, right.cols = p->cols - n, right.cells = p->cells + n;
+    if (has_printing_of(a, &left, ANY_STEP) && has_printing_of(a, &right, ANY_STEP)) return 1;
+  }
+  return 0;
+}
+
 static int list(struct account *a, const attn_cell *first, int rows, int cols, const char *words) {
   attn_lesson *l = a->lesson;
   if (attn_pool_grow(a->pool, (void **)&l->unread, (size_t)l->unreads, sizeof *l->unread))
@@ -423,7 +435,8 @@ static int is_unexplained_block(struct account *a, const attn_printing *p) {
 static int is_explained_otherwise(struct account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   if (block_is_worked_out(a, &b->reading[0])) return !is_unexplained_block(a, &b->reading[0]);
-  return is_mention(a, block) || is_mask(a, block) || are_sizes(a, b) || are_labelled_sizes(a, b);
+  return is_mention(a, block) || is_joined(a, block) || is_mask(a, block) || are_sizes(a, b) ||
+         are_labelled_sizes(a, b);
 }
 
 static int list_blocks(struct account *a) {
