@@ -228,7 +228,9 @@ static int is_chance(const struct attn_candidate *c, const struct attn_relation 
 /* Another row; or all rows at once, after one that was shown up to its output. */
 static int is_next_row(const struct attn_expansion *e, int head, const struct attn_grid *g,
                        const struct attn_relation *r) {
-  if (r->row < 0) return g->rows > 1 && e->before->head[head].at[ATTN_ROLE_OUTPUT] != NULL;
+  const struct attn_node *output = e->before->head[head].at[ATTN_ROLE_OUTPUT];
+  int is_shown = output && output->share == 1 && output->relation && !output->relation->cause;
+  if (r->row < 0) return g->rows > 1 && is_shown;
   return !(e->state->head[head].done >> r->row & 1);
 }
 

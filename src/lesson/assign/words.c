@@ -56,7 +56,7 @@ static const struct word WORDS[] = {
      "matri)|attn|α|alpha|probab|\\ba_?\\d|\\ba_[ijkst]{1,2}\\b|\\bA\\d?\\b(?! ?\\^ "
      "?-)|normali[sz]"},
     {ATTN_ROLE_OUTPUT,
-     "(*UCP)(?i)(?:(?:times|by|with) (?:the )?V(?:alues?)?|[×·@*] "
+     "(*UCP)(?i)(?:(?:times|by|with) (?:the )?V(?:alues?)?(?!(?: vectors?)? v_?\\d)|[×·@*] "
      "?V)\\d?\\b|\\bA(?:_?\\d)? ?V(?:_?\\d)?" END
      "|output|\\bout(?:_?\\d|(?=\\s*[=:\\[]))|context|weighted "
      "(?:sum|mean|average)|(?:blend|mix|combin|averag)\\w*(?: of)? (?:the |all "

@@ -98,6 +98,20 @@ static int turn_indexed(struct attn_grouping *g, struct attn_block *a, struct at
   return (is_vector || make_vector(g, a, &first)) && make_vector(g, b, &next);
 }
 
+/* "α_11 = 0.3, α_12 = 0.7" in one sentence, "α_21 = 0.4, α_22 = 0.6" in the next. */
+static int turn_listed(struct attn_grouping *g, struct attn_block *a, struct attn_block *b) {
+  long of[2], index[2];
+  int is_list = a->source == ATTN_BLOCK_SCALARS && a->reading[0].rows == 1;
+  if (b->source != ATTN_BLOCK_SCALARS || (!is_list && a->source != ATTN_BLOCK_VECTORS)) return 0;
+  if (a->reading[0].cols < 2 || a->reading[0].cols != b->reading[0].cols) return 0;
+  size_t stem = two_indices(a->name, of);
+  if (!stem || two_indices(b->name, index) != stem || strncmp(a->name, b->name, stem) != 0)
+    return 0;
+  if (index[1] != of[1] || index[0] != of[0] + a->reading[0].rows) return 0;
+  struct attn_label first = {.text = a->name}, next = {.text = b->name};
+  return (!is_list || make_vector(g, a, &first)) && make_vector(g, b, &next);
+}
+
 static int append(struct attn_grouping *g, struct attn_block *a, const struct attn_block *b) {
   const attn_printing *p = &b->reading[0];
   for (int r = 0; r < p->rows; r++)
@@ -171,7 +185,7 @@ void attn_parts_merge(struct attn_grouping *g) {
     if (!is_single(g, kept, b) && !is_mentioned_term(g, n, kept)) {
       if (b->source == ATTN_BLOCK_SCALARS && b->reading[0].rows == 1)
         attn_block_add_shapes(b, b->reading[0].cols);
-      if (last && (turn_lines(g, last, b) || turn_indexed(g, last, b)))
+      if (last && (turn_lines(g, last, b) || turn_indexed(g, last, b) || turn_listed(g, last, b)))
         append(g, last, b);
       else
         g->block[kept++] = b;

@@ -19,11 +19,12 @@ static int is_call(const struct attn_value_reader *p, size_t at) {
          attn_match_at(p->scan->patterns, "\\p{L}", text, p->text->bytes, begin, NULL);
 }
 
-/* weights[0, 1] is a cell; Float64[0, 1] and Vector[0, 1] are vectors. */
+/* weights[0, 1] is a cell; Float64[0, 1] and Vector[0, 1] are vectors. [0, 1].map(c => ..) counts.
+ */
 static int is_index(const struct attn_value_reader *p, size_t at) {
   static const char INDICES[] =
       "(?<=[a-z_]|\\b[A-Z])(?<!\\b[A-Z][a-z]{2}|\\b[A-Z][a-z]{5})\\[\\d{1,2}(?:\\s?,\\s?\\d{1,2}){"
-      "1,2}\\]";
+      "1,2}\\]|\\[0(?:, ?\\d)++\\]\\.(?:map|forEach)\\(";
   return p->text->text[at] == '[' &&
          attn_match_at(p->scan->patterns, INDICES, p->text->text, p->text->bytes, at, NULL);
 }

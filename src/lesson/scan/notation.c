@@ -229,8 +229,8 @@ static const struct notation notations[] = {
     {"(?<=\\d)[ \\t]*+\\x{2192}[ \\t]*+([/\\x{F7}][ \\t]*+[\\x{221A}\\d][\\w.]*+)[ \\t]*+\\x{2192}",
      " $1 =", 0, "\xE2"},
 
-    /* Hatena: formulas */
-    {"\\[tex:((?:[^\\[\\]\\n]++|\\[[^\\[\\]\\n]*+\\])++)\\]", " $1 ", 0, ":"},
+    /* Hatena, AsciiDoc: formulas */
+    {"(?:\\[tex:|\\b(?:stem|latexmath|asciimath):\\[)((?:[^\\[\\]\\n]++|\\[[^\\[\\]\\n]*+\\])++)\\]", " $1 ", 0, ":"},
 
     /* LaTeX: blanks, but not in 12\\,345 or after a new row */
     {"(?<!\\\\)\\\\[,;:! ](?!\\d{3})[ \\t]*+", " ", 0, "\\"},
