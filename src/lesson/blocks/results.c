@@ -23,7 +23,7 @@ static const char SUBJECT[] =
  * of "1 / sqrt(2)" */
 static const char SIZE[] =
     "(*UCP)(?:d_?\\{?(?:k|v|q|model|head|h)\\w*|(?<!/)(?<!/ )(?<!by )(?<!\\x{F7})(?<!\\x{F7} )"
-    "(?:\\x{221A}\\s*\\w*|sqrt\\W*\\w*\\W*)|\\b[nhmNDL]|"
+    "(?:\\x{221A}\\s*\\w*|sqrt\\W*\\w*\\W*)|\\b[nhmNDL]|(?<=\\) )d|"
     "\\bT|dim|axis|size|precision|seed|version|pos|\\b(?:abs|rel|eps|[ar]?tol))\\s*\\)?$";
 /* Hiragana between a number and the words next to it: "重みは0.2と0.8である". */
 #define PARTICLE "[かがしだてでとなにのはへもやを]"

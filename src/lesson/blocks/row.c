@@ -422,10 +422,30 @@ static int read_labelled(struct attn_grouping *g, struct attn_row *row, struct a
   return read_columns(g, row, p);
 }
 
+/* "0.5 1.0 | sum = 1.5": the numbers in front, if that is their sum. */
+static struct attn_part without_sum(struct attn_grouping *g, const struct attn_scan_line *line,
+                                    struct attn_part body) {
+  static const char SUM[] =
+      "(?i)\\s*\\|\\s*(?:row )?(?:sum|total|\\x{3A3})\\s*[=:]?\\s*(" ATTN_NUMBER ")\\s*$";
+  enum { CELLS_MAX = 16 };
+  struct attn_row row = {.line = line, .label = {.text = "", .index = -1}};
+  struct attn_match m;
+  attn_cell cell[CELLS_MAX], sum;
+  if (!attn_part_find(g, SUM, line->text, body, &m)) return body;
+  struct attn_part front = {body.begin, m.group[0].begin};
+  if (!attn_group_cell(g, line, m.group[1], &sum) || !read_labelled(g, &row, front)) return body;
+  for (int n = 0; n < row.items; n++) {
+    if (n == CELLS_MAX || row.item[n].kind != ATTN_ITEM_CELL) return body;
+    cell[n] = row.item[n].cell;
+  }
+  return attn_is_sum(&sum, cell, row.items, 1) ? front : body;
+}
+
 int attn_row_read(struct attn_grouping *g, const struct attn_scan_line *line,
                   struct attn_row *row) {
   struct attn_part body = row_body(g, line->text), remark = take_remark(g, line->text, &body);
   *row = (struct attn_row){.line = line, .label = {.text = "", .index = -1}};
+  body = without_sum(g, line, body);
   row->style = delimiter_of(g, line->text, body);
   int is_row = row->style >= 0 ? read_fields(g, row, body) : read_labelled(g, row, body);
   return is_row && (remark.begin == remark.end || set_label(g, row, remark));

@@ -4,7 +4,7 @@
 #include "brackets.h"
 #include "error.h"
 
-enum { MATRIX = 0x27E6, ROW_END = 0x23CE, ROOT = 0x221A, INFINITE = 0x221E };
+enum { ROW_END = 0x23CE, ROOT = 0x221A, INFINITE = 0x221E };
 
 /* f(1, 2) is a call; 2(3), and a bracket after Japanese words, may be values. */
 static int is_call(const struct attn_value_reader *p, size_t at) {
@@ -88,18 +88,15 @@ static int copy_grid(struct attn_value_reader *p, const struct attn_range *grid,
   return 1;
 }
 
-static int copy_value(struct attn_value_reader *p, size_t at, struct attn_scan_value *value) {
-  size_t next;
+static int copy_value(struct attn_value_reader *p, size_t at, enum attn_shape shape,
+                      struct attn_scan_value *value) {
   memset(value, 0, sizeof *value);
   value->grid = attn_pool_take(p->scan->pool, p->grids * sizeof *value->grid);
   if (!value->grid) return p->status = attn_scan_no_memory(p->scan), 0;
   value->grids = (int)p->grids;
   for (size_t g = 0; g < p->grids; g++)
     if (!copy_grid(p, &p->grid[g], p->text->origin[at], &value->grid[g])) return 0;
-  uint32_t c = attn_value_character(p, at, &next);
-  int is_row = p->grids == 1 && p->grid[0].count == 1 && c != MATRIX;
-  value->is_vector =
-      is_row && !attn_bracket_mate(attn_value_character(p, skip_spaces(p, next, 40), &next));
+  value->is_vector = shape == ATTN_SHAPE_ROW && p->grids == 1 && p->grid[0].count == 1;
   return 1;
 }
 
@@ -130,7 +127,7 @@ int attn_read_value(struct attn_value_reader *p, size_t at, struct attn_scan_val
   if (!may_be_value(p, at)) return 0;
   enum attn_shape shape = read_shape(p, at, end);
   if (p->status != ATTN_OK) return 0;
-  return is_value(p, at, shape) ? copy_value(p, at, value) : charge(p, at);
+  return is_value(p, at, shape) ? copy_value(p, at, shape, value) : charge(p, at);
 }
 
 /* Do the rows differ in length? */
