@@ -104,20 +104,9 @@ static int is_matrix(struct attn_grouping *g, const struct attn_table *t, int ro
   return attn_match_at(g->scan->patterns, LIST, line->text, line->bytes, 0, NULL);
 }
 
-/* "key | (1, 0) | (0, 1)" below the names of tokens: a row of vectors that is called a step. */
-static int is_row_of_tokens(struct attn_grouping *g, const struct attn_table *t, int row) {
-  if (!attn_row_is_delimited(t->style) || t->labels != 0 || t->cols < 3) return 0;
-  if (t->row[row].label.index >= 0) return 0; /* q1 above q2 */
-  for (int c = 1; c < t->cols; c++)
-    if (!value_at(g, t, row, c) || value_at(g, t, row, c)->cols != value_at(g, t, row, 1)->cols)
-      return 0;
-  return attn_step_of_text(g, t->row[row].label.text) >= 0 &&
-         !(t->header.items == t->cols && attn_step_of_text(g, header_text(g, t, 1)) >= 0);
-}
-
 static int are_matrices(struct attn_grouping *g, const struct attn_table *t) {
   for (int r = 0; r < t->rows; r++)
-    if (!is_matrix(g, t, r) && !is_row_of_tokens(g, t, r)) return 0;
+    if (!is_matrix(g, t, r)) return 0;
   return 1;
 }
 
