@@ -185,7 +185,7 @@ static void test_resume_in_bf16(void **state) {
 
 /* Stops at the n-th call and records the phases. */
 struct phases {
-  int64_t calls, at;
+  int64_t calls, at, in_batch; /* in_batch: the first call after an example of a step was loaded */
   int seen[ATTN_TRAIN_VALIDATE + 1];
   int32_t phase;
   int64_t done, most[ATTN_TRAIN_VALIDATE + 1]; /* between two calls of a phase */
@@ -198,7 +198,9 @@ static int32_t count_calls(void *context, const attn_train_state *s) {
   if (s->phase == p->phase && s->done - p->done > p->most[s->phase])
     p->most[s->phase] = s->done - p->done;
   p->phase = s->phase, p->done = s->done, p->seen[s->phase]++;
-  return ++p->calls == p->at;
+  ++p->calls;
+  if (s->phase == ATTN_TRAIN_LOAD_BATCH && s->done > 0 && !p->in_batch) p->in_batch = p->calls;
+  return p->calls == p->at;
 }
 
 /* A BPE tokenizer, three batches per step. */
@@ -208,6 +210,24 @@ static attn_train_config run_with_phases(struct phases *p) {
   run.batch_size = 40, run.gradient_accumulation_steps = 3; /* polled within the second batch */
   run.progress = count_calls, run.context = p;
   return run;
+}
+
+/* Stops at a call, and resumes. */
+static void interrupt_at(int64_t at, int *stopped) {
+  struct phases p = {.at = at};
+  attn_train_config run = run_with_phases(&p);
+  attn_train_state end = expect(&run, ATTN_ERR_INTERRUPTED);
+  assert_int_equal(end.stop_reason, ATTN_TRAIN_INTERRUPTED);
+  assert_int_equal(p.calls, at); /* a stop is not called again */
+  stopped[p.phase]++;
+  assert_int_equal(files(), p.phase < ATTN_TRAIN_STEP ? 1 : 2 + !access(output, F_OK));
+  p.at = 0;
+  if (p.phase >= ATTN_TRAIN_STEP)
+    run.resume = last, run.data = run.config = run.tokenizer = NULL, run.steps = run.batch_size = 0,
+    run.gradient_accumulation_steps = run.validate_every = run.max_validation_examples = 0,
+    run.seed = 0, run.learning_rate = 0;
+  expect(&run, ATTN_OK), expect_uninterrupted();
+  remove(output), remove(last);
 }
 
 static void test_interrupt_in_every_phase(void **state) {
@@ -221,23 +241,10 @@ static void test_interrupt_in_every_phase(void **state) {
   int stopped[ATTN_TRAIN_VALIDATE + 1] = {0};
   const int64_t late = all.calls - 1; /* within the last validation; the last call follows it */
   for (int64_t at = 1; at <= late;
-       at = at < late && at + 1 + at * STRIDE / 12 > late ? late : at + 1 + at * STRIDE / 12) {
-    struct phases p = {.at = at};
-    run = run_with_phases(&p);
-    attn_train_state end = expect(&run, ATTN_ERR_INTERRUPTED);
-    assert_int_equal(end.stop_reason, ATTN_TRAIN_INTERRUPTED);
-    assert_int_equal(p.calls, at); /* a stop is not called again */
-    stopped[p.phase]++;
-    assert_int_equal(files(), p.phase < ATTN_TRAIN_STEP ? 1 : 2 + !access(output, F_OK));
-    p.at = 0;
-    if (p.phase >= ATTN_TRAIN_STEP)
-      run.resume = last, run.data = run.config = run.tokenizer = NULL,
-      run.steps = run.batch_size = 0,
-      run.gradient_accumulation_steps = run.validate_every = run.max_validation_examples = 0,
-      run.seed = 0, run.learning_rate = 0;
-    expect(&run, ATTN_OK), expect_uninterrupted();
-    remove(output), remove(last);
-  }
+       at = at < late && at + 1 + at * STRIDE / 12 > late ? late : at + 1 + at * STRIDE / 12)
+    interrupt_at(at, stopped);
+  assert_true(all.in_batch > 0);
+  interrupt_at(all.in_batch, stopped);
   for (int phase = ATTN_TRAIN_READ_DATA; phase <= ATTN_TRAIN_VALIDATE; phase++)
     if (phase != ATTN_TRAIN_STEP) assert_true(stopped[phase] > 0);
 }
