@@ -78,10 +78,15 @@ static int adds_node(const struct attn_option *o) {
   return o->role != ATTN_ROLE_OTHER && !o->is_copy;
 }
 
+/* The row of a query that is shown alone; -1: none. */
+static int row_of_query(const struct attn_option *o, const struct attn_roles *head) {
+  return o->is_copy < 3 || head->row >= 0 || attn_has_scores(head) ? -1 : o->is_copy - 3;
+}
+
 static uint64_t hash_after(const struct beam_state *m, const struct attn_option *o) {
   uint64_t hash = o->new_example ? example_hash(m->state.examples + 1) : m->hash;
   if (o->split) hash += slot_hash(-1, ATTN_ROLES, o->split);
-  if (!adds_node(o)) return hash;
+  if (!adds_node(o)) return hash + row_hash(o->head, row_of_query(o, &m->state.head[o->head]));
   struct attn_roles head = m->state.head[o->head];
   if (o->next_query) {
     hash -= roles_hash(&head, o->head);
@@ -179,6 +184,9 @@ static int follow(struct beam_search *s, const struct beam_successor *by,
     if (!attn_node_follow(s->relations, by->option.node)) return -1;
     set_role(&to->state, &by->option);
     if (to->state.section < 0) to->state.section = c->section;
+  } else {
+    int row = row_of_query(&by->option, &to->state.head[by->option.head]);
+    if (row >= 0) to->state.head[by->option.head].row = row;
   }
   last->roles = to->state.head[by->option.head];
   to->state.score = by->score;

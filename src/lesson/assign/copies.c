@@ -31,14 +31,13 @@ static int may_fit(const struct attn_grid *a, int at, const struct attn_grid *b,
 
 /* A first look at the numbers, so that a node is made only for what may be a copy. */
 static int may_be_copy(struct attn_expansion *e, const struct attn_grid *g,
-                       const struct attn_grid *of, int transposed) {
-  int misses = 0;
-  if (g->rows != (transposed ? of->cols : of->rows)) return 0;
-  if (g->cols != (transposed ? of->rows : of->cols)) return 0;
+                       const struct attn_grid *of, int how) {
+  int misses = 0, row = how > 1 ? how - 2 : 0;
+  if (!attn_is_copy_of(g, of, how)) return 0;
   for (int i = 0; i < g->rows; i++)
     for (int j = 0; j < g->cols; j++) {
       int at = i * g->cols + j;
-      misses += !may_fit(g, at, of, transposed ? j * of->cols + i : at);
+      misses += !may_fit(g, at, of, how == 1 ? j * of->cols + i : row * of->cols + at);
       if (misses > (1 - PRICE.share) * g->rows * g->cols + 1e-9) {
         attn_spend(e->budget, (at + 1) * COMPARE);
         return 0;
@@ -53,28 +52,37 @@ static int are_siblings(const struct attn_candidate *c, int block) {
   return c->siblings_line && c->siblings_line == other->siblings_line && block != c->block;
 }
 
+/* how: 0, transposed: 1, one row: 2 + row. */
 static void push_copy(struct attn_expansion *e, const struct attn_node *of, int role, int head,
-                      int transposed) {
+                      int how) {
   const struct attn_candidate *c = e->candidate;
   const struct attn_grid *g = attn_role_is_of_scores(role) ? c->scores[0] : c->grid[0];
   if (!c->is_factor && c->priors->best >= PRICE.own_name && c->priors->bits[role] <= 0) return;
-  if (transposed && attn_role_is_of_scores(role) && g->rows > 1 && g->cols > 1)
+  if (how == 1 && attn_role_is_of_scores(role) && g->rows > 1 && g->cols > 1)
     return; /* A^T V is not A V */
   if (are_siblings(c, of->grid->block)) return;
-  if (e->budget->exhausted || !may_be_copy(e, g, of->grid, transposed)) return;
-  const struct attn_node *node = attn_node_copy(e->relations, g, of, transposed);
+  if (e->budget->exhausted || !may_be_copy(e, g, of->grid, how)) return;
+  const struct attn_node *node = attn_node_copy(e->relations, g, of, how);
   attn_spend_node(e->budget, node, g->rows * g->cols * MAKE);
-  if (!node || node->share < PRICE.share) return;
-  double bits = node->bits - (transposed ? PRICE.transposed : 0) - (c->is_factor ? 0 : PRICE.copy);
+  if (!node || node->share < (how > 1 ? 1 : PRICE.share)) return;
+  double bits = node->bits - (how == 1 ? PRICE.transposed : 0) - (c->is_factor ? 0 : PRICE.copy);
+  if (how > 1) bits += attn_word_bits(c->priors, role);
   if (c->is_factor && role >= ATTN_ROLE_W_Q && role <= ATTN_ROLE_W_V) bits -= PRICE.weights;
   if (role == ATTN_ROLE_SCORES && c->priors->bits[ATTN_ROLE_SCALED] > 0) bits -= PRICE.divided;
   if (attn_is_new_section(e) && !of->expected.lo.at) bits -= PRICE.section;
   attn_push_option(e->out, &(struct attn_option){.bits = bits,
                                                  .role = role,
-                                                 .is_copy = 1 + transposed,
+                                                 .is_copy = 1 + how,
                                                  .head = head,
                                                  .split = e->split,
                                                  .node = node});
+}
+
+/* "The query of cat: [1, 0]" below all queries. */
+static void push_query(struct attn_expansion *e, const struct attn_node *of, int role, int head) {
+  if (role != ATTN_ROLE_Q || e->candidate->priors->bits[role] < PRICE.own_name) return;
+  for (int row = 0; row < of->grid->rows && of->grid->rows > 1; row++)
+    push_copy(e, of, role, head, 2 + row);
 }
 
 void attn_expand_copies(struct attn_expansion *e) {
@@ -85,6 +93,7 @@ void attn_expand_copies(struct attn_expansion *e) {
       if (!roles->at[r] || (e->split && !roles->at[r]->columns_of)) continue;
       push_copy(e, roles->at[r], r, h < 0 ? 0 : h, 0);
       push_copy(e, roles->at[r], r, h < 0 ? 0 : h, 1);
+      push_query(e, roles->at[r], r, h < 0 ? 0 : h);
     }
   }
 }

@@ -13,7 +13,7 @@ static const double FEW_FIT = 5;                  /* less than two fifths of the
 static const double ALL_OPEN = 4;                 /* an exercise: no cell is filled in */
 static const double NOTHING = 1e-15;              /* the unit of an exact number */
 
-enum node_kind { GIVEN_EXACT, GIVEN_ROUNDED, COPIED, COPIED_TRANSPOSED, RELATED, COLUMNS };
+enum node_kind { GIVEN_EXACT, GIVEN_ROUNDED, COPIED, RELATED, COLUMNS };
 
 static size_t cells_of(const struct attn_grid *g) { return (size_t)g->rows * (size_t)g->cols; }
 
@@ -147,31 +147,36 @@ static void compare(struct attn_node *node) {
 
 static struct attn_interval_matrix expected_copy(struct attn_relations *r,
                                                  const struct attn_grid *grid,
-                                                 const struct attn_grid *of, int transposed) {
+                                                 const struct attn_grid *of, int how) {
+  size_t row = how > 1 ? (size_t)(how - 2) : 0; /* the first one */
   size_t count = cells_of(grid), n = 0;
   double *at = attn_pool_take(r->pool, 2 * count * sizeof *at);
   struct attn_interval_matrix x = {{grid->rows, grid->cols, at},
                                    {grid->rows, grid->cols, at ? at + count : NULL}};
   for (int i = 0; at && i < grid->rows; i++)
     for (int j = 0; j < grid->cols; j++, n++) {
-      size_t from = transposed ? (size_t)j * (size_t)of->cols + (size_t)i : n;
+      size_t from =
+          how == 1 ? (size_t)j * (size_t)of->cols + (size_t)i : row * (size_t)of->cols + n;
       double half = grid->decimals > of->decimals ? of->half[from] : 0;
       x.lo.at[n] = of->value[from] - half, x.hi.at[n] = of->value[from] + half;
     }
   return x;
 }
 
+int attn_is_copy_of(const struct attn_grid *grid, const struct attn_grid *of, int how) {
+  if (how > 1) return grid->rows == 1 && how - 2 < of->rows && grid->cols == of->cols;
+  return grid->rows == (how ? of->cols : of->rows) && grid->cols == (how ? of->rows : of->cols);
+}
+
 const struct attn_node *attn_node_copy(struct attn_relations *r, const struct attn_grid *grid,
-                                       const struct attn_node *of, int transposed) {
+                                       const struct attn_node *of, int how) {
   const struct attn_grid *g = of->grid;
-  if (grid->rows != (transposed ? g->cols : g->rows)) return NULL;
-  if (grid->cols != (transposed ? g->rows : g->cols)) return NULL;
-  struct attn_memo_entry *e =
-      entry_of(r, grid, transposed ? COPIED_TRANSPOSED : COPIED, of->id, 0, 0);
+  if (!attn_is_copy_of(grid, g, how)) return NULL;
+  struct attn_memo_entry *e = entry_of(r, grid, COPIED, of->id, how, 0);
   if (!e || e->value) return e ? e->value : NULL;
   struct attn_node *node = new_node(r, grid);
   if (!node) return NULL;
-  node->expected = expected_copy(r, grid, g, transposed);
+  node->expected = expected_copy(r, grid, g, how);
   if (!node->expected.lo.at) {
     r->failed = 1;
     return NULL;

@@ -7,7 +7,7 @@
  *     Q = ⎡ 1 0 ⎤   K = ⎡ 1 2 ⎤
  *         ⎣ 0 1 ⎦       ⎣ 3 4 ⎦
  */
-enum { PIECE_BYTES = 3, LINE_MATRICES = 64 };
+enum { PIECE_BYTES = 3, LINE_MATRICES = 64, MOVED_MAX = 4 };
 
 struct attn_drawn {
   struct attn_block *block;
@@ -87,8 +87,16 @@ static struct attn_drawn *drawn_at(const struct attn_grouping *g, int column) {
   return NULL;
 }
 
+/* A row that is moved because numbers in front of it are wider. */
+static struct attn_drawn *drawn_in_turn(const struct attn_grouping *g, int column, int turn,
+                                        int cols) {
+  struct attn_drawn *d = turn < g->drawns ? &g->drawn[turn] : NULL;
+  return d && d->cols == cols && abs(d->column - column) <= MOVED_MAX ? d : NULL;
+}
+
+/* turn: how many rows of others are in front of it. */
 static void add_row(struct attn_grouping *g, const struct attn_scan_line *line,
-                    struct attn_part name, struct attn_part body) {
+                    struct attn_part name, struct attn_part body, int turn) {
   attn_cell *cells;
   int column = column_of(g, line, body.begin);
   int count = read_cells(g, line, body, &cells);
@@ -97,6 +105,8 @@ static void add_row(struct attn_grouping *g, const struct attn_scan_line *line,
     return;
   }
   struct attn_drawn *d = drawn_at(g, column);
+  struct attn_part called = attn_part_trim(line->text, name);
+  if (!d && called.begin == called.end) d = drawn_in_turn(g, column, turn, count);
   if (!d) d = new_drawn(g, line->line, column);
   if (!d) return;
   if (!*d->block->name) d->block->name = attn_group_text(g, line->text, name);
@@ -158,7 +168,7 @@ static int pipes_line(struct attn_grouping *g, const struct attn_scan_line *line
   if (!count || !several) return 0;
   if (begins_named(g, line, name[0], body[0])) attn_drawn_end(g, line->line - 1);
   attn_run_flush(g);
-  for (int n = 0; n < count; n++) add_row(g, line, name[n], body[n]);
+  for (int n = 0; n < count; n++) add_row(g, line, name[n], body[n], n);
   return 1;
 }
 
@@ -189,7 +199,7 @@ int attn_drawn_line(struct attn_grouping *g, const struct attn_scan_line *line) 
     body.end = next_piece(line->text, rest, ']');
     if (body.end == rest.end) break;
     if (!found) attn_run_flush(g);
-    add_row(g, line, name, body);
+    add_row(g, line, name, body, found);
     found++;
     rest.begin = body.end + PIECE_BYTES;
   }

@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "cell.h"
 #include "table.h"
 
 /* Between the words of a header are at least so many blanks. */
@@ -74,30 +75,81 @@ static int has_number(struct attn_grouping *g, const struct attn_scan_line *line
   return 0;
 }
 
-/* The words become the header; they are not a caption. */
-static void set_words(struct attn_grouping *g, struct attn_table *t, const struct attn_part *word) {
+/* The words become the header, each above the columns that are of it; they are not a caption. */
+static void set_words(struct attn_grouping *g, struct attn_table *t, const struct attn_part *word,
+                      const int *of) {
   struct attn_row_item *item = attn_group_take(g, (size_t)t->cols, sizeof *item);
   if (!item) return;
-  for (int n = 0; n < t->cols; n++)
-    item[n] = (struct attn_row_item){
-        .kind = ATTN_ITEM_TEXT, .begin = (uint32_t)word[n].begin, .end = (uint32_t)word[n].end};
+  for (int n = 0; n < t->cols; n++) {
+    item[n] = (struct attn_row_item){.kind = ATTN_ITEM_CELL, .cell = attn_cell_blank()};
+    if (n && of[n] == of[n - 1]) continue;
+    item[n].kind = ATTN_ITEM_TEXT;
+    item[n].begin = (uint32_t)word[of[n]].begin, item[n].end = (uint32_t)word[of[n]].end;
+  }
   t->header =
       (struct attn_row){.line = g->text_line, .style = t->style, .items = t->cols, .item = item};
   if (g->aboves) g->aboves--;
+}
+
+/* "q      k      v" above "0 1   2 1   1 1": is each word above as many columns? */
+static int are_equal_parts(const struct attn_table *t, const struct attn_part *word, int words) {
+  int each = t->cols / words;
+  if (each * words != t->cols) return 0;
+  for (int n = 0; n < words; n++) {
+    if (word[n].begin >= t->row[0].item[(n + 1) * each - 1].end) return 0;
+    if (n && word[n].begin <= t->row[0].item[n * each - 1].end) return 0;
+  }
+  return 1;
+}
+
+/* The blanks between a column and the one before. */
+static uint32_t gap_before(const struct attn_table *t, int col) {
+  uint32_t gap = UINT32_MAX;
+  for (int r = 0; r < t->rows; r++) {
+    const struct attn_row_item *item = t->row[r].item + col;
+    if (item->begin - item[-1].end < gap) gap = item->begin - item[-1].end;
+  }
+  return gap;
+}
+
+/* Are there more blanks between the columns of two words than between those of one? */
+static int are_apart(const struct attn_table *t, const int *of) {
+  uint32_t within = 0, between = UINT32_MAX;
+  for (int n = 1; n < t->cols; n++) {
+    uint32_t gap = gap_before(t, n), *at = of[n] == of[n - 1] ? &within : &between;
+    if (at == &within ? gap > within : gap < between) *at = gap;
+  }
+  return between > within;
+}
+
+/* Which word each column is below; 0: they are other words. */
+static int find_above(const struct attn_table *t, const struct attn_part *word, int words,
+                      int *of) {
+  if (words < 2 || t->numbers != t->cols || t->rows < 2 || *t->row[0].label.text) return 0;
+  int equal = are_equal_parts(t, word, words);
+  for (int n = 0, w = 0; n < t->cols; n++) {
+    w += w + 1 < words && word[w + 1].begin < t->row[0].item[n].end;
+    of[n] = equal ? n * words / t->cols : w;
+  }
+  return of[t->cols - 1] == words - 1 && are_apart(t, of);
 }
 
 static void find_words(struct attn_grouping *g, struct attn_table *t) {
   const struct attn_scan_line *line = g->text_line;
   int most = t->cols + 1;
   struct attn_part *word = attn_group_take(g, (size_t)most, sizeof *word);
-  if (!word) return;
+  int *of = attn_group_take(g, (size_t)t->cols, sizeof *of);
+  if (!word || !of) return;
+  for (int n = 0; n < t->cols; n++) of[n] = n;
   int words = split_line(line->text, WORD_GAP, word, most);
   if (words > most || has_number(g, line, word, words)) return;
   if (words >= t->cols) {
-    set_words(g, t, word + (words - t->cols));
+    set_words(g, t, word + (words - t->cols), of);
   } else if (words > 1 && words == t->cols - 1 && t->numbers == t->cols && t->rows > 1 &&
              attn_table_counts(t, 1)) {
     t->skip = 1;
+  } else if (find_above(t, word, words, of)) {
+    set_words(g, t, word, of);
   }
 }
 
@@ -181,6 +233,7 @@ int attn_header_has_steps(struct attn_grouping *g, const struct attn_table *t) {
   for (int n = t->skip; n < t->numbers; n++) {
     char *text = attn_item_text(g, &t->header, t->number[n]);
     int step = text && *text ? attn_step_of_text(g, text) : -1;
+    if (step == ATTN_STEP_SCORES && seen >> step & 1) step = ATTN_STEP_SCALED; /* "qk", "score" */
     if (step < ATTN_STEP_SCORES || seen >> step & 1) return 0;
     seen |= (uint32_t)1 << step;
   }

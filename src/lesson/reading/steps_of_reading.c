@@ -326,6 +326,9 @@ static void add_copy(struct attn_builder *b, const struct attn_placement *p) {
   if (columns >= 0) show(b, columns, from, -1);
   if (columns >= 0) return;
   b->ex->uncertain |= is_called_otherwise(b, p);
+  int row = p->is_copy - 3, of = row >= 0 ? step_of_node(b, p->roles.at[p->role]) : -1;
+  if (of >= 0) show(b, of, from, row);
+  if (row >= 0) return;
   for (int n = b->ex->steps - 1; n >= 0; n--) {
     attn_step *s = &b->ex->step[n];
     if (s->name != STEP_OF_ROLE[p->role] || !s->printings) continue;
@@ -340,7 +343,10 @@ static void add_copy(struct attn_builder *b, const struct attn_placement *p) {
 
 static const double CALLED = 5.9; /* bits of a name of its own: of another role, it is a guess */
 
-static const char KEYS_ARE_VALUES[] = "(?i)\\b(?:keys? ?= ?values?|values? ?= ?keys?)\\b";
+static const char KEYS_ARE_VALUES[] =
+    "(?i)\\b(?:keys? ?= ?values?|values? ?= ?keys?|"
+    "keys? (?:are|is|equals?|defaults? to) (?:the )?(?:same as (?:the )?)?values?)\\b|"
+    "(?-i:\\bK ?= ?V\\b)";
 
 /* Queries by any name, read as keys, or keys as queries. */
 static int is_swapped(const struct attn_priors *named, int role) {

@@ -1,5 +1,5 @@
-/* leader.c -- comments: the sign that begins each line of a run of lines is made blank; so is the
- * "+" of R before a line that continues a command. */
+/* leader.c -- comments: the sign that begins each line of a run of lines is made blank; so are the
+ * "+" of R before a line that continues a command, and the signs before printed results. */
 #include <string.h>
 
 #include "text.h"
@@ -21,6 +21,9 @@ static const char NUMBERS[] =
 static const char PRINTED[] =
     "(?m)^(?:(?<=```\\n)(?=[^\\n]*+\\n#)|(?=##?[ \\t]++\\[,?1,?\\]))(##?)(?=[ \\t])[^\\n]*+"
     "(?:\\n\\1(?=[ \\t])[^\\n]*+)*+(?=\\n|\\z)";
+/* "#+RESULTS:" of Org above ": [[0.5 1.0]", ":  [0.2 0.3]]" */
+static const char RESULTS[] =
+    "(?mi)^[ \\t]*+#\\+RESULTS\\b[^\\n]*+\\n\\K(?:[ \\t]*+(:)(?=[ \\t])[^\\n]*+(?:\\n|\\z))++";
 
 /* Each line that the pattern finds begins with group 1. */
 static void blank(struct attn_rewrite *r, const char *pattern) {
@@ -40,4 +43,5 @@ void attn_blank_leaders(struct attn_rewrite *r) {
   blank(r, NUMBERS);
   blank(r, PRINTED);
   blank(r, CONTINUED);
+  blank(r, RESULTS);
 }

@@ -110,6 +110,13 @@ static int closes(const char *text, const struct attn_match *m, const struct att
          length >= open->group[1].end - open->group[1].begin;
 }
 
+/* "~~~~" below a title of reStructuredText */
+static int is_underline(const struct attn_scan *scan, const struct attn_match *m) {
+  static const char UNDERLINE[] = "(?<=[^\\s`~]\\n)(?:~{4,}+|`{4,}+)[ \\t\\r]*+(?:\\n|\\z)";
+  const struct attn_source *s = &scan->source;
+  return attn_match_at(scan->patterns, UNDERLINE, s->text, s->size, m->group[1].begin, NULL);
+}
+
 static attn_status find_open_fence(struct attn_scan *scan) {
   const struct attn_source *s = &scan->source;
   struct attn_match m, open;
@@ -121,7 +128,7 @@ static attn_status find_open_fence(struct attn_scan *scan) {
     else if (closes(s->text, &m, &open))
       is_open = 0;
   }
-  if (!is_open) return ATTN_OK;
+  if (!is_open || is_underline(scan, &open)) return ATTN_OK;
   size_t begin = open.group[1].begin;
   return attn_scan_add_misprint(scan, attn_source_place(s, begin),
                                 "the code block is never closed: write %.*s below it",

@@ -60,6 +60,10 @@ struct notation {
 #define ROW_OF_LINE LITERAL "(?:(?:,[ \\t]*+|[ \\t]++)" LITERAL "){1,40}+"
 #define SLASH "[ \\t]++/[ \\t]++"
 #define VECTOR_OF_TOKEN "([^\\s\\d=:|/,()\\[\\]]{1,24})[ =:]{1,3}([(\\[]" ROW_OF_LINE "[)\\]])"
+#define VECTOR_AFTER_TOKEN "([^\\s\\d=:|/,()\\[\\]]{1,24})(\\(" ROW_OF_LINE "\\))"
+#define ROW_IN_BRACKETS "[ \\t]*+" ROW_OF_LINE "[ \\t]*+"
+#define BRACKETED "\\[" ROW_IN_BRACKETS "\\]"
+#define OF_WEIGHTS "[^=\\n,;\\[\\](){}]{0,12}?"
 /* The second row 0.5 and 1, sum 1.5; second query 0.5 / 1; */
 #define ROW_BY_WORD(word)                                                                \
   "(?i)(?<=[:;,.\u23CE])[ \\t]*+(?:the )?" word                                          \
@@ -115,6 +119,13 @@ static const struct notation notations[] = {
      ATTN_MARK_OPEN "$1" ATTN_MARK_CLOSE, 0, "&@"},
     {"@(?=[^\\x{27E6}\\n]{0,400}\\x{27E7})", ATTN_MARK_ROW, 0, "@"},
 
+    /* .. csv-table:: of reStructuredText: its header */
+    {"(?m)^[ \\t]++:header:[ \\t]*+([^\\n]*+)\\n(?:[ \\t]++:[^\\n]*+\\n)*+[ \\t]*+\\n",
+     "$1\n|---|\n", 0, ":"},
+    /* cat, "[1, 0]", 0.5: a vector among values with commas between */
+    {"(?m)(?:^(?=[^|\\n]*\"[\\[(][-.\\d]|[^|\\n]*\\n\\|---)|(?!\\A)\\G)"
+     "[ \\t]*+(\"[^\"|\\n]*+\"|[^,\"|()\\[\\]:=\\n]++)[ \\t]*+(?:,|$)",
+     "| $1 ", 0, "\""},
     /* options of directives: ":header-rows: 1" */
     {"(?m)^[ \\t]++:[a-z][a-z-]*+:[ \\t][^\\n:=|]*+$", "", 0, ":"},
     /* drawn tables: rules */
@@ -124,7 +135,7 @@ static const struct notation notations[] = {
     {"(?<=\\|)[ \\t]*+(" LITERAL "(?:,[ ]" LITERAL "){1,8}+)[ \\t]*+(?=\\|)", " ($1) ", 0, "|"},
     /* | cat | 0.5 -1 | */
     {"(?m)(^[ \\t]*+\\|[^|\\n\\pL]*+\\pL[^|\\n]*+\\||(?!\\A)\\G\\|)[ \\t]++(" LITERAL
-     "(?:[ \\t]++" LITERAL "){1,8}+)[ \\t]*+(?=\\|)",
+     "(?:[ \\t]++(?:" LITERAL "|-(?=[ \\t|]))){1,8}+)[ \\t]*+(?=\\|)",
      "$1 ($2) ", 0, "|"},
     /* Textile: *0.5, 1* */
     {"(?<=[ :])\\*(" LITERAL "(?:, ?" LITERAL "){1,8}+)\\*(?![\\w*])", "($1)", 0, "*"},
@@ -139,10 +150,26 @@ static const struct notation notations[] = {
      ")\\)",
      "$1\u239D$2\u23A0", 0, "|"},
 
+    /* Q = [ 1 0 ]   K = [ 1 2 ] above [ 0 1 ]   [ 3 4 ]: drawn brackets */
+    {"(?m)(?:^(?=[^\\n]*=[ \\t]*+" BRACKETED "[ \\t]{2,}[^\\n]*=[ \\t]*+" BRACKETED
+     "[ \\t]*+\\n[ \\t]++" BRACKETED "(?:[ \\t]{2,}+" BRACKETED ")++[ \\t]*+$)|(?!\\A)\\G)"
+     "([^\\n\\[\\]=]{0,40}=[ \\t]*+)\\[([^\\[\\]\\n]++)\\]",
+     "$1\u23A1$2\u23A4", 0, "["},
+    {"(?:(?<=\u23A4\\n)|(?!\\A)\\G)(\\n?[ \\t]++)\\[(" ROW_IN_BRACKETS ")\\]", "$1\u23A3$2\u23A6",
+     0, "\u23A4"},
+    /* WQ=(0, 1),(1, 1): the rows of a matrix */
+    {"(?m)([=:][ \\t]*+)(\\(" ROW_OF_LINE "\\)(?:,[ \\t]*+\\(" ROW_OF_LINE "\\))++)[ \\t]*+$",
+     "$1[$2]", 0, "("},
+    /* p[0][1] = 0.5, as p_01 */
+    {"\\b([A-Za-z]\\w{0,11})\\[(\\d)\\]\\[(\\d)\\](?=[ \\t]*+=[^=])", "$1_$2$3", 0, "["},
+    /* of loops: "i = 0 ('cat')", "j = 0  s = 4" */
+    {"(?m)^([ \\t]*+)([ijkt]) = (\\d{1,2})(?=[ \\t]++\\(?[\"'])", "$1$2 $3", 0, "="},
+    {"(?m)^([ \\t]*+)[ijkt] = \\d{1,2}[ \\t]{2,}+(?=[^\\n=]{1,40}=)", "$1", 0, "="},
     /* a shape; (1 x 2) + and (3 x 4) = 12 are products */
     {"(?<![-+*/=\u00B7\u00D7])(?<![-+*/=\u00B7\u00D7] )\\((\\d{1,4}) [xX\u00D7] (\\d{1,4})"
      "(?=\\)(?![ \\t]*+[-+*/\u00B7\u00D7])(?![ \\t]*+=[ \\t]*+-?[\\d.]++(?![ \\t]*+[-\\d,;/|])))",
      "($1 by $2", 0, "("},
+    {", ?shape=\\([\\d, ]*+\\)", "", 0, "="},
     {"(?i)\\b(shape)(?: is| =|:)?[ ]?\\[\\d{1,4}(?:, ?\\d{1,4})++\\]", "$1", 0, "["},
     /* the frame of a spreadsheet: A, B, C above the columns, 1, 2, 3 in front of the rows */
     {"(?m)^([\\t,])A\\1B\\1C(?:\\1[A-Z])*+[ \\t]*+\\n1(?=[\\t,\\n])[\\t,]?+"
@@ -172,6 +199,11 @@ static const struct notation notations[] = {
     {"(?<=[:=])[ \\t]*+" VECTOR_OF_TOKEN "(?=" SLASH VECTOR_OF_TOKEN ")", ATTN_MARK_ROW "$1: $2", 0,
      "/"},
     {"(?<=[)\\]])" SLASH VECTOR_OF_TOKEN, ATTN_MARK_ROW "$1: $2", 0, "/"},
+    /* keys  cat(1, 0)  dog(0, 1) */
+    {"(?m)(?:^[^\\s\\d()=:,]{1,12}\\K[ \\t]{2,}+(?=(?:" VECTOR_AFTER_TOKEN
+     "(?:[ \\t]{2,}+|$)){2,}+$)"
+     "|(?!\\A)\\G[ \\t]{2,}+)" VECTOR_AFTER_TOKEN,
+     ATTN_MARK_ROW "$3: $4", 0, "("},
     /* read aloud */
     {"(?i)(?:(?<=[,;:] )|(?<=\\bis ))(?:minus|negative) (?=\\.?\\d)", "-", 0, "us"},
     {"(?mi)^(row \\d{1,2})\\. (?=column 1\\b)", "$1: ", 0, "."},
@@ -240,6 +272,11 @@ static const struct notation notations[] = {
     {"(?:\\[tex:|\\b(?:stem|latexmath|asciimath):\\[)((?:[^\\[\\]\\n]++|\\[[^\\[\\]\\n]*+\\])++)"
      "\\]",
      " $1 ", 0, ":"},
+
+    /* q1·k1 = 4 -> 4/√2 = 2.83 */
+    {"(?m)(=[ \\t]?(-?[.\\d]++))[ \\t]*+(?:\\x{2192}|\\x{21D2}|[-=]>)[ \\t]*+"
+     "(?=\\2[ \\t]?[/\\x{F7}][ \\t]?\\x{221A}[\\d= \\t.-]++$)",
+     "$1; scaled: ", 0, "\xE2>"},
 
     /* LaTeX: blanks, but not in 12\\,345 or after a new row */
     {"(?<!\\\\)\\\\[,;:! ](?!\\d{3})[ \\t]*+", " ", 0, "\\"},
@@ -312,11 +349,11 @@ static const struct notation notations[] = {
      "?\\d(?![.\\d])",
      "$1", 0, "="},
 
-    /* q1 = (1, 0)   q2 = (0, 1): a comma between */
-    {"(*UCP)([\\])])[ \\t]{1,20}+(?=[^\\W\\d]\\w{0,12}+(?:\\([^()=\\n]{1,20}\\))?[ "
-     "\\t]?(?:=|\\x{2192})[ "
-     "\\t]?[\\[(])",
-     "$1, ", 0, "="},
+    /* q1 = (1, 0)   q2 = x2 W_Q = (0, 1): a comma between */
+    {"(*UCP)([\\])])[ \\t]{1,20}+([^\\W\\d]\\w{0,12}+(?:\\([^()=\\n]{1,20}\\))?[ "
+     "\\t]?(?:=|\\x{2192})[ \\t]?)"
+     "(?:" OF_WEIGHTS "W" OF_WEIGHTS "=[ \\t]?)?+(?=[\\[(])",
+     "$1, $2", 0, "="},
     /* 1/4 = 0.25    3/4 = 0.75 */
     {"(=[ \\t]?[-+]?\\d++(?:\\.\\d++)?%?+)[ "
      "\\t]{2,20}+(?=[^\\s=+*/(|\\x{B7}\\x{D7}-][^=\\n,;|]{0,40}+=[ "
