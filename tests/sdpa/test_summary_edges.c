@@ -156,7 +156,7 @@ static void nan_reaches_only_rows_that_see_it(void **state) {
   }
 }
 
-/* With a sink, the share of the keys of such a row is NaN: hidden keys have none of it. */
+/* With a sink, the share of the keys of such a row is NaN: hidden keys are not part of it. */
 static void nan_beside_a_sink_reaches_no_hidden_key(void **state) {
   (void)state;
   struct call c;

@@ -559,6 +559,8 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
   int failed = !a.known || !a.values || collect_places(&a) || list_blocks(&a);
   for (int32_t i = 0; i < lesson->unreads; i++)
     o->unexplained += (int64_t)lesson->unread[i].rows * lesson->unread[i].cols;
+  attn_status status = failed ? ATTN_OK : attn_doubt_below_unread(lesson, a.pool, err);
+  if (status) return status;
   int has_strays = lesson->examples && !attn_has_programs(lesson);
   if (failed || (has_strays && list_strays(&a)))
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson");
