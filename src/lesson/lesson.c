@@ -98,13 +98,15 @@ static attn_status read_way(const struct attn_document *d, int snippets,
 }
 
 /* Does it explain more? Of a document that cannot be read otherwise, all. That vectors which recur
- * are matrices is supposed; it is dropped unless each of them is read. */
+ * are matrices is supposed; it is dropped unless each of them is read. To leave a program aside
+ * explains nothing: as much is enough to read its arrays. */
 static int is_better(const struct candidate *c, const struct candidate *best,
                      const struct attn_left *left) {
   if (!best->lesson) return is_read(c->lesson) && !c->misread;
   int is_supposed = left && left->recurring && unexplained(c->lesson) > 0;
   if (left && (c->misread || is_supposed || !c->lesson->examples)) return 0;
   if (left && c->explained <= best->explained) return 0;
+  if (!left && has_idle_snippet(best->lesson)) return c->value >= best->value;
   return c->value > best->value;
 }
 

@@ -170,8 +170,7 @@ unsigned char *attn_zero_cells(const struct attn_listing *l, int *any) {
   size_t count = (size_t)g->rows * (size_t)g->cols;
   unsigned char *zero = attn_pool_take(l->memo->pool, count);
   if (!zero) l->memo->failed = 1;
-  for (size_t n = 0; zero && n < count; n++)
-    *any |= zero[n] = g->value[n] == 0 || g->blank[n] == 1;
+  for (size_t n = 0; zero && n < count; n++) *any |= zero[n] = g->value[n] == 0 || g->blank[n] == 1;
   *any &= !g->coarse || l->hints->causal || l->hints->padding;
   return zero;
 }

@@ -66,6 +66,9 @@ static int is_width(struct attn_grouping *g, const char *text, size_t at) {
   return ends_in(g, WIDTH, text, at);
 }
 
+/* "-0.5 P" of an exam */
+static const char POINTS[] = "\\s?(?:P|pts?|points?|marks?|Punkte?|\\x{70B9})(?!\\w)";
+
 static void add_number(struct attn_grouping *g, const struct attn_scan_line *line,
                        struct attn_part p) {
   const char *text = line->text;
@@ -75,6 +78,7 @@ static void add_number(struct attn_grouping *g, const struct attn_scan_line *lin
   char *name = attn_group_text(g, text, attn_name_before(text, p.begin));
   if (cell.decimals == 0 && is_width(g, text, p.begin)) attn_stray_size(g, name, &cell);
   if (ends_in(g, NUMBERED, text, p.begin)) return;
+  if (attn_match_at(g->scan->patterns, POINTS, text, line->bytes, p.end, NULL)) return;
   if (cell.decimals == 0 && assigned < 0) return;
   attn_stray_cell(g, name, &cell, assigned > 0);
 }
@@ -117,7 +121,7 @@ static void join_listed(struct attn_grouping *g, int first, const char *text, si
   struct attn_stray *a = &g->stray[first];
   if (a[0].cell.decimals < 1 || a[0].cell.decimals != a[1].cell.decimals) return;
   if (!attn_match_at(g->scan->patterns, AND, text, end, begin, NULL)) return;
-  if (!a[0].vector) a[0].vector = -1 - first;
+  if (!a[0].vector) a[0].vector = a[0].cell.column;
   a[1].vector = a[0].vector;
 }
 

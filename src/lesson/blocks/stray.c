@@ -48,6 +48,10 @@ void attn_stray_cell(struct attn_grouping *g, char *name, const attn_cell *cell,
   add_stray(g, (struct attn_stray){.name = name, .is_result = is_result, .cell = *cell});
 }
 
+void attn_stray_of(struct attn_grouping *g, char *name, const attn_cell *cell, int vector) {
+  add_stray(g, (struct attn_stray){.name = name, .is_result = 1, .vector = vector, .cell = *cell});
+}
+
 void attn_stray_size(struct attn_grouping *g, char *name, const attn_cell *cell) {
   add_stray(g, (struct attn_stray){.name = name, .is_size = 1, .cell = *cell});
 }
@@ -63,7 +67,7 @@ static void add_value(struct attn_grouping *g, const struct attn_scan_line *line
     for (int c = 0; c < grid->rows * grid->cols && g->status == ATTN_OK; c++)
       add_stray(g, (struct attn_stray){.name = name,
                                        .is_result = is_result,
-                                       .vector = grid->rows == 1 ? index + 1 : 0,
+                                       .vector = grid->rows == 1 ? grid->cells[0].column : 0,
                                        .cell = grid->cells[c]});
   }
 }
@@ -100,14 +104,14 @@ static void add_factors(struct attn_grouping *g, const struct attn_scan_line *li
   attn_cell cell;
   if (!attn_part_find(g, SUM, line->text, rest, &m)) return;
   char last = 0;
-  int vector = -(1 << 20);
+  int vector = 0;
   for (; attn_part_find(g, FACTOR, line->text, rest, &m); rest.begin = m.group[0].end) {
     char index = line->text[m.group[2].begin];
-    vector -= index != last + 1;
+    if (!attn_group_cell(g, line, m.group[1], &cell)) continue;
+    if (index != last + 1) vector = cell.column;
     last = index;
-    if (attn_group_cell(g, line, m.group[1], &cell))
-      add_stray(
-          g, (struct attn_stray){.name = "weight", .is_result = 1, .vector = vector, .cell = cell});
+    add_stray(
+        g, (struct attn_stray){.name = "weight", .is_result = 1, .vector = vector, .cell = cell});
   }
 }
 

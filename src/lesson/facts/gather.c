@@ -60,7 +60,7 @@ static void drop_block(struct attn_grouping *g, const struct attn_block *b,
   const attn_printing *grid = &b->reading[0];
   for (int n = 0; n < grid->rows * grid->cols && g->status == ATTN_OK; n++)
     if (is_printed(&grid->cells[n]) && !has_place(p, &grid->cells[n]))
-      attn_stray_cell(g, b->name, &grid->cells[n], 1);
+      attn_stray_of(g, b->name, &grid->cells[n], grid->cells[n / grid->cols * grid->cols].column);
 }
 
 static void replace_blocks(struct attn_grouping *g, int from) {

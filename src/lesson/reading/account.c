@@ -21,7 +21,6 @@ struct account {
   int prints_shapes;
 };
 
-static const double ABOUT_1 = 0.0101;
 static const double A_WORD = 6, HEADING = 1.5; /* bits of what a block is called by */
 enum { FINE = 3 };                             /* decimals that are not prose */
 enum { ANY_STEP = -1, WORK_MAX = 20000000 };   /* then what is a mention or a mask is listed, too */
@@ -468,13 +467,12 @@ static int is_explained(const struct account *a, const struct attn_stray *s) {
   if (s->is_size && attn_occurs(a->scan->patterns, ROOT, s->name))
     return attn_is_known_root(known, &s->cell);
   if (s->is_size) return attn_is_known_size(known, s->cell.value);
-  int listed = s->cell.decimals > 0 && is_in_list(a, s), has_sign = listed || s->is_result;
-  int is_fine = listed || s->cell.decimals >= FINE || attn_has_decimals(known, s->cell.decimals);
+  int is_fine = s->cell.decimals >= FINE || attn_has_decimals(known, s->cell.decimals) ||
+                (s->cell.decimals > 0 && is_in_list(a, s));
   if (!s->is_result && !is_fine) return 1;
-  if (!has_sign && fabs(s->cell.value - 1) <= ABOUT_1) return 1;              /* a sum of weights */
   int is_size = s->cell.decimals < 1 || s->cell.value != rint(s->cell.value); /* 2.00 is none */
   return is_placed(a, &s->cell) || is_worked_out(a->scan, &s->cell) ||
-         attn_is_known(has_sign && !is_size ? a->values : known, &s->cell, has_sign);
+         attn_is_known(is_size ? known : a->values, &s->cell);
 }
 
 /* What a number is called in a sentence, and which steps that may be. */

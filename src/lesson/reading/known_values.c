@@ -137,8 +137,8 @@ static int is_near(const struct attn_known *k, double x, const attn_cell *cell) 
   return has_between(k, x - more, x + more) || is_constant(fabs(x), more);
 }
 
-int attn_is_known(const struct attn_known *k, const attn_cell *cell, int has_sign) {
-  return is_near(k, cell->value, cell) || (!has_sign && is_near(k, -cell->value, cell));
+int attn_is_known(const struct attn_known *k, const attn_cell *cell) {
+  return is_near(k, cell->value, cell);
 }
 
 int attn_is_known_value(const struct attn_known *k, const attn_cell *cell) {

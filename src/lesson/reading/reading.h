@@ -71,8 +71,7 @@ int attn_block_of(const struct attn_scan *scan, const attn_printing *p);
 #define ATTN_VALUES_ONLY (UINT32_MAX >> 1)
 struct attn_known;
 struct attn_known *attn_known_of(const attn_lesson *lesson, uint32_t steps, struct attn_pool *pool);
-/* has_sign 0: its sign may be a dash. */
-int attn_is_known(const struct attn_known *known, const attn_cell *cell, int has_sign);
+int attn_is_known(const struct attn_known *known, const attn_cell *cell);
 /* Do the numbers follow each other in a step, row after row, or in a column of it? *work grows by
  * what is compared. */
 int attn_is_known_row(const attn_lesson *lesson, const struct attn_stray *s, int count,

@@ -241,10 +241,15 @@ static void add_computed(struct attn_builder *b, const struct attn_placement *p)
   remember(b, p->node, step);
 }
 
-/* The first number that another printing contradicts; -1: none. */
+/* The first number that another printing contradicts; -1: none. Givens with as many decimals are
+ * not roundings of each other. */
 static int contradicted(const attn_printing *x, const attn_printing *y) {
-  for (int n = 0; n < x->rows * x->cols; n++)
-    if (attn_cells_contradict(&x->cells[n], &y->cells[n])) return n;
+  for (int n = 0; n < x->rows * x->cols; n++) {
+    const attn_cell *a = &x->cells[n], *b = &y->cells[n];
+    int is_literal = a->kind == ATTN_CELL_NUMBER && b->kind == ATTN_CELL_NUMBER;
+    if (is_literal && a->decimals == b->decimals && a->value != b->value) return n;
+    if (attn_cells_contradict(a, b)) return n;
+  }
   return -1;
 }
 
@@ -288,6 +293,8 @@ static void add_given_again(struct attn_builder *b, const struct attn_placement 
   } else if (p->role <= ATTN_ROLE_V && again->rows > 1 && *block->name &&
              b->priors[p->block].bits[p->role] >= 8) {
     fail_given_twice(b, s, &again->cells[n], &s->printing[0].cells[n]);
+  } else {
+    b->ex->uncertain = 1;
   }
 }
 
