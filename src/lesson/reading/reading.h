@@ -58,7 +58,7 @@ attn_status attn_attach_workings(struct attn_scan *scan, attn_lesson *lesson,
 attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,
                              struct attn_lesson_owner *o, attn_error *err);
 
-/* doubt.c. unread[] has the blocks that no step shows: what is below them is not called wrong where
+/* doubt.c. unread[] has the blocks that no step shows: a step below them is not called wrong where
  * half of it is. */
 attn_status attn_doubt_below_unread(attn_lesson *lesson, struct attn_pool *pool, attn_error *err);
 
