@@ -56,12 +56,15 @@ void attn_stray_size(struct attn_grouping *g, char *name, const attn_cell *cell)
   add_stray(g, (struct attn_stray){.name = name, .is_size = 1, .cell = *cell});
 }
 
-/* The argument of a function is not a result: softmax([0, 1]). */
+/* The argument of a function is not a result, unless it is of softmax. */
+enum { NAME_OF_SOFTMAX = 12 };
+
 static void add_value(struct attn_grouping *g, const struct attn_scan_line *line,
                       struct attn_part front, int index) {
   const struct attn_scan_value *value = &g->lines->value[index];
   char *name = attn_group_text(g, line->text, attn_name_before(line->text, front.end));
-  int is_result = front.end == 0 || line->text[front.end - 1] != '(';
+  int is_result = front.end == 0 || line->text[front.end - 1] != '(' ||
+                  attn_part_ends_in(g, "(?i)softmax\\s?\\($", line->text, front, NAME_OF_SOFTMAX);
   for (int n = 0; n < value->grids; n++) {
     const attn_printing *grid = &value->grid[n];
     for (int c = 0; c < grid->rows * grid->cols && g->status == ATTN_OK; c++)

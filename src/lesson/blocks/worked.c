@@ -337,7 +337,8 @@ static void add_worked(struct worked_reader *r, size_t begin, const struct chain
   struct attn_worked worked = {.first = r->literal[0],
                                .last = r->literal[r->literals - 1],
                                .numbers = r->literals,
-                               .differs = c->differs};
+                               .differs = c->differs,
+                               .is_sum = r->sums > 0 && r->operators > 2 * r->sums};
   worked.name = attn_group_text(r->g, r->text, attn_name_before(r->text, begin));
   for (int n = 0; n < c->sides; n++)
     if (!add_side(r->g, &worked, &c->side[n], &c->first[n])) return;

@@ -519,6 +519,32 @@ static int out_of_order(struct account *a, const struct attn_stray *s) {
   return attn_is_known_row(a->lesson, s, count, &a->work) ? 0 : count;
 }
 
+/* Do weights and a column of numbers give it: values that are scalars? */
+static int is_weighted(const attn_example *e, const attn_cell *cell) {
+  const attn_step *weights = attn_find_step(e, ATTN_STEP_WEIGHTS, -1);
+  for (int32_t n = 0; n < e->steps && weights; n++) {
+    const attn_matrix *v = &e->step[n].exact, *w = &weights->exact;
+    if (e->step[n].op != ATTN_OP_GIVEN || v->cols != 1 || v->rows != w->cols) continue;
+    for (int32_t i = 0; i < w->rows; i++) {
+      double sum = 0;
+      for (int32_t j = 0; j < w->cols; j++) sum += w->at[i * w->cols + j] * v->at[j];
+      if (fabs(sum - cell->value) <= (v->rows + 1) * attn_cell_half(cell) * 2) return 1;
+    }
+  }
+  return 0;
+}
+
+/* Is the last side of a sum of products a number of a step? An integer is one by chance. */
+static int has_known_result(const struct account *a, const struct attn_worked *w) {
+  const attn_printing *p = &w->side[w->sides - 1];
+  const attn_cell *cell = &p->cells[0];
+  int known = w->sides < 2 || p->cols != 1 || cell->kind != ATTN_CELL_NUMBER ||
+              cell->decimals < 1 || attn_is_known(a->known, cell);
+  for (int32_t n = 0; n < a->lesson->examples && !known; n++)
+    known = is_weighted(&a->lesson->example[n], cell);
+  return known;
+}
+
 static int list_strays(struct account *a) {
   struct attn_known *called[CALLS];
   for (int n = 0; n < CALLS && a->scan->strays; n++)
@@ -535,7 +561,8 @@ static int list_strays(struct account *a) {
   for (int n = 0; n < a->scan->workeds; n++) {
     const struct attn_worked *w = &a->scan->worked[n];
     if (w->is_read) continue;
-    int unknown = w->differs || (w->sides == 1 && !has_printing_of(a, &w->side[0], ANY_STEP));
+    int unknown = w->differs || (w->sides == 1 && !has_printing_of(a, &w->side[0], ANY_STEP)) ||
+                  (w->is_sum && !has_known_result(a, w));
     if (unknown && list(a, &w->first, 1, w->numbers, w->name)) return -1;
   }
   return 0;

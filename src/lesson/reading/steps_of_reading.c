@@ -325,6 +325,15 @@ static int is_called_otherwise(const struct attn_builder *b, const struct attn_p
   return p->role == ATTN_ROLE_SCORES && (bits[ATTN_ROLE_SCALED] > 5 || bits[ATTN_ROLE_MASKED] > 5);
 }
 
+/* The numbers of one head, below those of another of which this step is not printed? */
+static int is_below_other(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_placement *above = NULL;
+  for (int n = p->block - 1; n >= 0 && !above; n--)
+    if (b->reading->placement[n]->relation) above = b->reading->placement[n];
+  return above && above->example == p->example && above->head != p->head && p->role > ATTN_ROLE_V &&
+         !attn_roles_of(b->reading, above)->at[p->role];
+}
+
 /* The numbers of a step once more: the step of that role whose shape they have. */
 static void add_copy(struct attn_builder *b, const struct attn_placement *p) {
   const attn_printing *from = straight(b, printing_of(b, p->node), p->is_copy == 2);
@@ -332,7 +341,7 @@ static void add_copy(struct attn_builder *b, const struct attn_placement *p) {
   int columns = step_of_columns(b, p);
   if (columns >= 0) show(b, columns, from, -1);
   if (columns >= 0) return;
-  b->ex->uncertain |= is_called_otherwise(b, p);
+  b->ex->uncertain |= is_called_otherwise(b, p) || is_below_other(b, p);
   int row = p->is_copy - 3, of = row >= 0 ? step_of_node(b, p->roles.at[p->role]) : -1;
   if (of >= 0) show(b, of, from, row);
   if (row >= 0) return;

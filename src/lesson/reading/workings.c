@@ -247,10 +247,43 @@ static attn_status attach(struct workings *w, struct attn_worked *piece) {
   return status;
 }
 
-/* Rows of a step that no step shows. */
+/* The row that is shown last above a line: of a step with this name the one that is next. 0: none.
+ */
+static int row_above(const attn_example *e, int line, int *head, int *row) {
+  int last = 0;
+  for (int s = 0; s < e->steps; s++)
+    for (int p = 0; p < e->step[s].printings && e->step[s].op != ATTN_OP_GIVEN; p++) {
+      const attn_printing *g = &e->step[s].printing[p];
+      if (g->rows != 1 || g->cells[0].line > line || g->cells[0].line < last) continue;
+      last = g->cells[0].line, *head = e->step[s].head;
+      *row = e->step[s].exact.rows > 1 ? g->row0 : -1;
+    }
+  return last > 0;
+}
+
+static int shows_row(const attn_step *s, int row) {
+  for (int p = 0; p < s->printings; p++)
+    if (s->printing[p].row0 <= row && row < s->printing[p].row0 + s->printing[p].rows) return 1;
+  return 0;
+}
+
+/* A row of another query or head than what is above it, of which this step is not printed. */
+static int is_of_other(const struct workings *w, const struct cells *c, int line) {
+  const attn_example *e = &w->lesson->example[c->example];
+  const attn_step *s = &e->step[c->step];
+  int head = -1, row = -1;
+  if (!row_above(e, line, &head, &row)) return 0;
+  if (row >= 0 && s->head == head && s->exact.rows > 1) return row != c->row && !shows_row(s, row);
+  for (int n = 0; n < e->steps && head >= 0 && s->head >= 0 && s->head != head; n++)
+    if (e->step[n].name == s->name && e->step[n].head == head) return !e->step[n].printings;
+  return 0;
+}
+
+/* Rows of a step that no step shows, in their order. */
 static attn_status attach_block(struct workings *w, const struct attn_block *b) {
   const attn_printing *p = &b->reading[0];
   attn_status status = ATTN_OK;
+  struct cells last = {.step = -1};
   if (find_shown(w, &p->cells[0]) || attn_is_aside(w->scan, b)) return ATTN_OK;
   for (int n = 0; n < p->rows && !status; n++) {
     attn_printing side = {.rows = 1, .cols = p->cols, .cells = p->cells + n * p->cols};
@@ -258,7 +291,10 @@ static attn_status attach_block(struct workings *w, const struct attn_block *b) 
         .name = b->name, .first = side.cells[0], .row = b->stated_row, .sides = 1, .side = &side};
     struct cells c;
     side.line = row.first.line, side.column = row.first.column;
-    if (find_row(w, &row, &c)) status = add_side(w, &c, &side);
+    if (!find_row(w, &row, &c) || (c.step == last.step && c.row <= last.row)) continue;
+    if (p->rows == 1 && is_of_other(w, &c, side.line)) continue;
+    last = c;
+    status = add_side(w, &c, &side);
   }
   return status;
 }

@@ -344,9 +344,14 @@ static int is_count(const struct attn_table *t) {
          attn_label_step(t->row[0].label.text) < 0;
 }
 
-/* The numbers of "row 1: softmax(0.5, 1.5)". What tanh is applied to is no step. */
+/* The numbers of "row 1: softmax(0.5, 1.5)", or of a list: "weights 0.3 and 0.7, so .. =". What
+ * tanh is applied to is no step. */
 static void add_label_strays(struct attn_grouping *g, const struct attn_table *t, int row) {
-  static const char CALL[] = "(?<!tanh)(?<=[A-Za-z]) ?\\([-\\d.,;\\s]++\\)";
+  static const char CALL[] =
+      "(?<!tanh)(?<=[A-Za-z]) ?\\([-\\d.,;\\s]++\\)|"
+      "(?<![\\d.(\\[{,+*/"
+      "\\x{D7}\\x{B7}-])-?\\d++\\.\\d++(?:\\s*+(?:\\x{3068}|and|,)\\s*+-?\\d++\\.\\d++)++"
+      "(?!\\s*+[*/+=()\\x{D7}\\x{B7}])";
   const struct attn_row *r = &t->row[row];
   struct attn_match m;
   if (attn_row_is_delimited(t->style) || r->items == 0) return;
