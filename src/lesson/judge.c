@@ -250,7 +250,16 @@ static size_t count_explained(const unsigned char *explained, size_t cells) {
   return count;
 }
 
-enum { WRITTEN = 4 }; /* ways to write a divisor */
+enum {
+  WRITTEN = 4,
+  FACTORS = 3
+}; /* divisors; factors in place of the root of 2: 0.71, 0.707, .. */
+
+/* The divisors that people write: the root in full, to a few digits, or what is multiplied by. */
+static double written_divisor(double scalar, int way) {
+  if (way < WRITTEN) return way ? written(scalar, way + 1) : scalar;
+  return fabs(scalar - sqrt(2)) < 1e-9 ? 1 / written(1 / scalar, way - WRITTEN + 2) : scalar;
+}
 
 /* An author divides by one number: the written divisor that explains the most cells. */
 static attn_status explain_quotients(const struct example_judgement *g, int32_t index,
@@ -258,9 +267,9 @@ static attn_status explain_quotients(const struct example_judgement *g, int32_t 
   double scalar = g->example->step[index].scalar;
   unsigned char *tried = attn_pool_take(g->pool, cells + 1);
   attn_status status = tried ? ATTN_OK : attn_fail(g->err, ATTN_ERR_MEMORY, NULL, "no memory");
-  for (int d = 0; d < WRITTEN && !status; d++) {
+  for (int d = 0; d < WRITTEN + FACTORS && !status; d++) {
     memset(tried, 0, cells);
-    status = explain_with(g, index, d ? written(scalar, d + 1) : scalar, tried);
+    status = explain_with(g, index, written_divisor(scalar, d), tried);
     if (count_explained(tried, cells) <= count_explained(explained, cells)) continue;
     memcpy(explained, tried, cells);
     g->all[index].rounded_divisor = d > 0;

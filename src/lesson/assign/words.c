@@ -327,13 +327,15 @@ static int is_divided_anew(struct attn_scan *scan, const char *above, const char
 }
 
 /* The largest scores, or what is added to the output: "subtract the maximum" is a step. Weights of
- * unscaled scores, next to those "with scaling". Each value times its weight. */
+ * unscaled scores, next to those "with scaling"; what is called a mistake. Each value times its
+ * weight. */
 int attn_is_aside(struct attn_scan *scan, const struct attn_block *b) {
   static const char ASIDE[] =
       "(*UCP)(?i)^(?!.*(?:subtract|minus|\\bless\\b|shift|[-−] ?(?:row "
       ")?max|引|減))(?:.*\\bmax(?:im(?:a|um|ums))?"
       "(?: (?:of|per|in|for) .*)?|.*最大値\\w{0,2})\\W*$|"
-      "(?<!before )(?<!before the )(?<!without )(?<!without the )\\bresidual|残差";
+      "(?<!before )(?<!before the )(?<!without )(?<!without the )\\bresidual|残差|"
+      "\\b(?:common|typical|frequent) (?:mistake|error|slip)|よくある(?:間違い|誤り|ミス)";
   static const char UNSCALED[] = "(?i)\\bwithout (?:the )?scal.*(?:softmax|weight|output)";
   static const char SCALED[] = "(?i)\\bwith (?:the )?scal";
   static const char WEIGHTED[] =
@@ -365,13 +367,20 @@ static int is_input_name(struct attn_scan *scan, const char *caption) {
   return (step >= ATTN_STEP_Q && step <= ATTN_STEP_V) || attn_occurs(scan->patterns, BOTH, caption);
 }
 
+/* "重みは0.3と0.7なので、出力は": what follows. */
+static const char *last_clause(const char *name) {
+  static const char SO[] = "なので,";
+  for (const char *at; (at = strstr(name, SO)) && at[sizeof SO - 1];) name = at + sizeof SO - 1;
+  return name;
+}
+
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out) {
   const struct attn_block *b = &scan->block[block];
   const char *nearest = b->captions > 0 ? b->caption[b->captions - 1] : NULL;
   const char *above = b->captions > 1 ? b->caption[b->captions - 2] : NULL;
   memset(out, 0, sizeof *out);
   if ((out->is_aside = attn_is_aside(scan, b))) return;
-  int own = add(scan, b, b->name, OWN_NAME, out);
+  int own = add(scan, b, last_clause(b->name), OWN_NAME, out);
   if (!own) own = add_label(scan, b, out);
   double share = own ? 0.4 : 1;
   double caption = nearest && !own && is_input_name(scan, nearest) ? OWN_NAME : CAPTION;

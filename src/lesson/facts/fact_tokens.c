@@ -52,6 +52,7 @@ static size_t add_index(struct attn_fact_reader *r, size_t at, size_t end) {
   size_t begin = at + strspn(text + at, "_^{"), last = begin;
   while (last < end && attn_is_digit(text[last])) last++;
   if (last == begin || last > end) return at;
+  if (text[last] == '.' && attn_is_digit(text[last + 1])) return at; /* the number 2.5 */
   add_token(r, TOKEN_INDEX, begin, last);
   return last + (last < end && text[last] == '}');
 }

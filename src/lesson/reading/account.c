@@ -116,6 +116,13 @@ static int is_called_result(struct account *a, const attn_printing *p, int step)
   return called_step(a, block, A_WORD) > ATTN_STEP_V && !is_called(a, block, step);
 }
 
+/* Queries or keys by their name. */
+static int is_called_input(struct account *a, const attn_printing *p) {
+  int block = block_of(a, p);
+  return block >= 0 && a->priors[block].best >= A_WORD &&
+         (is_called(a, block, ATTN_STEP_Q) || is_called(a, block, ATTN_STEP_K));
+}
+
 /* An input without a use, after one that is used, and not called an input. */
 static int is_late_input(struct account *a, const attn_example *e, const struct flow *f,
                          const attn_step *s) {
@@ -176,6 +183,7 @@ static int is_read(struct account *a, const attn_example *e, const struct flow *
   if (is_unexplained(a, e, s)) return 0;
   if (is_result_as_input(a, f, s)) return 0;
   if (f->is_operand[step]) return 1;
+  if (s->name == ATTN_STEP_V_A && s->printings && is_called_input(a, &s->printing[0])) return 0;
   if (a->scan->left) return 0; /* numbers that were gathered are no inputs without a use */
   if (step > f->first || s->name > ATTN_STEP_V || !is_followed(a, e, s->head)) return 0;
   if (s->printings && is_called_result(a, &s->printing[0], s->name)) return 0;

@@ -39,12 +39,13 @@ int attn_is_operand(const struct attn_reading *r, const struct attn_node *node, 
   return 0;
 }
 
-/* Scores that no product of queries and keys gives, where the text has the tanh of additive ones
- * and their weights are not printed? */
-static int may_be_additive(const struct attn_builder *b, const struct attn_placement *p) {
+/* Scores of queries and keys, where the text has the tanh of additive ones and their weights are
+ * not printed, or cosines? */
+static int may_be_other_scores(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_roles *head = attn_roles_of(b->reading, p);
-  return p->role == ATTN_ROLE_SCORES && p->node->share < .5 && !head->at[ATTN_ROLE_W_A] &&
-         !head->at[ATTN_ROLE_U_A] && attn_mentions_tanh(b->scan);
+  if (p->role != ATTN_ROLE_SCORES || head->at[ATTN_ROLE_W_A] || head->at[ATTN_ROLE_U_A]) return 0;
+  return attn_mentions_tanh(b->scan) ||
+         attn_occurs(b->scan->patterns, "(?i)cosine|コサイン", b->scan->text);
 }
 
 /* Its place is known too little to call a number wrong: words of a sentence are not a name, and its
@@ -57,7 +58,7 @@ int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p) 
       block->source == ATTN_BLOCK_INLINE || attn_occurs(b->scan->patterns, SENTENCE, block->name);
   if (p->node->share == 0 && (p->relation->uses > 1 || attn_follows_from_guess(b, p->relation)))
     return 1;
-  if (may_be_additive(b, p)) return 1;
+  if (may_be_other_scores(b, p)) return 1;
   int is_other = named->best >= OWN_NAME && named->bits[p->role] <= 0;
   if (is_other && p->node->share <= .5) return 1;
   if ((p->role == ATTN_ROLE_ROW_SUM || p->node->share >= .5) &&

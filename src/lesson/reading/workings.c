@@ -267,6 +267,13 @@ static int shows_row(const attn_step *s, int row) {
   return 0;
 }
 
+/* "output: 0.1, 0.9" is not the row of weights that it equals. */
+static int is_called_other(const struct workings *w, const struct cells *c, const char *name) {
+  int step = *name ? attn_step_called(name) : -1;
+  return step > ATTN_STEP_V && step <= ATTN_STEP_PROJECTED &&
+         step != w->lesson->example[c->example].step[c->step].name;
+}
+
 /* A row of another query or head than what is above it, of which this step is not printed. */
 static int is_of_other(const struct workings *w, const struct cells *c, int line) {
   const attn_example *e = &w->lesson->example[c->example];
@@ -292,7 +299,8 @@ static attn_status attach_block(struct workings *w, const struct attn_block *b) 
     struct cells c;
     side.line = row.first.line, side.column = row.first.column;
     if (!find_row(w, &row, &c) || (c.step == last.step && c.row <= last.row)) continue;
-    if (p->rows == 1 && is_of_other(w, &c, side.line)) continue;
+    if (p->rows == 1 && (is_of_other(w, &c, side.line) || is_called_other(w, &c, b->name)))
+      continue;
     last = c;
     status = add_side(w, &c, &side);
   }
