@@ -32,6 +32,7 @@ static const char SIZE[] =
 #define STEP_WORD "(?:quer(?:y|ies)|keys?|values?|scores?|weights?|outputs?)\\b"
 /* Between the numbers of a list, and the next one. */
 #define SEPARATOR                                                                                \
+  "(?:\\s*+\\((?:for|of|to) [^()\\n]{1,12}\\))?+"                                                \
   "(?:\\s++(?:for|on|to|at|with|f\\x{FC}r|pour|para)(?:\\s++[^\\s\\d,;.]{1,24}){1,3}?(?=\\s*+,|" \
   "\\s++(?:and|or|"                                                                              \
   "und|et|y)\\s))?"                                                                              \

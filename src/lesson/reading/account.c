@@ -470,7 +470,7 @@ static int is_in_list(const struct account *a, const struct attn_stray *s) {
 
 /* Integers in passing are prose, and so is a number with one or two decimals in an example without
  * such numbers; after a sign of equality they are a result. */
-static int is_explained(const struct account *a, const struct attn_stray *s) {
+static int is_explained(struct account *a, const struct attn_stray *s) {
   const struct attn_known *known = a->known;
   if (s->is_size && attn_occurs(a->scan->patterns, ROOT, s->name))
     return attn_is_known_root(known, &s->cell);
@@ -480,7 +480,8 @@ static int is_explained(const struct account *a, const struct attn_stray *s) {
   if (!s->is_result && !is_fine) return 1;
   int is_size = s->cell.decimals < 1 || s->cell.value != rint(s->cell.value); /* 2.00 is none */
   return is_placed(a, &s->cell) || is_worked_out(a->scan, &s->cell) ||
-         attn_is_known(is_size ? known : a->values, &s->cell);
+         attn_is_known(is_size ? known : a->values, &s->cell) ||
+         (s->vector && attn_is_known_row(a->lesson, s, 1, &a->work));
 }
 
 /* What a number is called in a sentence, and which steps that may be. */

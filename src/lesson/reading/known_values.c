@@ -154,10 +154,10 @@ int attn_is_known_root(const struct attn_known *k, const attn_cell *cell) {
 
 /* ---- rows ---- */
 
-/* Are the numbers those at `at`, `step` apart? */
+/* Are the numbers those at `at`, `step` apart? Those before may have been rounded. */
 static int is_row_at(const double *at, int step, const struct attn_stray *s, int count) {
   for (int n = 0; n < count; n++) {
-    double half = attn_cell_half(&s[n].cell) * (1 + 1e-6) + 1e-9 * (1 + fabs(at[n * step]));
+    double half = 2 * attn_cell_half(&s[n].cell) + 1e-9 * (1 + fabs(at[n * step]));
     if (!(fabs(at[n * step] - s[n].cell.value) <= half)) return 0;
   }
   return 1;

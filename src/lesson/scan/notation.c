@@ -112,6 +112,11 @@ static const struct notation notations[] = {
      "(?:0?\\.5|1/2)(?![\\d.])[)}]?+",
      "\u221A$1", 0, "*^"},
 
+    /* q,0.6,-0.1,,d_k,2 */
+    {"(?m)^([^\\t,\\n]*?[A-Za-z][^\\t,\\n]*+)(([\\t,])" LITERAL "(?:\\3" LITERAL
+     ")++)\\3\\3++([A-Za-z]\\w{0,7}+)\\3(" LITERAL ")\\3*+$",
+     "$1$2\n$4 = $5", 0, "\t,"},
+
     /* a vector of R */
     {"(?<=<-|=)[ \\t]*+c\\(((?:[ \\t]*+" LITERAL "[ \\t]*+,?+)++)\\)", " [$1]", 0, "("},
 
@@ -313,6 +318,9 @@ static const struct notation notations[] = {
     {"\\\\[dt]?frac\\s*+\\{" TERMS "\\}\\s*+" BRACED, "($1)/$2", 0, "\\"},
     {"\\\\[dt]?frac\\s*+" BRACED "\\s*+\\{" TERMS "\\}", "$1/($2)", 0, "\\"},
     {"\\\\[dt]?frac\\s*+" BRACED_TWICE "\\s*+" BRACED_TWICE, "$1/$2", 0, "\\"},
+    /* what is multiplied by 1/√2 are scores */
+    {"=[ \\t]*+1/\\x{221A}\\(?[\\d.]++\\)?[ \\t]*+[\\x{B7}\\x{D7}*]?[ \\t]*+(?=\\x{27E6})",
+     "; scores = ", 0, "\xE2"},
     {"([_^])" BRACED, "$1$2", 0, "{"},
 
     /* LaTeX: symbols */
