@@ -228,12 +228,15 @@ static int find_stems(struct attn_grouping *g, struct attn_table *t) {
 
 int attn_header_has_steps(struct attn_grouping *g, const struct attn_table *t) {
   uint32_t seen = 0;
+  const char *scores = NULL;
   int is_caption = t->style == ATTN_ROW_SPACES && t->numbers < 3; /* "scaled scores" */
   if (t->header.items != t->cols || t->rows < 2 || is_caption) return 0;
   for (int n = t->skip; n < t->numbers; n++) {
     char *text = attn_item_text(g, &t->header, t->number[n]);
     int step = text && *text ? attn_step_of_text(g, text) : -1;
-    if (step == ATTN_STEP_SCORES && seen >> step & 1) step = ATTN_STEP_SCALED; /* "qk", "score" */
+    if (step == ATTN_STEP_SCORES && scores) /* "qk | score", not "e1 | e2" */
+      step = attn_same_letters(text, scores) ? -1 : ATTN_STEP_SCALED;
+    if (step == ATTN_STEP_SCORES) scores = text;
     if (step < ATTN_STEP_SCORES || seen >> step & 1) return 0;
     seen |= (uint32_t)1 << step;
   }
