@@ -41,7 +41,7 @@ static const char SIZE[] =
   ")[a-z]{2,9}(?: one)?(?: is)? |(?:with|for) \"?\\w{1,12}\"?(?: it)?(?: is| gives| to)? )?"
 #define AFTER_NUMBER \
   "(?!(?!" PARTICLE  \
-  ")\\w|[\\x{221A}/\\x{25A3}^]|\\(\\s*[-+\\d(\\x{25A3}]|\\s*[\\x{D7}\\x{B7}*/+=]|\\.\\d)"
+  ")\\w|[\\x{221A}/\\x{25A3}^]|\\(\\s*[-+\\d(\\x{25A3}]|\\s*[\\x{D7}\\x{B7}\\x{F7}*/+=]|\\.\\d)"
 static const char NEXT[] = "(*UCP)" SEPARATOR "(-?" ATTN_NUMBER "(?:\\s?%)?+)" AFTER_NUMBER
                            "(?:(?=\\s*+(?:[,;.()\\x{3002}]|(?:and|or|for|with|then|so|in|we|which|"
                            "where)\\b|\\x{2192}|->|[^\\x00-\\x7F]|$))|"
@@ -68,7 +68,7 @@ static const char QUOTED[] =
     "201D}\"*]"
     "(?:\\([^()\\n]{0,20}\\))?([^-,;=.\\d\\n\\x{300C}\\x{201C}\"*\\x{25A3}+]{0,24})(-?" ATTN_NUMBER
     ")"
-    "(?![\\w\\x{221A}/(\\x{25A3}^]|\\s*[\\x{D7}\\x{B7}*/+=]|\\.\\d)";
+    "(?![\\w\\x{221A}/(\\x{25A3}^]|\\s*[\\x{D7}\\x{B7}\\x{F7}*/+=]|\\.\\d)";
 /* Between two of them. */
 static const char COMMA[] = "\\s*+(?:,|;|and\\b)\\s*+(?:and\\s++)?";
 static const char BLANKS[] = " \t\r\f\v";

@@ -293,7 +293,7 @@ static void add_given_again(struct attn_builder *b, const struct attn_placement 
   } else if (p->role <= ATTN_ROLE_V && again->rows > 1 && *block->name &&
              b->priors[p->block].bits[p->role] >= 8) {
     fail_given_twice(b, s, &again->cells[n], &s->printing[0].cells[n]);
-  } else {
+  } else if (b->priors[p->block].bits[p->role] > 0) {
     b->ex->uncertain = 1;
   }
 }
