@@ -321,8 +321,10 @@ static int is_divided_anew(struct attn_scan *scan, const char *above, const char
       "(*UCP)(?i)\\b(\\w++)\\s*(?:(?:=|:=|<-|←)\\s*\\1\\s*\\.?[/÷]|\\.?/=)[^\\n]*(?:√|sqrt|root|"
       "\\*\\* ?\\(?0?\\.5)[^\\n]*(?:\\n\\W*(?:\\w+\\()?\\1\\W*)*$";
   char text[TEXT_MAX];
-  int bytes =
-      snprintf(text, sizeof text, "%s\n%s\n%s", above ? above : "", nearest ? nearest : "", name);
+  const char *part[] = {above ? above : "", nearest ? nearest : "", name};
+  for (int n = 0; n < 3; n++)
+    if (strlen(part[n]) >= TEXT_MAX) return 0;
+  int bytes = snprintf(text, sizeof text, "%s\n%s\n%s", part[0], part[1], part[2]);
   return bytes < TEXT_MAX && attn_occurs(scan->patterns, ANEW, text);
 }
 

@@ -161,6 +161,8 @@ static void count_siblings(struct attn_grouping *g) {
 
 /* ---- terms of sums ---- */
 
+enum { BLOCKS_BACK = 64 };
+
 /* But for rounding. */
 static int same_numbers(const attn_printing *a, const attn_printing *b) {
   int n = 0, cells = a->rows * a->cols;
@@ -174,8 +176,9 @@ static int is_mentioned_term(const struct attn_grouping *g, int n, int kept) {
   const struct attn_block *b = g->block[n], *next = n + 1 < g->blocks ? g->block[n + 1] : NULL;
   if (!next || b->source != ATTN_BLOCK_GRID || b->reading[0].rows < 2) return 0;
   if (strcmp(next->name, "+") != 0 || next->line != b->line) return 0;
-  while (kept > 0 && !same_numbers(&g->block[kept - 1]->reading[0], &b->reading[0])) kept--;
-  return kept > 0;
+  int first = kept > BLOCKS_BACK ? kept - BLOCKS_BACK : 0;
+  while (kept > first && !same_numbers(&g->block[kept - 1]->reading[0], &b->reading[0])) kept--;
+  return kept > first;
 }
 
 void attn_parts_merge(struct attn_grouping *g) {

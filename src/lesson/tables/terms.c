@@ -16,15 +16,13 @@ static int is_product(const struct attn_table *t, int x, int y, int c) {
   for (int r = 0; r < t->rows; r++) {
     const attn_cell *a = number_at(t, r, x), *b = number_at(t, r, y), *p = number_at(t, r, c);
     if (!a || !b) continue;
-    double slack = fabs(a->value) * attn_cell_half(b) + fabs(b->value) * attn_cell_half(a);
-    if (!p || fabs(a->value * b->value - p->value) > slack + attn_cell_half(p) + 1e-9) return 0;
+    if (!p || !attn_is_product_of(p, a, b)) return 0;
     rows++;
   }
   return rows > 1;
 }
 
-/* The column of the values that a column of terms has, by the weights in column w. -1: it has none.
- */
+/* The column of the values in a column of terms, by the weights in column w. -1: there is none. */
 static int values_of(const struct attn_table *t, int w, int c) {
   for (int y = 0; y < t->cols && c != w; y++)
     if (y != w && y != c && is_product(t, w, y, c)) return y;
@@ -71,7 +69,7 @@ static int is_total(struct attn_grouping *g, const struct attn_table *t, int row
 int attn_table_terms(struct attn_grouping *g, struct attn_table *t) {
   int *values = attn_group_take(g, (size_t)t->cols, sizeof *values), w = weights_of(g, t);
   int terms = 0, begin = 0, kept = 0, y = -1;
-  if (!values || t->header.items != t->cols) return 0;
+  if (!values || t->header.items != t->cols || t->cols > ATTN_TERM_COLUMNS) return 0;
   for (int c = 0; c < t->cols; c++)
     if ((values[c] = w < 0 ? -1 : values_of(t, w, c)) >= 0) terms++, y = values[c];
   struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_ROWS, t->last_line, "output");
