@@ -80,7 +80,8 @@ int attn_table_terms(struct attn_grouping *g, struct attn_table *t) {
       add_total(g, t, b, begin, r, values, terms), begin = r + 1;
   for (int r = 0; r < t->rows; r++) {
     for (int c = 0; c < t->cols; c++)
-      if (values[c] >= 0) t->row[r].item[c] = (struct attn_row_item){.kind = ATTN_ITEM_TEXT};
+      if (values[c] >= 0)
+        t->row[r].item[c].kind = ATTN_ITEM_TEXT, t->row[r].item[c].end = t->row[r].item[c].begin;
     if (!total[r]) t->row[kept++] = t->row[r];
   }
   t->rows = kept;
