@@ -1,6 +1,5 @@
 /* words.c -- what is written near a block, as bits for each role. Numbers decide; words break ties.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "assign.h"
@@ -314,20 +313,6 @@ static int add_label(struct attn_scan *scan, const struct attn_block *b, struct 
   return 0;
 }
 
-/* "S = S / √2", then perhaps "S =": not what S was before. */
-static int is_divided_anew(struct attn_scan *scan, const char *above, const char *nearest,
-                           const char *name) {
-  static const char ANEW[] =
-      "(*UCP)(?i)\\b(\\w++)\\s*(?:(?:=|:=|<-|←)\\s*\\1\\s*\\.?[/÷]|\\.?/=)[^\\n]*(?:√|sqrt|root|"
-      "\\*\\* ?\\(?0?\\.5)[^\\n]*(?:\\n\\W*(?:\\w+\\()?\\1\\W*)*$";
-  char text[TEXT_MAX];
-  const char *part[] = {above ? above : "", nearest ? nearest : "", name};
-  for (int n = 0; n < 3; n++)
-    if (strlen(part[n]) >= TEXT_MAX) return 0;
-  int bytes = snprintf(text, sizeof text, "%s\n%s\n%s", part[0], part[1], part[2]);
-  return bytes < TEXT_MAX && attn_occurs(scan->patterns, ANEW, text);
-}
-
 /* The largest scores, or what is added to the output: "subtract the maximum" is a step. Weights of
  * unscaled scores, next to those "with scaling". Each value times its weight. */
 int attn_is_aside(struct attn_scan *scan, const struct attn_block *b) {
@@ -383,7 +368,4 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   if (*b->heading && !own) add(scan, b, b->heading, HEADING, out);
   if (*b->header) add(scan, b, b->header, HEADER, out);
   add_additive(scan, out);
-  if (!is_divided_anew(scan, above, nearest, b->name)) return;
-  out->bits[ATTN_ROLE_SCORES] = 0;
-  raise(out, ATTN_ROLE_SCALED, OWN_NAME);
 }
