@@ -99,11 +99,10 @@ static void add_factors(struct attn_grouping *g, const struct attn_scan_line *li
   struct attn_match m;
   attn_cell cell;
   if (!attn_part_find(g, SUM, line->text, rest, &m)) return;
-  char last = 0;
-  int vector = -(1 << 20);
+  int last = 0, vector = 0;
   for (; attn_part_find(g, FACTOR, line->text, rest, &m); rest.begin = m.group[0].end) {
-    char index = line->text[m.group[2].begin];
-    vector -= index != last + 1;
+    int index = line->text[m.group[2].begin];
+    if (index != last + 1) vector = -1 - g->strays;
     last = index;
     if (attn_group_cell(g, line, m.group[1], &cell))
       add_stray(

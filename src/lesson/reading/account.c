@@ -24,7 +24,8 @@ struct account {
 static const double ABOUT_1 = 0.0101;
 static const double A_WORD = 6, HEADING = 1.5; /* bits of what a block is called by */
 enum { FINE = 3 };                             /* decimals that are not prose */
-enum { ANY_STEP = -1, WORK_MAX = 20000000 };   /* then what is a mention or a mask is listed, too */
+enum { ANY_STEP = -1, ROW_MAX = 256 };
+enum { WORK_MAX = 20000000 }; /* then what is a mention or a mask is listed, too */
 
 /* What decides whether the steps of an example are read. */
 struct flow {
@@ -517,7 +518,7 @@ static int out_of_order(struct account *a, const struct attn_stray *s) {
     if (is_placed(a, &s[count].cell) || is_worked_out(a->scan, &s[count].cell)) return 0;
     decimals += s[count].cell.decimals > 0;
   }
-  if (count < 2 || !decimals || a->work >= WORK_MAX) return 0;
+  if (count < 2 || count > ROW_MAX || !decimals || a->work >= WORK_MAX) return 0;
   return attn_is_known_row(a->lesson, s, count, &a->work) ? 0 : count;
 }
 

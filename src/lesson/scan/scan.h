@@ -60,7 +60,7 @@ struct attn_stray {
   char *name;    /* the words in front of it, never NULL */
   int is_result; /* 1: after a sign of equality, or in a line of numbers; 0: in passing */
   int is_size;   /* 1: of matrices: d_k = 2, √2 */
-  int vector;    /* the same for all numbers of one vector; 0: it is of none */
+  int vector;    /* of all numbers of one: its value + 1, or -1 - the first stray; 0: of none */
   attn_cell cell;
 };
 
