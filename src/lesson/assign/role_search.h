@@ -68,7 +68,7 @@ int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
 struct attn_option {
   double bits;
   int role, head;
-  int is_copy;     /* 1: of numbers that were printed before; 2: transposed; 3 + row: of one row */
+  int is_copy;     /* ATTN_COPY .. */
   int new_example; /* it is the first block of another example */
   int next_query;  /* or of the next query, of those that are shown one after the other */
   int split;       /* the projections are of so many heads, which are shown from here on; or 0 */
