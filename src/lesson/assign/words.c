@@ -250,8 +250,7 @@ static void add_in_order(const struct attn_block *b, const struct hits *h, doubl
       role[main_roles++] = r;
   }
   if (main_roles) count = main_roles;
-  int first = b->siblings && count >= b->siblings ? count - b->siblings : 0;
-  if (first + b->ordinal < count) raise(out, role[first + b->ordinal], bits);
+  if (b->ordinal < count) raise(out, role[b->ordinal], bits);
 }
 
 /* "values (encoder)": inputs that are named after queries, keys or values are whose these are. */
@@ -274,7 +273,7 @@ static void add_each(const struct hits *h, double bits, struct attn_priors *out)
 
 static void add_hits(const struct attn_block *b, const struct hits *h, double bits,
                      struct attn_priors *out) {
-  if (b->ordinal || b->siblings)
+  if (b->ordinal)
     add_in_order(b, h, bits, out);
   else
     add_each(h, bits, out);
