@@ -162,23 +162,14 @@ static const char *token_of(struct attn_grouping *g, int n, int period, int turn
   return "";
 }
 
-/* q, k or v */
-static int is_input(const char *text, struct attn_part p) {
-  char word[16];
-  size_t bytes = p.end - p.begin;
-  if (bytes >= sizeof word) return 0;
-  memcpy(word, text + p.begin, bytes);
-  word[bytes] = 0;
-  int step = attn_step_called(word);
-  return step >= ATTN_STEP_Q && step <= ATTN_STEP_V;
-}
-
 /* Do the names of two turns differ in q, k or v? */
-static int differ_in_input(const struct attn_grouping *g, int n, int period) {
+static int differ_in_input(struct attn_grouping *g, int n, int period) {
   const char *name = name_of(g->block[n]);
-  struct attn_part word;
-  return differing_words(name, name_of(g->block[n + period]), 1, &word) == 1 &&
-         is_input(name, word);
+  struct attn_part part;
+  if (differing_words(name, name_of(g->block[n + period]), 1, &part) != 1) return 0;
+  const char *word = attn_group_text(g, name, part);
+  int step = word ? attn_step_called(word) : -1;
+  return step >= ATTN_STEP_Q && step <= ATTN_STEP_V;
 }
 
 /* Vector k of each turn. NULL: no memory. */

@@ -67,14 +67,6 @@ static int split_line(const char *text, size_t gap, struct attn_part *phrase, in
   return count;
 }
 
-static int has_number(struct attn_grouping *g, const struct attn_scan_line *line,
-                      const struct attn_part *part, int parts) {
-  attn_cell cell;
-  for (int n = 0; n < parts; n++)
-    if (attn_group_cell(g, line, part[n], &cell)) return 1;
-  return 0;
-}
-
 /* The words become the header, each above the columns that are of it; they are not a caption. */
 static void set_words(struct attn_grouping *g, struct attn_table *t, const struct attn_part *word,
                       const int *of) {
@@ -130,7 +122,7 @@ static void find_words(struct attn_grouping *g, struct attn_table *t) {
   if (!word || !of) return;
   for (int n = 0; n < t->cols; n++) of[n] = n;
   int words = split_line(line->text, WORD_GAP, word, most);
-  if (words > most || has_number(g, line, word, words)) return;
+  if (words > most) return;
   if (words >= t->cols) {
     set_words(g, t, word + (words - t->cols), of);
   } else if (words > 1 && words == t->cols - 1 && t->numbers == t->cols && t->rows > 1 &&
