@@ -43,7 +43,7 @@ static size_t indexed_name(const char *text, struct attn_part p, char *stem) {
 static size_t worded_name(const char *text, struct attn_part p, char *stem) {
   if (p.end - p.begin == 2 && strchr("qkv", text[p.begin]) && strchr("abcdABCD", text[p.begin + 1]))
     return *stem = text[p.begin], 1;
-  size_t at = name_letter(text, p.begin, p.end), word = skip_letters(text, p.begin, p.end);
+  size_t at = name_letter(text, p.begin, p.end);
   size_t bytes = at - p.begin;
   if (bytes == 0 || p.end - at < 2 || !attn_is_letter(text[at + 1])) return 0;
   int is_argument = text[at] == '(' && text[p.end - 1] == ')';
