@@ -135,11 +135,11 @@ static void test_copies(void **state) {
   const struct attn_grid *rounder = grid(k, "0.3 0.5; 1.0 2.0; 3.0 4.0");
   const struct attn_grid *turned = grid(k, "0.25 1 3; 0.5 2 4");
   const struct attn_grid *other = grid(k, "0.25 0.5; 1 2; 3 5");
-  assert_true(attn_node_copy(k->page.relations, rounder, of, 0)->share == 1);
-  assert_true(attn_node_copy(k->page.relations, turned, of, 1)->share == 1);
-  is_near(attn_node_copy(k->page.relations, other, of, 0)->share, 5 / 6.0);
-  assert_null(attn_node_copy(k->page.relations, turned, of, 0));
-  assert_null(attn_node_copy(k->page.relations, rounder, of, 1));
+  assert_true(attn_node_copy(k->page.relations, rounder, of, ATTN_COPY)->share == 1);
+  assert_true(attn_node_copy(k->page.relations, turned, of, ATTN_COPY_TRANSPOSED)->share == 1);
+  is_near(attn_node_copy(k->page.relations, other, of, ATTN_COPY)->share, 5 / 6.0);
+  assert_null(attn_node_copy(k->page.relations, turned, of, ATTN_COPY));
+  assert_null(attn_node_copy(k->page.relations, rounder, of, ATTN_COPY_TRANSPOSED));
 }
 
 /* A weight that is 0 because its score is hidden may be left blank; another may not. */

@@ -17,7 +17,7 @@ struct attn_placement {
   const struct attn_placement *before; /* of the document, NULL: the first */
   int block;
   int role;    /* ATTN_ROLE_OTHER: not read */
-  int is_copy; /* 1: the numbers of that role again; 2: transposed; 3 + row: a row */
+  int is_copy; /* ATTN_COPY ..: the numbers of that role again */
   int head, example;
   struct attn_roles roles;              /* of the head, with this one */
   const struct attn_relation *relation; /* NULL: given, a copy or not read */

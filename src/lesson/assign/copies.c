@@ -31,13 +31,14 @@ static int may_fit(const struct attn_grid *a, int at, const struct attn_grid *b,
 
 /* A first look at the numbers, so that a node is made only for what may be a copy. */
 static int may_be_copy(struct attn_expansion *e, const struct attn_grid *g,
-                       const struct attn_grid *of, int how) {
-  int misses = 0, row = how > 1 ? how - 2 : 0;
-  if (!attn_is_copy_of(g, of, how)) return 0;
+                       const struct attn_grid *of, int copy) {
+  int misses = 0, row = copy >= ATTN_COPY_ROW ? copy - ATTN_COPY_ROW : 0;
+  if (!attn_is_copy_of(g, of, copy)) return 0;
   for (int i = 0; i < g->rows; i++)
     for (int j = 0; j < g->cols; j++) {
       int at = i * g->cols + j;
-      misses += !may_fit(g, at, of, how == 1 ? j * of->cols + i : row * of->cols + at);
+      misses += !may_fit(g, at, of,
+                         copy == ATTN_COPY_TRANSPOSED ? j * of->cols + i : row * of->cols + at);
       if (misses > (1 - PRICE.share) * g->rows * g->cols + 1e-9) {
         attn_spend(e->budget, (at + 1) * COMPARE);
         return 0;
@@ -46,33 +47,26 @@ static int may_be_copy(struct attn_expansion *e, const struct attn_grid *g,
   return attn_spend(e->budget, g->rows * g->cols * COMPARE);
 }
 
-/* Columns of one table: Q, K and V are different even where their numbers are the same. */
-static int are_siblings(const struct attn_candidate *c, int block) {
-  const struct attn_candidate *other = c + (block - c->block);
-  return c->siblings_line && c->siblings_line == other->siblings_line && block != c->block;
-}
-
-/* how: 0, transposed: 1, one row: 2 + row. */
 static void push_copy(struct attn_expansion *e, const struct attn_node *of, int role, int head,
-                      int how) {
+                      int copy) {
   const struct attn_candidate *c = e->candidate;
   const struct attn_grid *g = attn_role_is_of_scores(role) ? c->scores[0] : c->grid[0];
   if (!c->is_factor && c->priors->best >= PRICE.own_name && c->priors->bits[role] <= 0) return;
-  if (how == 1 && attn_role_is_of_scores(role) && g->rows > 1 && g->cols > 1)
+  if (copy == ATTN_COPY_TRANSPOSED && attn_role_is_of_scores(role) && g->rows > 1 && g->cols > 1)
     return; /* A^T V is not A V */
-  if (are_siblings(c, of->grid->block)) return;
-  if (e->budget->exhausted || !may_be_copy(e, g, of->grid, how)) return;
-  const struct attn_node *node = attn_node_copy(e->relations, g, of, how);
+  if (e->budget->exhausted || !may_be_copy(e, g, of->grid, copy)) return;
+  const struct attn_node *node = attn_node_copy(e->relations, g, of, copy);
   attn_spend_node(e->budget, node, g->rows * g->cols * MAKE);
-  if (!node || node->share < (how > 1 ? 1 : PRICE.share)) return;
-  double bits = node->bits - (how == 1 ? PRICE.transposed : 0) - (c->is_factor ? 0 : PRICE.copy);
-  if (how > 1) bits += attn_word_bits(c->priors, role);
+  if (!node || node->share < (copy >= ATTN_COPY_ROW ? 1 : PRICE.share)) return;
+  double bits = node->bits - (copy == ATTN_COPY_TRANSPOSED ? PRICE.transposed : 0) -
+                (c->is_factor ? 0 : PRICE.copy);
+  if (copy >= ATTN_COPY_ROW) bits += attn_word_bits(c->priors, role);
   if (c->is_factor && role >= ATTN_ROLE_W_Q && role <= ATTN_ROLE_W_V) bits -= PRICE.weights;
   if (role == ATTN_ROLE_SCORES && c->priors->bits[ATTN_ROLE_SCALED] > 0) bits -= PRICE.divided;
   if (attn_is_new_section(e) && !of->expected.lo.at) bits -= PRICE.section;
   attn_push_option(e->out, &(struct attn_option){.bits = bits,
                                                  .role = role,
-                                                 .is_copy = 1 + how,
+                                                 .is_copy = copy,
                                                  .head = head,
                                                  .split = e->split,
                                                  .node = node});
@@ -82,7 +76,7 @@ static void push_copy(struct attn_expansion *e, const struct attn_node *of, int 
 static void push_query(struct attn_expansion *e, const struct attn_node *of, int role, int head) {
   if (role != ATTN_ROLE_Q || e->candidate->priors->bits[role] < PRICE.own_name) return;
   for (int row = 0; row < of->grid->rows && of->grid->rows > 1; row++)
-    push_copy(e, of, role, head, 2 + row);
+    push_copy(e, of, role, head, ATTN_COPY_ROW + row);
 }
 
 void attn_expand_copies(struct attn_expansion *e) {
@@ -91,8 +85,8 @@ void attn_expand_copies(struct attn_expansion *e) {
     const struct attn_roles *roles = h < 0 ? &s->shared : &s->head[h];
     for (int r = 0; r < ATTN_ROLES; r++) {
       if (!roles->at[r] || (e->split && !roles->at[r]->columns_of)) continue;
-      push_copy(e, roles->at[r], r, h < 0 ? 0 : h, 0);
-      push_copy(e, roles->at[r], r, h < 0 ? 0 : h, 1);
+      push_copy(e, roles->at[r], r, h < 0 ? 0 : h, ATTN_COPY);
+      push_copy(e, roles->at[r], r, h < 0 ? 0 : h, ATTN_COPY_TRANSPOSED);
       push_query(e, roles->at[r], r, h < 0 ? 0 : h);
     }
   }

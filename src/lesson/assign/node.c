@@ -147,36 +147,39 @@ static void compare(struct attn_node *node) {
 
 static struct attn_interval_matrix expected_copy(struct attn_relations *r,
                                                  const struct attn_grid *grid,
-                                                 const struct attn_grid *of, int how) {
-  size_t row = how > 1 ? (size_t)(how - 2) : 0; /* the first one */
+                                                 const struct attn_grid *of, int copy) {
+  size_t row = copy >= ATTN_COPY_ROW ? (size_t)(copy - ATTN_COPY_ROW) : 0;
   size_t count = cells_of(grid), n = 0;
   double *at = attn_pool_take(r->pool, 2 * count * sizeof *at);
   struct attn_interval_matrix x = {{grid->rows, grid->cols, at},
                                    {grid->rows, grid->cols, at ? at + count : NULL}};
   for (int i = 0; at && i < grid->rows; i++)
     for (int j = 0; j < grid->cols; j++, n++) {
-      size_t from =
-          how == 1 ? (size_t)j * (size_t)of->cols + (size_t)i : row * (size_t)of->cols + n;
+      size_t from = copy == ATTN_COPY_TRANSPOSED ? (size_t)j * (size_t)of->cols + (size_t)i
+                                                 : row * (size_t)of->cols + n;
       double half = grid->decimals > of->decimals ? of->half[from] : 0;
       x.lo.at[n] = of->value[from] - half, x.hi.at[n] = of->value[from] + half;
     }
   return x;
 }
 
-int attn_is_copy_of(const struct attn_grid *grid, const struct attn_grid *of, int how) {
-  if (how > 1) return grid->rows == 1 && how - 2 < of->rows && grid->cols == of->cols;
-  return grid->rows == (how ? of->cols : of->rows) && grid->cols == (how ? of->rows : of->cols);
+int attn_is_copy_of(const struct attn_grid *grid, const struct attn_grid *of, int copy) {
+  if (copy >= ATTN_COPY_ROW)
+    return grid->rows == 1 && copy - ATTN_COPY_ROW < of->rows && grid->cols == of->cols;
+  int turned = copy == ATTN_COPY_TRANSPOSED;
+  return grid->rows == (turned ? of->cols : of->rows) &&
+         grid->cols == (turned ? of->rows : of->cols);
 }
 
 const struct attn_node *attn_node_copy(struct attn_relations *r, const struct attn_grid *grid,
-                                       const struct attn_node *of, int how) {
+                                       const struct attn_node *of, int copy) {
   const struct attn_grid *g = of->grid;
-  if (!attn_is_copy_of(grid, g, how)) return NULL;
-  struct attn_memo_entry *e = entry_of(r, grid, COPIED, of->id, how, 0);
+  if (!attn_is_copy_of(grid, g, copy)) return NULL;
+  struct attn_memo_entry *e = entry_of(r, grid, COPIED, of->id, copy, 0);
   if (!e || e->value) return e ? e->value : NULL;
   struct attn_node *node = new_node(r, grid);
   if (!node) return NULL;
-  node->expected = expected_copy(r, grid, g, how);
+  node->expected = expected_copy(r, grid, g, copy);
   if (!node->expected.lo.at) {
     r->failed = 1;
     return NULL;

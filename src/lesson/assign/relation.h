@@ -181,11 +181,15 @@ const struct attn_grid *attn_grid_of(struct attn_relations *r, const struct attn
  * memory. */
 const struct attn_node *attn_node_given(struct attn_relations *r, const struct attn_grid *grid,
                                         int rounded);
-/* Has it the shape of another one: how 0, of that transposed: 1, of a row: 2 + row? */
-int attn_is_copy_of(const struct attn_grid *grid, const struct attn_grid *of, int how);
+/* Of numbers that were printed before: as they are, transposed, or row n of them: ATTN_COPY_ROW +
+ * n.
+ */
+enum { ATTN_COPY = 1, ATTN_COPY_TRANSPOSED, ATTN_COPY_ROW };
+/* Has it the shape of such a copy? */
+int attn_is_copy_of(const struct attn_grid *grid, const struct attn_grid *of, int copy);
 /* The numbers of another node once more; NULL: the shapes differ. */
 const struct attn_node *attn_node_copy(struct attn_relations *r, const struct attn_grid *grid,
-                                       const struct attn_node *of, int how);
+                                       const struct attn_node *of, int copy);
 /* The grid explained by a relation: evaluated over intervals on first use. NULL: shapes do not
  * match, or no memory. */
 const struct attn_node *attn_node_of(struct attn_relations *r, const struct attn_grid *grid,

@@ -33,7 +33,6 @@ struct attn_candidate {
   int names_bias;                /* a bias that is added to scores */
   int new_heading;               /* it is the first below its heading */
   int is_factor;                 /* of a product: no result */
-  int siblings_line;             /* of the columns of one table; 0: it has its own line or name */
   int section;                   /* how many headings of examples are above: "Example 2" */
 };
 
@@ -68,7 +67,7 @@ int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
 struct attn_option {
   double bits;
   int role, head;
-  int is_copy;     /* 1: of numbers that were printed before; 2: transposed; 3 + row: of one row */
+  int is_copy;     /* ATTN_COPY .. */
   int new_example; /* it is the first block of another example */
   int next_query;  /* or of the next query, of those that are shown one after the other */
   int split;       /* the projections are of so many heads, which are shown from here on; or 0 */
@@ -126,7 +125,6 @@ void attn_push_option(struct attn_options *out, const struct attn_option *option
 double attn_most_bits(const struct attn_candidate *c);
 /* Is the role not taken yet? */
 int attn_is_free(const struct attn_state *s, int head, int role);
-int attn_has_scores(const struct attn_roles *head); /* or what follows from them */
 int attn_any_head_has(const struct attn_state *s, int role);
 /* The price of a reading that is not the likely one, in bits. */
 double attn_reading_price(const struct attn_expansion *e);

@@ -1,6 +1,5 @@
 /* words.c -- what is written near a block, as bits for each role. Numbers decide; words break ties.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "assign.h"
@@ -251,8 +250,7 @@ static void add_in_order(const struct attn_block *b, const struct hits *h, doubl
       role[main_roles++] = r;
   }
   if (main_roles) count = main_roles;
-  int first = b->siblings && count >= b->siblings ? count - b->siblings : 0;
-  if (first + b->ordinal < count) raise(out, role[first + b->ordinal], bits);
+  if (b->ordinal < count) raise(out, role[b->ordinal], bits);
 }
 
 /* "values (encoder)": inputs that are named after queries, keys or values are whose these are. */
@@ -275,7 +273,7 @@ static void add_each(const struct hits *h, double bits, struct attn_priors *out)
 
 static void add_hits(const struct attn_block *b, const struct hits *h, double bits,
                      struct attn_priors *out) {
-  if (b->ordinal || b->siblings)
+  if (b->ordinal)
     add_in_order(b, h, bits, out);
   else
     add_each(h, bits, out);
@@ -312,18 +310,6 @@ static int add_label(struct attn_scan *scan, const struct attn_block *b, struct 
   if (b->source != ATTN_BLOCK_ROWS) return add(scan, b, b->label[0], OWN_NAME * 0.8, out);
   add(scan, b, b->label[0], 3, out);
   return 0;
-}
-
-/* "S = S / √2", then perhaps "S =": not what S was before. */
-static int is_divided_anew(struct attn_scan *scan, const char *above, const char *nearest,
-                           const char *name) {
-  static const char ANEW[] =
-      "(*UCP)(?i)\\b(\\w++)\\s*(?:(?:=|:=|<-|←)\\s*\\1\\s*\\.?[/÷]|\\.?/=)[^\\n]*(?:√|sqrt|root|"
-      "\\*\\* ?\\(?0?\\.5)[^\\n]*(?:\\n\\W*(?:\\w+\\()?\\1\\W*)*$";
-  char text[TEXT_MAX];
-  int bytes =
-      snprintf(text, sizeof text, "%s\n%s\n%s", above ? above : "", nearest ? nearest : "", name);
-  return bytes < TEXT_MAX && attn_occurs(scan->patterns, ANEW, text);
 }
 
 /* The largest scores, or what is added to the output: "subtract the maximum" is a step. Weights of
@@ -390,7 +376,4 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   if (*b->heading && !own) add(scan, b, b->heading, HEADING, out);
   if (*b->header) add(scan, b, b->header, HEADER, out);
   add_additive(scan, out);
-  if (!is_divided_anew(scan, above, nearest, b->name)) return;
-  out->bits[ATTN_ROLE_SCORES] = 0;
-  raise(out, ATTN_ROLE_SCALED, OWN_NAME);
 }

@@ -178,8 +178,9 @@ void attn_block_add_shapes(struct attn_block *b, int most);
 /* The block is finished: checks its numbers, makes it the last one. Returns 0: an error. */
 int attn_block_end(struct attn_grouping *g, struct attn_block *b, int last_line);
 
-/* margin.c. Is it the sum of others? */
+/* margin.c. Is it the sum of others? The product of two? */
 int attn_is_sum(const attn_cell *cell, const attn_cell *of, int count, int stride);
+int attn_is_product_of(const attn_cell *cell, const attn_cell *a, const attn_cell *b);
 /* 0, 1, .. or 1, 2, ..? */
 int attn_counts(const attn_cell *cell, int count, int stride);
 /* Sorts the blocks from `from` on by the places of their first numbers. */

@@ -51,10 +51,10 @@ static int turn_lines(struct attn_grouping *g, struct attn_block *a, struct attn
 
 /* ---- rows of scores by their indices: "s11 = 2", "s12 = 1", then "s21 = 1" ---- */
 
-/* Does the name of a label end at `at`? "s_12 = q_1 · k_2" */
+/* Does the name of a label end at `at`, behind a letter and a digit? "s_12 = q_1 · k_2" */
 static int ends_name(const char *label, size_t at) {
   at += strspn(label + at, "}]) =:");
-  return !label[at] || (at && (label[at - 1] == '=' || strncmp(label + at - 2, "= ", 2) == 0));
+  return !label[at] || label[at - 1] == '=' || strncmp(label + at - 2, "= ", 2) == 0;
 }
 
 /* The two indices at the end of "score[1][0]", "s_{1,0}" or "s10". Returns the bytes in front, 0:
@@ -85,31 +85,26 @@ static long row_by_indices(const struct attn_block *b) {
   return of[0];
 }
 
-static int turn_indexed(struct attn_grouping *g, struct attn_block *a, struct attn_block *b) {
-  const attn_printing *p = &a->reading[0];
-  int is_vector = a->source == ATTN_BLOCK_VECTORS;
-  long row = row_by_indices(b), index[2];
-  if (row < 0 || !a->labels || (is_vector ? p->cols : p->rows) != b->reading[0].rows) return 0;
-  if (!is_vector && row_by_indices(a) < 0) return 0;
-  size_t stem = two_indices(a->label[0], index);
-  if (!stem || strncmp(a->label[0], b->label[0], stem) != 0) return 0;
-  if (row != index[0] + (is_vector ? p->rows : 1)) return 0;
-  struct attn_label first = {.text = a->label[0]}, next = {.text = b->label[0]};
-  return (is_vector || make_vector(g, a, &first)) && make_vector(g, b, &next);
+/* What the first number of a row of scores is called: in lines, "s11 = 2" above "s12 = 1", or in a
+ * sentence, "s11 = 2, s12 = 1". NULL: it is none. */
+static char *first_of_row(const struct attn_block *b) {
+  const attn_printing *p = &b->reading[0];
+  if (b->source == ATTN_BLOCK_SCALARS) return p->rows == 1 && p->cols > 1 ? b->name : NULL;
+  return row_by_indices(b) >= 0 ? b->label[0] : NULL;
 }
 
-/* "α_11 = 0.3, α_12 = 0.7" in one sentence, "α_21 = 0.4, α_22 = 0.6" in the next. */
-static int turn_listed(struct attn_grouping *g, struct attn_block *a, struct attn_block *b) {
+static int turn_indexed(struct attn_grouping *g, struct attn_block *a, struct attn_block *b) {
+  const attn_printing *p = &a->reading[0], *q = &b->reading[0];
+  int is_vector = a->source == ATTN_BLOCK_VECTORS && a->labels;
+  struct attn_label first = {.text = is_vector ? a->label[0] : first_of_row(a)};
+  struct attn_label next = {.text = first.text ? first_of_row(b) : NULL};
   long of[2], index[2];
-  int is_list = a->source == ATTN_BLOCK_SCALARS && a->reading[0].rows == 1;
-  if (b->source != ATTN_BLOCK_SCALARS || (!is_list && a->source != ATTN_BLOCK_VECTORS)) return 0;
-  if (a->reading[0].cols < 2 || a->reading[0].cols != b->reading[0].cols) return 0;
-  size_t stem = two_indices(a->name, of);
-  if (!stem || two_indices(b->name, index) != stem || strncmp(a->name, b->name, stem) != 0)
+  if (!next.text || (is_vector ? p->cols : p->rows * p->cols) != q->rows * q->cols) return 0;
+  size_t stem = two_indices(first.text, of);
+  if (!stem || two_indices(next.text, index) != stem || strncmp(first.text, next.text, stem) != 0)
     return 0;
-  if (index[1] != of[1] || index[0] != of[0] + a->reading[0].rows) return 0;
-  struct attn_label first = {.text = a->name}, next = {.text = b->name};
-  return (!is_list || make_vector(g, a, &first)) && make_vector(g, b, &next);
+  if (index[1] != of[1] || index[0] != of[0] + (is_vector ? p->rows : 1)) return 0;
+  return (is_vector || make_vector(g, a, &first)) && make_vector(g, b, &next);
 }
 
 static int append(struct attn_grouping *g, struct attn_block *a, const struct attn_block *b) {
@@ -142,24 +137,9 @@ static void turn_lone_columns(struct attn_grouping *g) {
   }
 }
 
-/* ---- vectors of one line that share a name ---- */
-
-static int is_nameless(const struct attn_block *b, int line) {
-  return (b->source == ATTN_BLOCK_VECTORS || b->source == ATTN_BLOCK_ROWS) && !*b->name &&
-         b->line == line;
-}
-
-static void count_siblings(struct attn_grouping *g) {
-  for (int n = 0, end; n < g->blocks; n = end) {
-    int line = g->block[n]->line, count = 0;
-    for (end = n; end < g->blocks && g->block[end]->line == line; end++)
-      count += is_nameless(g->block[end], line);
-    for (int i = n; count > 1 && i < end; i++)
-      if (is_nameless(g->block[i], line)) g->block[i]->siblings = count;
-  }
-}
-
 /* ---- terms of sums ---- */
+
+enum { BLOCKS_BACK = 64 };
 
 /* But for rounding. */
 static int same_numbers(const attn_printing *a, const attn_printing *b) {
@@ -174,8 +154,9 @@ static int is_mentioned_term(const struct attn_grouping *g, int n, int kept) {
   const struct attn_block *b = g->block[n], *next = n + 1 < g->blocks ? g->block[n + 1] : NULL;
   if (!next || b->source != ATTN_BLOCK_GRID || b->reading[0].rows < 2) return 0;
   if (strcmp(next->name, "+") != 0 || next->line != b->line) return 0;
-  while (kept > 0 && !same_numbers(&g->block[kept - 1]->reading[0], &b->reading[0])) kept--;
-  return kept > 0;
+  int first = kept > BLOCKS_BACK ? kept - BLOCKS_BACK : 0;
+  while (kept > first && !same_numbers(&g->block[kept - 1]->reading[0], &b->reading[0])) kept--;
+  return kept > first;
 }
 
 void attn_parts_merge(struct attn_grouping *g) {
@@ -185,7 +166,7 @@ void attn_parts_merge(struct attn_grouping *g) {
     if (!is_single(g, kept, b) && !is_mentioned_term(g, n, kept)) {
       if (b->source == ATTN_BLOCK_SCALARS && b->reading[0].rows == 1)
         attn_block_add_shapes(b, b->reading[0].cols);
-      if (last && (turn_lines(g, last, b) || turn_indexed(g, last, b) || turn_listed(g, last, b)))
+      if (last && (turn_lines(g, last, b) || turn_indexed(g, last, b)))
         append(g, last, b);
       else
         g->block[kept++] = b;
@@ -193,5 +174,4 @@ void attn_parts_merge(struct attn_grouping *g) {
   }
   g->blocks = kept;
   turn_lone_columns(g);
-  count_siblings(g);
 }

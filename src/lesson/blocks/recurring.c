@@ -162,30 +162,14 @@ static const char *token_of(struct attn_grouping *g, int n, int period, int turn
   return "";
 }
 
-/* q, k or v */
-static int is_input(const char *text, struct attn_part p) {
-  char word[16];
-  size_t bytes = p.end - p.begin;
-  if (bytes >= sizeof word) return 0;
-  memcpy(word, text + p.begin, bytes);
-  word[bytes] = 0;
-  int step = attn_step_called(word);
-  return step >= ATTN_STEP_Q && step <= ATTN_STEP_V;
-}
-
 /* Do the names of two turns differ in q, k or v? */
-static int differ_in_input(const struct attn_grouping *g, int n, int period) {
+static int differ_in_input(struct attn_grouping *g, int n, int period) {
   const char *name = name_of(g->block[n]);
-  struct attn_part word;
-  return differing_words(name, name_of(g->block[n + period]), 1, &word) == 1 &&
-         is_input(name, word);
-}
-
-/* q1, q2: rows of a matrix */
-static int are_rows(const struct attn_grouping *g, int n, int count) {
-  for (int k = n; k + 1 < n + count; k++)
-    if (!attn_name_recurs(name_of(g->block[k]), name_of(g->block[k + 1]), 1)) return 0;
-  return 1;
+  struct attn_part part;
+  if (differing_words(name, name_of(g->block[n + period]), 1, &part) != 1) return 0;
+  const char *word = attn_group_text(g, name, part);
+  int step = word ? attn_step_called(word) : -1;
+  return step >= ATTN_STEP_Q && step <= ATTN_STEP_V;
 }
 
 /* Vector k of each turn. NULL: no memory. */
@@ -250,8 +234,7 @@ void attn_recurring_merge(struct attn_grouping *g) {
   for (int n = 0; n < g->blocks && g->status == ATTN_OK; n += period ? period * turns : 1) {
     struct attn_block *all[PERIOD_MAX] = {g->block[n]};
     period = find_period(g, n, &turns);
-    if (period && differ_in_input(g, n, period)) /* "q1, q2", "k1, k2": each turn is a matrix */
-      turns = period, period = are_rows(g, n, period);
+    if (period && differ_in_input(g, n, period)) period = 0; /* each turn is a matrix */
     for (int k = 0; k < period; k++) all[k] = stack_vectors(g, n, k, period, turns);
     int count = period ? join_columns(g, all, period) : !is_single(g, all[0]);
     for (int k = 0; k < count; k++) g->block[kept++] = all[k];

@@ -37,19 +37,11 @@ static int is_size(struct attn_grouping *g, const struct attn_row *row, struct a
          attn_part_ends_in(g, SIZE_LABEL, text, label, SIZE_CHARACTERS);
 }
 
-/* "score | q1 | cat | 0.5", of a table that has as many columns: a number, and what it is called.
- */
-static int goes_on(const struct attn_grouping *g, const struct attn_row *row) {
-  const struct attn_row *above = g->rows ? &g->row[g->rows - 1] : &g->header;
-  return above->items == row->items && above->style == row->style &&
-         attn_item_is_number(&row->item[row->items - 1]);
-}
-
 /* "We get 0.5", "d_k = 2" */
 static int is_prose(struct attn_grouping *g, const struct attn_row *row) {
   const char *label = row->label.text;
   int texts = attn_row_is_delimited(row->style) ? count_texts(row) : 0;
-  if (texts > WORDS_MAX && texts > count_numbers(row) && !goes_on(g, row)) return 1;
+  if (texts > WORDS_MAX && texts > count_numbers(row)) return 1;
   if (row->items != 1) return 0;
   struct attn_part all = {0, strlen(label)};
   if (row->style == ATTN_ROW_SPACES)

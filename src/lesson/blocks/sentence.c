@@ -37,7 +37,7 @@ static const char WORD[] =
 static const char OF_TOKEN[] =
     "(?i).*\\b(?:query|key|value)(?: vector)?( (?:of|for) (?:the )?(?:word|token|position) "
     "?\\d{1,2})$";
-enum { TERM_CHARACTERS = 60, LIST_BYTES = 160, BLOCKS_BACK = 6 };
+enum { TERM_CHARACTERS = 60, LIST_BYTES = 160, BLOCKS_BACK = 6, LINE_BLOCKS = 64 };
 
 /* ---- vectors ---- */
 
@@ -95,7 +95,8 @@ static int is_same_step(const struct attn_scan_line *line, const struct attn_blo
  * "q1 = .., k1 = ..". NULL: none. */
 static struct attn_block *continued(struct attn_grouping *g, const struct attn_scan_line *line,
                                     int cols, const struct attn_label *label) {
-  for (int n = g->blocks - 1; n >= 0 && g->block[n]->end >= line->line - 1; n--)
+  int first = g->blocks > LINE_BLOCKS ? g->blocks - LINE_BLOCKS : 0;
+  for (int n = g->blocks - 1; n >= first && g->block[n]->end >= line->line - 1; n--)
     if (g->block[n]->source == ATTN_BLOCK_INLINE &&
         (continues(g, g->block[n], cols, label) || is_same_step(line, g->block[n], cols, label)))
       return g->block[n];

@@ -44,20 +44,12 @@ static int take(struct worked_reader *r, const char *word) {
 
 /* ---- operations on numbers and vectors ---- */
 
-/* Of 0.741 * 0.8, the 0.8 was not rounded to one digit; it may have lost zeros at its end. */
-static void keep_digits(attn_cell *cell, const attn_cell *other) {
-  if (cell->kind != ATTN_CELL_NUMBER || other->kind != ATTN_CELL_NUMBER) return;
-  if (cell->decimals < 1 || cell->decimals >= other->decimals) return;
-  *cell = attn_cell_literal(cell->value, other->decimals, other->hi - other->value);
-}
-
 static int apply(char operation, struct side *a, const struct side *b) {
   int cols = a->cols > b->cols ? a->cols : b->cols, sum = operation == '+' || operation == '-';
   if (sum ? a->cols != b->cols : b->cols > 1 && (a->cols > 1 || operation != '*')) return 0;
   for (int n = cols - 1; n >= 0; n--) {
     attn_cell x = a->at[a->cols > 1 ? n : 0], y = b->at[b->cols > 1 ? n : 0];
     int open = x.kind == ATTN_CELL_BLANK || y.kind == ATTN_CELL_BLANK;
-    if (operation == '*') keep_digits(&x, &y), keep_digits(&y, &x);
     a->at[n] = open ? attn_cell_blank() : attn_cell_binary(operation, x, y);
     if (open) continue;
     if (a->at[n].kind == ATTN_CELL_BLANK || !isfinite(a->at[n].lo) || !isfinite(a->at[n].hi))
@@ -288,7 +280,7 @@ static void read_chain(struct worked_reader *r, struct chain *c) {
  * product, and "f(2" an argument. */
 static int may_begin(const struct worked_reader *r, size_t at) {
   static const char MIDDLE[] =
-      "(?:[\\w.^)\\]}'\"\\\\]|[A-Za-z_][(\\[{]|"
+      "(?:[\\w\\x{3B1}-\\x{3C9}.^)\\]}'\"\\\\]|[A-Za-z_][(\\[{]|"
       "[-+*/^)\\]}\\d\\x{B7}\\x{D7}\\x{221A}\\x{2026}]\\s*|(?<![A-Za-z])[A-Za-z]\\s+)$";
   size_t first = strspn(r->text, " \t");
   if (at > first + 1 && strchr("-*+", r->text[first]) &&

@@ -19,17 +19,6 @@ static int is_particle(const char *text, size_t at) {
   return s[0] == 0xE3 && (s[1] == 0x81 || (s[1] == 0x82 && s[2] < 0xA0));
 }
 
-/* "走る:" or "走る →" after a sign: a verb, not a word and a particle; the end of it, or at. */
-static size_t verb_end(struct attn_fact_reader *r, size_t at, size_t end) {
-  static const char VERB[] =
-      "\\p{Han}{1,2}+(?!\\x{306E})\\p{Hiragana}{1,3}+(?=\\s*+(?:[:=]|\\x{2192}|->))";
-  struct attn_match m;
-  int begins = r->tokens == 0 || r->token[r->tokens - 1].kind == TOKEN_SIGN;
-  if (!begins || !(r->line->text[at] & 0x80)) return at;
-  return attn_match_at(r->g->scan->patterns, VERB, r->line->text, end, at, &m) ? m.group[0].end
-                                                                               : at;
-}
-
 /* Letters of one kind: of a word, or particles. */
 static size_t word_end(const char *text, size_t at, size_t end) {
   int particle = is_particle(text, at);
@@ -107,8 +96,7 @@ static size_t add_next(struct attn_fact_reader *r, size_t at, size_t end) {
     if (!attn_group_cell(r->g, r->line, t->part, &t->cell)) t->kind = TOKEN_WORD;
     return next;
   }
-  next = verb_end(r, at, end);
-  if (next == at) next = word_end(text, at, end);
+  next = word_end(text, at, end);
   if (next == at) return add_sign(r, at, end);
   add_token(r, TOKEN_WORD, at, next);
   return add_index(r, next, end);

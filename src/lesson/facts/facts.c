@@ -126,11 +126,6 @@ static int read_cells(struct attn_fact_reader *r, struct attn_fact *f, int begin
   return cell != NULL;
 }
 
-/* A relation that is not "=". */
-static int is_arrow(const struct attn_fact_reader *r, int at) {
-  return attn_fact_is_sign(r, at, "=") && r->line->text[r->token[at].part.begin] != '=';
-}
-
 /* "cat:" in front of all numbers of a line, "cat ->" of "cat -> cat: 0.5, sat: 0.2", or "entry 1"
  * of "entry 1 key (1, 0) value (0, 1)": how many tokens. */
 static int label_end(const struct attn_fact_reader *r) {
@@ -140,9 +135,6 @@ static int label_end(const struct attn_fact_reader *r) {
     return 2;
   for (int n = 0; n < r->tokens && words <= LABEL_WORDS; n++) {
     if (attn_fact_is_sign(r, n, ":")) return words ? n + 1 : 0;
-    if (is_arrow(r, n) && attn_fact_is_kind(r, n + 1, TOKEN_WORD) &&
-        attn_fact_is_sign(r, n + 2, ":"))
-      return words ? n + 1 : 0;
     if (attn_fact_is_sign(r, n, "=") || attn_fact_is_kind(r, n, TOKEN_VALUE) ||
         (attn_fact_is_kind(r, n, TOKEN_NUMBER) && !attn_fact_is_whole(r, n)))
       return 0;

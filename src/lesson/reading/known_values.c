@@ -188,7 +188,7 @@ int attn_is_known_row(const attn_lesson *lesson, const struct attn_stray *s, int
   for (int32_t i = 0; i < lesson->examples; i++)
     for (int32_t n = 0; n < lesson->example[i].steps; n++) {
       const attn_step *step = &lesson->example[i].step[n];
-      *work += step->exact.rows * (int64_t)step->exact.cols;
+      *work += step->exact.rows * (int64_t)step->exact.cols * count;
       if (has_row(&step->exact, s, count)) return 1;
       for (int32_t p = 0; p < step->printings; p++)
         if (prints_row(&step->printing[p], s, count)) return 1;

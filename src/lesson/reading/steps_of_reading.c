@@ -336,13 +336,14 @@ static int is_below_other(const struct attn_builder *b, const struct attn_placem
 
 /* The numbers of a step once more: the step of that role whose shape they have. */
 static void add_copy(struct attn_builder *b, const struct attn_placement *p) {
-  const attn_printing *from = straight(b, printing_of(b, p->node), p->is_copy == 2);
+  const attn_printing *from =
+      straight(b, printing_of(b, p->node), p->is_copy == ATTN_COPY_TRANSPOSED);
   if (!from) return;
   int columns = step_of_columns(b, p);
   if (columns >= 0) show(b, columns, from, -1);
   if (columns >= 0) return;
   b->ex->uncertain |= is_called_otherwise(b, p) || is_below_other(b, p);
-  int row = p->is_copy - 3, of = row >= 0 ? step_of_node(b, p->roles.at[p->role]) : -1;
+  int row = p->is_copy - ATTN_COPY_ROW, of = row >= 0 ? step_of_node(b, p->roles.at[p->role]) : -1;
   if (of >= 0) show(b, of, from, row);
   if (row >= 0) return;
   for (int n = b->ex->steps - 1; n >= 0; n--) {

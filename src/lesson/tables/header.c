@@ -67,14 +67,6 @@ static int split_line(const char *text, size_t gap, struct attn_part *phrase, in
   return count;
 }
 
-static int has_number(struct attn_grouping *g, const struct attn_scan_line *line,
-                      const struct attn_part *part, int parts) {
-  attn_cell cell;
-  for (int n = 0; n < parts; n++)
-    if (attn_group_cell(g, line, part[n], &cell)) return 1;
-  return 0;
-}
-
 /* The words become the header, each above the columns that are of it; they are not a caption. */
 static void set_words(struct attn_grouping *g, struct attn_table *t, const struct attn_part *word,
                       const int *of) {
@@ -89,17 +81,6 @@ static void set_words(struct attn_grouping *g, struct attn_table *t, const struc
   t->header =
       (struct attn_row){.line = g->text_line, .style = t->style, .items = t->cols, .item = item};
   if (g->aboves) g->aboves--;
-}
-
-/* "q      k      v" above "0 1   2 1   1 1": is each word above as many columns? */
-static int are_equal_parts(const struct attn_table *t, const struct attn_part *word, int words) {
-  int each = t->cols / words;
-  if (each * words != t->cols) return 0;
-  for (int n = 0; n < words; n++) {
-    if (word[n].begin >= t->row[0].item[(n + 1) * each - 1].end) return 0;
-    if (n && word[n].begin <= t->row[0].item[n * each - 1].end) return 0;
-  }
-  return 1;
 }
 
 /* The blanks between a column and the one before. */
@@ -126,10 +107,9 @@ static int are_apart(const struct attn_table *t, const int *of) {
 static int find_above(const struct attn_table *t, const struct attn_part *word, int words,
                       int *of) {
   if (words < 2 || t->numbers != t->cols || t->rows < 2 || *t->row[0].label.text) return 0;
-  int equal = are_equal_parts(t, word, words);
   for (int n = 0, w = 0; n < t->cols; n++) {
     w += w + 1 < words && word[w + 1].begin < t->row[0].item[n].end;
-    of[n] = equal ? n * words / t->cols : w;
+    of[n] = w;
   }
   return of[t->cols - 1] == words - 1 && are_apart(t, of);
 }
@@ -142,7 +122,7 @@ static void find_words(struct attn_grouping *g, struct attn_table *t) {
   if (!word || !of) return;
   for (int n = 0; n < t->cols; n++) of[n] = n;
   int words = split_line(line->text, WORD_GAP, word, most);
-  if (words > most || has_number(g, line, word, words)) return;
+  if (words > most) return;
   if (words >= t->cols) {
     set_words(g, t, word + (words - t->cols), of);
   } else if (words > 1 && words == t->cols - 1 && t->numbers == t->cols && t->rows > 1 &&

@@ -14,6 +14,11 @@ int attn_is_sum(const attn_cell *cell, const attn_cell *of, int count, int strid
   return fabs(cell->value - sum) <= slack * (1 + 1e-6) + 1e-9;
 }
 
+int attn_is_product_of(const attn_cell *cell, const attn_cell *a, const attn_cell *b) {
+  double slack = fabs(a->value) * attn_cell_half(b) + fabs(b->value) * attn_cell_half(a);
+  return fabs(a->value * b->value - cell->value) <= slack + attn_cell_half(cell) + 1e-9;
+}
+
 int attn_counts(const attn_cell *cell, int count, int stride) {
   double first = cell->value;
   for (int n = 0; n < count; n++, cell += stride)

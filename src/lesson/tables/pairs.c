@@ -15,10 +15,10 @@ struct pairs {
 /* Are the items from column c to d of two rows printed in the same way? */
 static int same(const struct pairs *p, int x, int y, int c, int d) {
   const struct attn_row *i = &p->t->row[x], *j = &p->t->row[y];
-  uint32_t at = i->line->origin[i->item[c].begin], other = j->line->origin[j->item[c].begin];
-  uint32_t bytes = i->line->origin[i->item[d].end] - at;
-  return bytes == j->line->origin[j->item[d].end] - other &&
-         memcmp(p->source + at, p->source + other, bytes) == 0;
+  uint32_t at = i->line->origin[i->item[c].begin], end = i->line->origin[i->item[d].end];
+  uint32_t other = j->line->origin[j->item[c].begin];
+  return end >= at && end - at == j->line->origin[j->item[d].end] - other &&
+         memcmp(p->source + at, p->source + other, end - at) == 0;
 }
 
 /* Do the keys in column b recur for each in column a? */
@@ -157,7 +157,7 @@ static int add_pairs(struct attn_grouping *g, const struct attn_table *t) {
 
 /* "0  cat  sat  0.5": the words in front of the numbers as items. 0: there are not two. */
 static int add_words(struct attn_grouping *g, struct attn_row *row) {
-  static const char TWO_WORDS[] = "\\s*(?:\\d+\\s+)?(\\S+)\\s+(\\S+)\\s+$";
+  static const char TWO_WORDS[] = "\\s*+(?:\\d++\\s++)?(\\S++)\\s++(\\S++)\\s++$";
   const struct attn_row_item *had = row->item;
   struct attn_match m;
   row->item = attn_group_take(g, (size_t)row->items + 2, sizeof *row->item);
@@ -178,13 +178,14 @@ static int add_printed(struct attn_grouping *g, struct attn_table t) {
   const struct attn_row *had = t.row;
   int aboves = g->aboves;
   t.row = attn_group_take(g, (size_t)t.rows, sizeof *t.row);
+  if (!t.row) return 0;
   t.cols += 2;
-  for (int r = 0; t.row && r < t.rows; r++) {
+  for (int r = 0; r < t.rows; r++) {
     t.row[r] = had[r];
     if (!add_words(g, &t.row[r])) return 0;
   }
   attn_header_find(g, &t);
-  if (t.row && add_pairs(g, &t)) return 1;
+  if (add_pairs(g, &t)) return 1;
   g->aboves = aboves;
   return 0;
 }
@@ -239,8 +240,8 @@ static int width_at(const struct attn_table *t, int row, int col) {
   return last == end ? end - col : 0;
 }
 
-/* The rows of one name -> a matrix. 0: they have different lengths. */
-static int add_section(struct attn_grouping *g, const struct pairs *p, int begin, int rows) {
+/* The rows of one name -> a matrix. */
+static void add_section(struct attn_grouping *g, const struct pairs *p, int begin, int rows) {
   const struct attn_table *t = p->t;
   struct attn_part name = {t->row[begin].item[p->a].begin, t->row[begin].item[p->b - 1].end};
   struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_ROWS, t->row[begin].line->line,
@@ -250,7 +251,7 @@ static int add_section(struct attn_grouping *g, const struct pairs *p, int begin
     attn_cell *cell = attn_block_add_row(g, b, cols, attn_item_text(g, &t->row[r], p->b));
     for (int n = 0; cell && n < cols; n++) cell[n] = t->row[r].item[p->b + 1 + n].cell;
   }
-  return b && attn_block_end(g, b, t->row[begin + rows - 1].line->line);
+  if (b) attn_block_end(g, b, t->row[begin + rows - 1].line->line);
 }
 
 int attn_table_sections(struct attn_grouping *g, const struct attn_table *t) {
@@ -258,10 +259,10 @@ int attn_table_sections(struct attn_grouping *g, const struct attn_table *t) {
   p.b = next_names(t, p.a + 1);
   if (p.b >= t->cols - 1 || !attn_row_is_delimited(t->style) || are_steps(g, &p) < 2) return 0;
   for (int r = 0, rows; r < t->rows; r += rows) {
+    int width = width_at(t, r, p.b + 1);
     rows = same_names(&p, r, p.b - 1);
     for (int n = 0; n < rows; n++)
-      if (!width_at(t, r, p.b + 1) || width_at(t, r, p.b + 1) != width_at(t, r + n, p.b + 1))
-        return 0;
+      if (!width || width_at(t, r + n, p.b + 1) != width) return 0;
   }
   for (int r = 0, rows; r < t->rows && g->status == ATTN_OK; r += rows)
     add_section(g, &p, r, rows = same_names(&p, r, p.b - 1));

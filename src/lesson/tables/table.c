@@ -3,8 +3,6 @@
 #include "results.h"
 #include "table.h"
 
-enum { ROWS_MAX = 32 }; /* of a table with a row of sums */
-
 static int is_assigned(int style) { return style == ATTN_ROW_COLON || style == ATTN_ROW_EQUALS; }
 
 struct attn_row_item *attn_table_item(const struct attn_table *t, int row, int col) {

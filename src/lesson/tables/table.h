@@ -44,6 +44,9 @@ int attn_table_group_end(const struct attn_table *t, int begin);
 /* The numbers and vectors of a table -> blocks. Its columns are known. */
 void attn_table_add(struct attn_grouping *g, struct attn_table *t);
 
+/* More columns are not compared with the products of two others. */
+enum { ATTN_TERM_COLUMNS = 48 };
+
 /* terms.c: columns of weights times values are right, and so are their sums; rows of sums become
  * the output. Removes both from the table. 0: it has none. */
 int attn_table_terms(struct attn_grouping *g, struct attn_table *t);

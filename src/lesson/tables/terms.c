@@ -16,15 +16,13 @@ static int is_product(const struct attn_table *t, int x, int y, int c) {
   for (int r = 0; r < t->rows; r++) {
     const attn_cell *a = number_at(t, r, x), *b = number_at(t, r, y), *p = number_at(t, r, c);
     if (!a || !b) continue;
-    double slack = fabs(a->value) * attn_cell_half(b) + fabs(b->value) * attn_cell_half(a);
-    if (!p || fabs(a->value * b->value - p->value) > slack + attn_cell_half(p) + 1e-9) return 0;
+    if (!p || !attn_is_product_of(p, a, b)) return 0;
     rows++;
   }
   return rows > 1;
 }
 
-/* The column of the values that a column of terms has, by the weights in column w. -1: it has none.
- */
+/* The column of the values in a column of terms, by the weights in column w. -1: there is none. */
 static int values_of(const struct attn_table *t, int w, int c) {
   for (int y = 0; y < t->cols && c != w; y++)
     if (y != w && y != c && is_product(t, w, y, c)) return y;
@@ -39,22 +37,15 @@ static int weights_of(struct attn_grouping *g, const struct attn_table *t) {
   return -1;
 }
 
-/* The numbers of a column in row `row`: is it the sum of those in the rows from `begin` on? */
-static int is_sum(struct attn_grouping *g, const struct attn_table *t, int begin, int row, int c) {
-  attn_cell *cell = attn_group_take(g, (size_t)(row - begin) + 1, sizeof *cell);
-  for (int r = begin; cell && r <= row; r++) cell[r - begin] = attn_table_item(t, r, c)->cell;
-  return cell && attn_is_sum(&cell[row - begin], cell, row - begin, 1);
-}
-
-/* The sums of the terms are a row of the output; a sum of the other columns needs no more. */
+/* The sums of the terms are a row of the output. */
 static void add_total(struct attn_grouping *g, const struct attn_table *t, struct attn_block *b,
-                      int begin, int row, const int *values, int terms) {
+                      int row, const int *values, int terms) {
   attn_cell *out = terms ? attn_block_add_row(g, b, terms, t->row[row].label.text) : NULL;
   for (int c = 0; c < t->cols; c++) {
     const struct attn_row_item *i = attn_table_item(t, row, c);
     if (values[c] >= 0 && out)
       *out++ = i->cell;
-    else if (attn_item_is_number(i) && !is_sum(g, t, begin, row, c))
+    else if (attn_item_is_number(i))
       attn_stray_cell(g, attn_item_text(g, &t->header, c), &i->cell, 1);
   }
 }
@@ -70,19 +61,19 @@ static int is_total(struct attn_grouping *g, const struct attn_table *t, int row
 
 int attn_table_terms(struct attn_grouping *g, struct attn_table *t) {
   int *values = attn_group_take(g, (size_t)t->cols, sizeof *values), w = weights_of(g, t);
-  int terms = 0, begin = 0, kept = 0, y = -1;
-  if (!values || t->header.items != t->cols) return 0;
+  int terms = 0, kept = 0, y = -1;
+  if (!values || t->header.items != t->cols || t->cols > ATTN_TERM_COLUMNS) return 0;
   for (int c = 0; c < t->cols; c++)
     if ((values[c] = w < 0 ? -1 : values_of(t, w, c)) >= 0) terms++, y = values[c];
   struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_ROWS, t->last_line, "output");
   unsigned char *total = attn_group_take(g, (size_t)t->rows, 1);
   if (!b || !total) return 0;
   for (int r = 0; r < t->rows; r++)
-    if ((total[r] = is_total(g, t, r, y) != 0))
-      add_total(g, t, b, begin, r, values, terms), begin = r + 1;
+    if ((total[r] = is_total(g, t, r, y) != 0)) add_total(g, t, b, r, values, terms);
   for (int r = 0; r < t->rows; r++) {
     for (int c = 0; c < t->cols; c++)
-      if (values[c] >= 0) t->row[r].item[c] = (struct attn_row_item){.kind = ATTN_ITEM_TEXT};
+      if (values[c] >= 0)
+        t->row[r].item[c].kind = ATTN_ITEM_TEXT, t->row[r].item[c].end = t->row[r].item[c].begin;
     if (!total[r]) t->row[kept++] = t->row[r];
   }
   t->rows = kept;

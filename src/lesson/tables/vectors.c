@@ -2,7 +2,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "cell.h"
 #include "table.h"
 
 /* More groups of one vector each, with long names, are one matrix. */
@@ -159,9 +158,8 @@ static int is_product(struct attn_grouping *g, const struct attn_table *t, int c
     const struct attn_row_item *w = attn_table_item(t, r, by);
     if (!x || !v || x->cols != v->cols || !attn_item_is_number(w)) return 0;
     for (int n = 0; n < x->cols; n++) {
-      attn_cell product = attn_cell_binary('*', w->cell, v->cells[n]);
       decimals |= x->cells[n].decimals > 0;
-      if (!(product.lo <= x->cells[n].hi && product.hi >= x->cells[n].lo)) return 0;
+      if (!attn_is_product_of(&x->cells[n], &w->cell, &v->cells[n])) return 0;
     }
   }
   return decimals;
@@ -169,7 +167,8 @@ static int is_product(struct attn_grouping *g, const struct attn_table *t, int c
 
 /* "α", "v", then "αv": the values times their weights, on the way to the output. */
 static int is_weighted(struct attn_grouping *g, const struct attn_table *t, int col) {
-  for (int of = 0; t->rows > 1 && of < col; of++)
+  if (t->rows < 2 || t->cols > ATTN_TERM_COLUMNS) return 0;
+  for (int of = 0; of < col; of++)
     for (int n = 0; t->kind[of] == COLUMN_VALUES && n < t->numbers; n++) {
       if (!is_product(g, t, col, of, t->number[n])) continue;
       for (int r = 0; r < t->rows; r++) g->lines->value[attn_table_item(t, r, col)->value].used = 1;
