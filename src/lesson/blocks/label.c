@@ -39,11 +39,21 @@ static size_t indexed_name(const char *text, struct attn_part p, char *stem) {
   return next == p.end && next > at ? bytes : 0;
 }
 
+/* exp(s1), softmax(s) */
+static int is_function(const char *text, size_t begin, size_t end) {
+  static const char *const FUNCTIONS[] = {"exp", "softmax", "tanh", "sqrt", "log", "ln"};
+  for (size_t n = 0; n < sizeof FUNCTIONS / sizeof *FUNCTIONS; n++)
+    if (strlen(FUNCTIONS[n]) == end - begin && memcmp(text + begin, FUNCTIONS[n], end - begin) == 0)
+      return 1;
+  return 0;
+}
+
 /* q_cat, Q(cat), qa: the stem is the letter. */
 static size_t worded_name(const char *text, struct attn_part p, char *stem) {
   if (p.end - p.begin == 2 && strchr("qkv", text[p.begin]) && strchr("abcdABCD", text[p.begin + 1]))
     return *stem = text[p.begin], 1;
-  size_t at = name_letter(text, p.begin, p.end);
+  size_t at = name_letter(text, p.begin, p.end), word = skip_letters(text, p.begin, p.end);
+  if (is_function(text, p.begin, word)) return 0;
   size_t bytes = at - p.begin;
   if (bytes == 0 || p.end - at < 2 || !attn_is_letter(text[at + 1])) return 0;
   int is_argument = text[at] == '(' && text[p.end - 1] == ')';

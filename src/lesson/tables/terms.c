@@ -37,15 +37,22 @@ static int weights_of(struct attn_grouping *g, const struct attn_table *t) {
   return -1;
 }
 
-/* The sums of the terms are a row of the output. */
+/* The numbers of a column in row `row`: is it the sum of those in the rows from `begin` on? */
+static int is_sum(struct attn_grouping *g, const struct attn_table *t, int begin, int row, int c) {
+  attn_cell *cell = attn_group_take(g, (size_t)(row - begin) + 1, sizeof *cell);
+  for (int r = begin; cell && r <= row; r++) cell[r - begin] = attn_table_item(t, r, c)->cell;
+  return cell && attn_is_sum(&cell[row - begin], cell, row - begin, 1);
+}
+
+/* The sums of the terms are a row of the output; a sum of the other columns needs no more. */
 static void add_total(struct attn_grouping *g, const struct attn_table *t, struct attn_block *b,
-                      int row, const int *values, int terms) {
+                      int begin, int row, const int *values, int terms) {
   attn_cell *out = terms ? attn_block_add_row(g, b, terms, t->row[row].label.text) : NULL;
   for (int c = 0; c < t->cols; c++) {
     const struct attn_row_item *i = attn_table_item(t, row, c);
     if (values[c] >= 0 && out)
       *out++ = i->cell;
-    else if (attn_item_is_number(i))
+    else if (attn_item_is_number(i) && !is_sum(g, t, begin, row, c))
       attn_stray_cell(g, attn_item_text(g, &t->header, c), &i->cell, 1);
   }
 }
@@ -61,7 +68,7 @@ static int is_total(struct attn_grouping *g, const struct attn_table *t, int row
 
 int attn_table_terms(struct attn_grouping *g, struct attn_table *t) {
   int *values = attn_group_take(g, (size_t)t->cols, sizeof *values), w = weights_of(g, t);
-  int terms = 0, kept = 0, y = -1;
+  int terms = 0, begin = 0, kept = 0, y = -1;
   if (!values || t->header.items != t->cols || t->cols > ATTN_TERM_COLUMNS) return 0;
   for (int c = 0; c < t->cols; c++)
     if ((values[c] = w < 0 ? -1 : values_of(t, w, c)) >= 0) terms++, y = values[c];
@@ -69,7 +76,8 @@ int attn_table_terms(struct attn_grouping *g, struct attn_table *t) {
   unsigned char *total = attn_group_take(g, (size_t)t->rows, 1);
   if (!b || !total) return 0;
   for (int r = 0; r < t->rows; r++)
-    if ((total[r] = is_total(g, t, r, y) != 0)) add_total(g, t, b, r, values, terms);
+    if ((total[r] = is_total(g, t, r, y) != 0))
+      add_total(g, t, b, begin, r, values, terms), begin = r + 1;
   for (int r = 0; r < t->rows; r++) {
     for (int c = 0; c < t->cols; c++)
       if (values[c] >= 0)
