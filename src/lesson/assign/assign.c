@@ -80,7 +80,9 @@ static int adds_node(const struct attn_option *o) {
 
 /* The row of a query that is shown alone; -1: none. */
 static int row_of_query(const struct attn_option *o, const struct attn_roles *head) {
-  return o->is_copy < ATTN_COPY_ROW || head->row >= 0 ? -1 : o->is_copy - ATTN_COPY_ROW;
+  return o->is_copy < ATTN_COPY_ROW || head->row >= 0 || attn_has_scores(head)
+             ? -1
+             : o->is_copy - ATTN_COPY_ROW;
 }
 
 static uint64_t hash_after(const struct beam_state *m, const struct attn_option *o) {

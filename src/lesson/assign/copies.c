@@ -47,6 +47,12 @@ static int may_be_copy(struct attn_expansion *e, const struct attn_grid *g,
   return attn_spend(e->budget, g->rows * g->cols * COMPARE);
 }
 
+/* Columns of one table: Q, K and V are different even where their numbers are the same. */
+static int are_siblings(const struct attn_candidate *c, int block) {
+  const struct attn_candidate *other = c + (block - c->block);
+  return c->siblings_line && c->siblings_line == other->siblings_line && block != c->block;
+}
+
 static void push_copy(struct attn_expansion *e, const struct attn_node *of, int role, int head,
                       int copy) {
   const struct attn_candidate *c = e->candidate;
@@ -54,6 +60,7 @@ static void push_copy(struct attn_expansion *e, const struct attn_node *of, int 
   if (!c->is_factor && c->priors->best >= PRICE.own_name && c->priors->bits[role] <= 0) return;
   if (copy == ATTN_COPY_TRANSPOSED && attn_role_is_of_scores(role) && g->rows > 1 && g->cols > 1)
     return; /* A^T V is not A V */
+  if (are_siblings(c, of->grid->block)) return;
   if (e->budget->exhausted || !may_be_copy(e, g, of->grid, copy)) return;
   const struct attn_node *node = attn_node_copy(e->relations, g, of, copy);
   attn_spend_node(e->budget, node, g->rows * g->cols * MAKE);

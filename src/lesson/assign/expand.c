@@ -225,10 +225,17 @@ static int is_chance(const struct attn_candidate *c, const struct attn_relation 
   return r->mask && r->mask != ATTN_MASK_STATED && node->share < least;
 }
 
+int attn_has_scores(const struct attn_roles *head) {
+  for (int r = ATTN_ROLE_SCORES; r <= ATTN_ROLE_OUTPUT; r++)
+    if (head->at[r]) return 1;
+  return 0;
+}
+
 /* Another row than that of the query that is shown. */
 static int is_other_row(const struct attn_expansion *e, int head, const struct attn_relation *r) {
   const struct attn_roles *known = &e->state->head[head];
-  return head < e->state->heads && known->row >= 0 && r->row >= 0 && r->row != known->row;
+  return head < e->state->heads && known->row >= 0 && !attn_has_scores(known) && r->row >= 0 &&
+         r->row != known->row;
 }
 
 /* Another row; or all rows at once, after one that was shown up to its output. */

@@ -294,5 +294,6 @@ int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
   out->names_example = captions_mention(scan, block, EXAMPLE);
   out->new_heading = is_first(scan, block);
   out->is_factor = block->is_factor;
+  out->siblings_line = block->siblings ? block->line : 0;
   return 0;
 }

@@ -33,6 +33,7 @@ struct attn_candidate {
   int names_bias;                /* a bias that is added to scores */
   int new_heading;               /* it is the first below its heading */
   int is_factor;                 /* of a product: no result */
+  int siblings_line;             /* of the columns of one table; 0: it has its own line or name */
   int section;                   /* how many headings of examples are above: "Example 2" */
 };
 
@@ -125,6 +126,7 @@ void attn_push_option(struct attn_options *out, const struct attn_option *option
 double attn_most_bits(const struct attn_candidate *c);
 /* Is the role not taken yet? */
 int attn_is_free(const struct attn_state *s, int head, int role);
+int attn_has_scores(const struct attn_roles *head); /* or what follows from them */
 int attn_any_head_has(const struct attn_state *s, int role);
 /* The price of a reading that is not the likely one, in bits. */
 double attn_reading_price(const struct attn_expansion *e);

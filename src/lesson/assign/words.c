@@ -250,7 +250,8 @@ static void add_in_order(const struct attn_block *b, const struct hits *h, doubl
       role[main_roles++] = r;
   }
   if (main_roles) count = main_roles;
-  if (b->ordinal < count) raise(out, role[b->ordinal], bits);
+  int first = b->siblings && count >= b->siblings ? count - b->siblings : 0;
+  if (first + b->ordinal < count) raise(out, role[first + b->ordinal], bits);
 }
 
 /* "values (encoder)": inputs that are named after queries, keys or values are whose these are. */
@@ -273,7 +274,7 @@ static void add_each(const struct hits *h, double bits, struct attn_priors *out)
 
 static void add_hits(const struct attn_block *b, const struct hits *h, double bits,
                      struct attn_priors *out) {
-  if (b->ordinal)
+  if (b->ordinal || b->siblings)
     add_in_order(b, h, bits, out);
   else
     add_each(h, bits, out);

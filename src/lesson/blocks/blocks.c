@@ -124,7 +124,7 @@ struct attn_block *attn_block_in_place_of(struct attn_grouping *g, const struct 
   *b = *first;
   b->name = name;
   b->label = NULL, b->labels = 0, b->readings = 1;
-  b->ordinal = b->stated_row = 0;
+  b->ordinal = b->siblings = b->stated_row = 0;
   b->reading[0] = (attn_printing){0};
   return b;
 }

@@ -137,6 +137,23 @@ static void turn_lone_columns(struct attn_grouping *g) {
   }
 }
 
+/* ---- vectors of one line that share a name ---- */
+
+static int is_nameless(const struct attn_block *b, int line) {
+  return (b->source == ATTN_BLOCK_VECTORS || b->source == ATTN_BLOCK_ROWS) && !*b->name &&
+         b->line == line;
+}
+
+static void count_siblings(struct attn_grouping *g) {
+  for (int n = 0, end; n < g->blocks; n = end) {
+    int line = g->block[n]->line, count = 0;
+    for (end = n; end < g->blocks && g->block[end]->line == line; end++)
+      count += is_nameless(g->block[end], line);
+    for (int i = n; count > 1 && i < end; i++)
+      if (is_nameless(g->block[i], line)) g->block[i]->siblings = count;
+  }
+}
+
 /* ---- terms of sums ---- */
 
 enum { BLOCKS_BACK = 64 };
@@ -174,4 +191,5 @@ void attn_parts_merge(struct attn_grouping *g) {
   }
   g->blocks = kept;
   turn_lone_columns(g);
+  count_siblings(g);
 }

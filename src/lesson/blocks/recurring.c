@@ -172,6 +172,13 @@ static int differ_in_input(struct attn_grouping *g, int n, int period) {
   return step >= ATTN_STEP_Q && step <= ATTN_STEP_V;
 }
 
+/* q1, q2: rows of a matrix */
+static int are_rows(const struct attn_grouping *g, int n, int count) {
+  for (int k = n; k + 1 < n + count; k++)
+    if (!attn_name_recurs(name_of(g->block[k]), name_of(g->block[k + 1]), 1)) return 0;
+  return 1;
+}
+
 /* Vector k of each turn. NULL: no memory. */
 static struct attn_block *stack_vectors(struct attn_grouping *g, int n, int k, int period,
                                         int turns) {
@@ -234,7 +241,8 @@ void attn_recurring_merge(struct attn_grouping *g) {
   for (int n = 0; n < g->blocks && g->status == ATTN_OK; n += period ? period * turns : 1) {
     struct attn_block *all[PERIOD_MAX] = {g->block[n]};
     period = find_period(g, n, &turns);
-    if (period && differ_in_input(g, n, period)) period = 0; /* each turn is a matrix */
+    if (period && differ_in_input(g, n, period)) /* "q1, q2", "k1, k2": each turn is a matrix */
+      turns = period, period = are_rows(g, n, period);
     for (int k = 0; k < period; k++) all[k] = stack_vectors(g, n, k, period, turns);
     int count = period ? join_columns(g, all, period) : !is_single(g, all[0]);
     for (int k = 0; k < count; k++) g->block[kept++] = all[k];

@@ -107,6 +107,13 @@ static int item_length(const struct attn_grouping *g, const struct attn_row_item
 
 static int is_bare(const struct attn_row *row) { return *row->label.text == 0; }
 
+/* "Q = 1 0" above "    0 1": more of the same matrix. */
+static int continues_matrix(const struct attn_row *last, const struct attn_row *row) {
+  return row->style == ATTN_ROW_SPACES && is_bare(row) && row->items > 1 &&
+         (last->style == ATTN_ROW_EQUALS || last->style == ATTN_ROW_COLON) &&
+         attn_is_blank(row->line->text[0]) && row->line->line == last->line->line + 1;
+}
+
 /* "U =" in the line above the rows */
 static int is_named_above(const struct attn_grouping *g) {
   const char *above = g->aboves ? g->above[g->aboves - 1] : "";
@@ -165,6 +172,7 @@ static int looks_alike(struct attn_grouping *g, const struct attn_row *last,
   if (is_matrix_row(g, last) || is_matrix_row(g, row)) return 0;
   for (int n = 0; n < row->items; n++)
     if (item_length(g, &last->item[n]) != item_length(g, &row->item[n])) return 0;
+  if (continues_matrix(last, row)) return 1;
   if (is_sum(row) && !is_sum(last)) return 0;
   if (is_sum(last) && !is_sum(row) && attn_item_is_number(&last->item[0])) return 0;
   if (row->is_formula && !same_name(last, row)) return 0;

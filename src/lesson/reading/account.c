@@ -151,27 +151,13 @@ static int result_of(int name) {
   return name == ATTN_STEP_V ? ATTN_STEP_OUTPUT : ANY_STEP;
 }
 
-/* Does the matrix leave the rows as they are, on the left or on the right? */
-static int keeps(const attn_matrix *w, const attn_step *of) {
-  if (!of || of->exact.cols != w->rows || w->rows != w->cols) return 0;
-  double left = 0, right = 0;
-  for (int32_t i = 0; i < of->exact.rows; i++)
-    for (int32_t j = 0; j < w->cols; j++) {
-      const double *row = of->exact.at + i * w->rows;
-      double a = -row[j], b = a;
-      for (int32_t k = 0; k < w->rows; k++)
-        a += row[k] * w->at[k * w->cols + j], b += row[k] * w->at[j * w->cols + k];
-      left += fabs(a), right += fabs(b);
-    }
-  return left < 1e-9 || right < 1e-9;
-}
-
 /* Is the step that an input without a use is for computed from others? W = I changes nothing. */
 static int is_passed_over(struct account *a, const attn_example *e, const attn_step *s) {
   int name = result_of(s->name);
   const attn_step *result = name == ANY_STEP ? NULL : find_step(a, e, name, s->head);
-  if (s->name == ATTN_STEP_W_A && (keeps(&s->exact, find_step(a, e, ATTN_STEP_Q, s->head)) ||
-                                   keeps(&s->exact, find_step(a, e, ATTN_STEP_K, s->head))))
+  if (s->name == ATTN_STEP_W_A &&
+      (attn_keeps_rows(&s->exact, find_step(a, e, ATTN_STEP_Q, s->head)) ||
+       attn_keeps_rows(&s->exact, find_step(a, e, ATTN_STEP_K, s->head))))
     return 0;
   return result && result->printings && result->op != ATTN_OP_GIVEN;
 }

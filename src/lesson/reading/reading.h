@@ -72,6 +72,9 @@ int attn_block_of(const struct attn_scan *scan, const attn_printing *p);
 struct attn_known;
 struct attn_known *attn_known_of(const attn_lesson *lesson, uint32_t steps, struct attn_pool *pool);
 int attn_is_known(const struct attn_known *known, const attn_cell *cell);
+/* Does the matrix leave the rows of a step as they are, on the left or on the right? of may be
+ * NULL. */
+int attn_keeps_rows(const attn_matrix *w, const attn_step *of);
 /* Do the numbers follow each other in a step, row after row, or in a column of it? *work grows by
  * what is compared. */
 int attn_is_known_row(const attn_lesson *lesson, const struct attn_stray *s, int count,

@@ -21,6 +21,16 @@ static size_t table_end(const struct attn_canonical *text, size_t at) {
   return memchr(text->text + at, '&', end - at) ? end + mark : 0;
 }
 
+/* "& key & value": does the first cell of a row end at `at`, blank? */
+static int is_blank_first(const char *text, size_t at) {
+  const size_t mark = strlen(ATTN_MARK_ROW);
+  while (at > 0 && attn_is_space((unsigned char)text[at - 1]) && text[at - 1] != *ATTN_MARK_RULE)
+    at--;
+  return (at > 0 && text[at - 1] == *ATTN_MARK_RULE) ||
+         (at >= mark && (strncmp(text + at - mark, ATTN_MARK_ROW, mark) == 0 ||
+                         strncmp(text + at - mark, ATTN_MARK_OPEN, mark) == 0));
+}
+
 /* A sign of the table that ends at `end`: as it is between pipes. Returns its bytes, 0: none. */
 static size_t table_sign(const struct attn_canonical *text, size_t at, size_t end,
                          const char **plain) {
@@ -28,7 +38,7 @@ static size_t table_sign(const struct attn_canonical *text, size_t at, size_t en
   if (at >= end) return 0;
   char c = text->text[at];
   *plain = c == *ATTN_MARK_RULE ? "\n|---|\n" : "\n\n";
-  if (c == '&') *plain = "|";
+  if (c == '&') *plain = is_blank_first(text->text, at) ? "| |" : "|";
   return at + mark == end ? mark : c == '&' || c == *ATTN_MARK_RULE;
 }
 

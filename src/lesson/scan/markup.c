@@ -196,9 +196,17 @@ static int has_vector_cell(const struct markup *m, const struct line *l) {
   return attn_find(m->patterns, VECTOR_CELL, m->from->text, l->end, l->first, NULL);
 }
 
+/* "---  ---" */
+static int is_ruler(const struct markup *m, const struct line *l) {
+  size_t at = l->begin;
+  while (at < l->end && strchr("-= \t", m->from->text[at])) at++;
+  return l->begin < l->end && at == l->end;
+}
+
 /* Is the line the header of columns, with two rows below? The first column may have no title. */
 static int begins_columns(struct markup *m, const struct line *l) {
   struct line next = line_at(m, l->next);
+  if (is_ruler(m, &next)) next = line_at(m, next.next);
   int titles = l->begin < l->end ? columns_in(m, l, 0) : 0;
   if (titles < 3 || has_vector_cell(m, l) || !has_vector_cell(m, &next)) return 0;
   int cells = columns_in(m, &next, 0);
@@ -216,6 +224,7 @@ static int begins_columns(struct markup *m, const struct line *l) {
 static int column_line(struct markup *m, const struct line *l) {
   if (m->table != COLUMNS) return m->has_columns && begins_columns(m, l);
   end_row(m, l->first);
+  if (m->rows == 1 && is_ruler(m, l)) return 1;
   if (columns_in(m, l, 0) != m->columns) return m->table = NO_TABLE, 0;
   columns_in(m, l, 1);
   return 1;

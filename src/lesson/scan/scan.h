@@ -47,6 +47,7 @@ struct attn_block {
   int column_labels;
   char **column_label;
   int ordinal;    /* of the blocks of one line without a name: 0, 1, .. */
+  int siblings;   /* how many blocks of one line without a name; 0: it has its own line or name */
   int stated_row; /* of a vector that is shown as row 1, 2, ..; 0: none */
   int is_factor;  /* 1: of a product that is worked out in its line */
   int readings;

@@ -83,6 +83,17 @@ static void set_words(struct attn_grouping *g, struct attn_table *t, const struc
   if (g->aboves) g->aboves--;
 }
 
+/* "q      k      v" above "0 1   2 1   1 1": is each word above as many columns? */
+static int are_equal_parts(const struct attn_table *t, const struct attn_part *word, int words) {
+  int each = t->cols / words;
+  if (each * words != t->cols) return 0;
+  for (int n = 0; n < words; n++) {
+    if (word[n].begin >= t->row[0].item[(n + 1) * each - 1].end) return 0;
+    if (n && word[n].begin <= t->row[0].item[n * each - 1].end) return 0;
+  }
+  return 1;
+}
+
 /* The blanks between a column and the one before. */
 static uint32_t gap_before(const struct attn_table *t, int col) {
   uint32_t gap = UINT32_MAX;
@@ -107,9 +118,10 @@ static int are_apart(const struct attn_table *t, const int *of) {
 static int find_above(const struct attn_table *t, const struct attn_part *word, int words,
                       int *of) {
   if (words < 2 || t->numbers != t->cols || t->rows < 2 || *t->row[0].label.text) return 0;
+  int equal = are_equal_parts(t, word, words);
   for (int n = 0, w = 0; n < t->cols; n++) {
     w += w + 1 < words && word[w + 1].begin < t->row[0].item[n].end;
-    of[n] = w;
+    of[n] = equal ? n * words / t->cols : w;
   }
   return of[t->cols - 1] == words - 1 && are_apart(t, of);
 }
