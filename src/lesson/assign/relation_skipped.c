@@ -211,17 +211,9 @@ static int last_printed(const struct attn_listing *l, int target) {
   return stage;
 }
 
-/* Is nothing filled in? It fits all that is tried. */
-static int is_open(const struct attn_grid *g) {
-  int n = 0;
-  while (n < g->rows * g->cols && g->blank[n]) n++;
-  return n == g->rows * g->cols;
-}
-
 void attn_list_skipped(struct attn_listing *l) {
   struct path p = {.l = l, .target = OUTPUT};
   struct attn_masks masks;
-  if (is_open(l->grid)) return;
   if (l->head > 0 && !l->hints->heads) return; /* a head that nothing mentions has all steps */
   while (p.target > SCORES && role_of[p.target] != l->role) p.target--;
   p.from = last_printed(l, p.target);
