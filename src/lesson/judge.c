@@ -250,15 +250,17 @@ static size_t count_explained(const unsigned char *explained, size_t cells) {
   return count;
 }
 
-enum {
-  WRITTEN = 4,
-  FACTORS = 3
-}; /* divisors; factors in place of the root of 2: 0.71, 0.707, .. */
+/* Ways to write a divisor; and the factors 0.71, 0.707 and 0.7071 in place of the root of 2. */
+enum { WRITTEN = 4, FACTORS = 3 };
+
+static int ways_to_divide(double scalar) {
+  return WRITTEN + (fabs(scalar - sqrt(2)) < 1e-9 ? FACTORS : 0);
+}
 
 /* The divisors that people write: the root in full, to a few digits, or what is multiplied by. */
 static double written_divisor(double scalar, int way) {
-  if (way < WRITTEN) return way ? written(scalar, way + 1) : scalar;
-  return fabs(scalar - sqrt(2)) < 1e-9 ? 1 / written(1 / scalar, way - WRITTEN + 2) : scalar;
+  if (way >= WRITTEN) return 1 / written(1 / scalar, way - WRITTEN + 2);
+  return way ? written(scalar, way + 1) : scalar;
 }
 
 /* An author divides by one number: the written divisor that explains the most cells. */
@@ -267,7 +269,7 @@ static attn_status explain_quotients(const struct example_judgement *g, int32_t 
   double scalar = g->example->step[index].scalar;
   unsigned char *tried = attn_pool_take(g->pool, cells + 1);
   attn_status status = tried ? ATTN_OK : attn_fail(g->err, ATTN_ERR_MEMORY, NULL, "no memory");
-  for (int d = 0; d < WRITTEN + FACTORS && !status; d++) {
+  for (int d = 0; d < ways_to_divide(scalar) && !status; d++) {
     memset(tried, 0, cells);
     status = explain_with(g, index, written_divisor(scalar, d), tried);
     if (count_explained(tried, cells) <= count_explained(explained, cells)) continue;

@@ -51,7 +51,7 @@ static int turn_lines(struct attn_grouping *g, struct attn_block *a, struct attn
 
 /* ---- rows of scores by their indices: "s11 = 2", "s12 = 1", then "s21 = 1" ---- */
 
-/* Does the name of a label end at `at`, behind a letter and a digit? "s_12 = q_1 · k_2" */
+/* Does the name of a label end at `at`, after a letter and a digit? "s_12 = q_1 · k_2" */
 static int ends_name(const char *label, size_t at) {
   at += strspn(label + at, "}]) =:");
   return !label[at] || label[at - 1] == '=' || strncmp(label + at - 2, "= ", 2) == 0;

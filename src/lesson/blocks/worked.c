@@ -48,9 +48,9 @@ static int apply(char operation, struct side *a, const struct side *b) {
   int cols = a->cols > b->cols ? a->cols : b->cols, sum = operation == '+' || operation == '-';
   if (sum ? a->cols != b->cols : b->cols > 1 && (a->cols > 1 || operation != '*')) return 0;
   for (int n = cols - 1; n >= 0; n--) {
-    attn_cell x = a->at[a->cols > 1 ? n : 0], y = b->at[b->cols > 1 ? n : 0];
-    int open = x.kind == ATTN_CELL_BLANK || y.kind == ATTN_CELL_BLANK;
-    a->at[n] = open ? attn_cell_blank() : attn_cell_binary(operation, x, y);
+    const attn_cell *x = &a->at[a->cols > 1 ? n : 0], *y = &b->at[b->cols > 1 ? n : 0];
+    int open = x->kind == ATTN_CELL_BLANK || y->kind == ATTN_CELL_BLANK;
+    a->at[n] = open ? attn_cell_blank() : attn_cell_binary(operation, *x, *y);
     if (open) continue;
     if (a->at[n].kind == ATTN_CELL_BLANK || !isfinite(a->at[n].lo) || !isfinite(a->at[n].hi))
       return 0;

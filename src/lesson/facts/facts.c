@@ -126,8 +126,8 @@ static int read_cells(struct attn_fact_reader *r, struct attn_fact *f, int begin
   return cell != NULL;
 }
 
-/* "cat:" in front of all numbers of a line, "cat ->" of "cat -> cat: 0.5, sat: 0.2", or "entry 1"
- * of "entry 1 key (1, 0) value (0, 1)": how many tokens. */
+/* "cat:" in front of all numbers of a line, or "entry 1" of "entry 1 key (1, 0) value (0, 1)": how
+ * many tokens. */
 static int label_end(const struct attn_fact_reader *r) {
   int words = 0;
   if (attn_fact_is_kind(r, 0, TOKEN_WORD) && attn_fact_is_whole(r, 1) &&
