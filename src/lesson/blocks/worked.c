@@ -252,6 +252,7 @@ static int most_decimals(const struct worked_reader *r, int from, int to) {
 
 struct chain {
   int sides, differs;
+  int operands; /* literals of the first side */
   struct side side[SIDES_MAX];
   attn_cell first[SIDES_MAX]; /* the first number of each */
 };
@@ -269,6 +270,7 @@ static void read_chain(struct worked_reader *r, struct chain *c) {
       return;
     }
     c->first[c->sides] = r->literal[literals];
+    if (!c->sides) c->operands = r->literals;
     if (c->sides > 0) c->differs |= !same_side(r, side - 1, side, most_decimals(r, last, literals));
     last = literals;
     c->sides++;
@@ -332,6 +334,10 @@ static void add_worked(struct worked_reader *r, size_t begin, const struct chain
                                .differs = c->differs,
                                .is_sum = r->sums > 0 && r->operators > 2 * r->sums};
   worked.name = attn_group_text(r->g, r->text, attn_name_before(r->text, begin));
+  worked.operands = c->operands;
+  worked.operand = attn_group_take(r->g, (size_t)c->operands, sizeof *worked.operand);
+  if (!worked.operand) return;
+  memcpy(worked.operand, r->literal, (size_t)c->operands * sizeof *worked.operand);
   for (int n = 0; n < c->sides; n++)
     if (!add_side(r->g, &worked, &c->side[n], &c->first[n])) return;
   attn_worked_add(r->g, worked);

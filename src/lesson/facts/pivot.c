@@ -44,6 +44,18 @@ static int add_column(struct pivot *p, int kind, const int *word) {
   return 1;
 }
 
+/* q1·k2 before q1·k1: what is gathered is in the order of the page. */
+static int is_in_order(const struct pivot *p) {
+  for (int n = 0; n < p->columns; n++) {
+    const struct column *c = &p->column[n];
+    for (int v = 1; v < c->values && c->kind == ATTN_KEY_INDEX; v++) {
+      const char *last = p->g->facts->word[c->word[v - 1]], *next = p->g->facts->word[c->word[v]];
+      if (strlen(next) == strlen(last) && strcmp(next, last) < 0) return 0;
+    }
+  }
+  return 1;
+}
+
 static uint64_t place_in(const struct pivot *p, int fact, int names_only) {
   uint64_t place = 0;
   for (int n = 0; n < p->columns; n++)
@@ -174,7 +186,7 @@ void attn_facts_pivot(struct attn_grouping *g, struct attn_fact *const *fact, in
   struct pivot p = {.g = g, .fact = fact, .facts = facts};
   unsigned char *done = attn_group_take(g, (size_t)facts, 1);
   int *alike = attn_group_take(g, (size_t)facts, sizeof *alike);
-  if (!done || !alike || !add_columns(&p)) return;
+  if (!done || !alike || !add_columns(&p) || !is_in_order(&p)) return;
   choose_names(&p);
   for (int first = 0; first < facts && g->status == ATTN_OK; first++) {
     int count = 0;

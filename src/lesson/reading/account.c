@@ -18,6 +18,7 @@ struct account {
   struct attn_places shown;                /* that steps show */
   int64_t work;                            /* steps that were compared so far */
   const struct attn_known *known, *values; /* with sizes, and without */
+  const struct attn_known *operands;       /* of arithmetic */
   int prints_shapes;
 };
 
@@ -541,10 +542,19 @@ static int has_known_result(const struct account *a, const struct attn_worked *w
   return known;
 }
 
+/* Is a decimal number that is worked with none of a step? */
+static int has_unknown_operand(const struct account *a, const struct attn_worked *w) {
+  for (int n = 0; n < w->operands; n++)
+    if (w->operand[n].decimals > 0 && !attn_is_known_operand(a->operands, &w->operand[n])) return 1;
+  return 0;
+}
+
 static int list_strays(struct account *a) {
   struct attn_known *called[CALLS];
   for (int n = 0; n < CALLS && a->scan->strays; n++)
     if (!(called[n] = attn_known_of(a->lesson, CALLED[n].steps, a->pool))) return -1;
+  if (a->scan->workeds) a->operands = attn_known_of(a->lesson, ATTN_AND_EXPONENTIALS, a->pool);
+  if (a->scan->workeds && !a->operands) return -1;
   for (int n = 0; n < a->scan->strays; n++) {
     const struct attn_stray *s = &a->scan->stray[n];
     const attn_unread *last =
@@ -556,8 +566,10 @@ static int list_strays(struct account *a) {
   }
   for (int n = 0; n < a->scan->workeds; n++) {
     const struct attn_worked *w = &a->scan->worked[n];
-    if (w->is_read) continue;
-    int unknown = w->differs || (w->sides == 1 && !has_printing_of(a, &w->side[0], ANY_STEP)) ||
+    int is_odd = has_unknown_operand(a, w);
+    if (w->is_read && !is_odd) continue;
+    int unknown = w->differs || is_odd ||
+                  (w->sides == 1 && !has_printing_of(a, &w->side[0], ANY_STEP)) ||
                   (w->is_sum && !has_known_result(a, w));
     if (unknown && list(a, &w->first, 1, w->numbers, w->name)) return -1;
   }

@@ -70,13 +70,20 @@ static void add_matrix(struct attn_known *k, const attn_matrix *m) {
   for (int n = 0; k->count < STEPS_CELLS_MAX && n < m->rows * m->cols; n++) add(k, m->at[n]);
 }
 
-/* orientation: of sums; -1: no sums */
-static void add_printing(struct attn_known *k, const attn_printing *p, int orientation) {
+/* at NULL: no memory */
+static attn_matrix matrix_of(struct attn_known *k, const attn_printing *p) {
   attn_matrix m = attn_matrix_new(k->pool, p->rows, p->cols);
   if (!m.at) k->failed = 1;
+  for (int32_t n = 0; m.at && n < p->rows * p->cols; n++)
+    m.at[n] = p->cells[n].kind == ATTN_CELL_BLANK ? NAN : p->cells[n].value;
+  return m;
+}
+
+/* orientation: of sums; -1: no sums */
+static void add_printing(struct attn_known *k, const attn_printing *p, int orientation) {
+  attn_matrix m = matrix_of(k, p);
   for (int32_t n = 0; m.at && n < p->rows * p->cols; n++) {
     const attn_cell *cell = &p->cells[n];
-    m.at[n] = cell->kind == ATTN_CELL_BLANK ? NAN : cell->value;
     add(k, m.at[n]);
     if (cell->kind != ATTN_CELL_BLANK && cell->decimals > 0 && cell->decimals < 32)
       k->decimals |= 1u << cell->decimals;
@@ -94,6 +101,41 @@ static void add_step(struct attn_known *k, const attn_step *step, int orientatio
   if (step->scaled_by) add_size(k, step->scaled_by);
 }
 
+/* e to the power of each number of a row, before and after the largest is subtracted, and their
+ * sums.
+ */
+static void add_exponentials(struct attn_known *k, const double *at, int count, int step) {
+  double sum = 0, largest = 0;
+  for (int n = 0; n < count; n++) {
+    double e = exp(at[n * step]);
+    add(k, e);
+    if (isfinite(e)) sum += e, largest = fmax(largest, e);
+  }
+  for (int n = 0; n < count; n++) add(k, exp(at[n * step]) / largest);
+  add(k, sum), add(k, sum / largest);
+}
+
+/* Of each row, or each column, that softmax is taken of. */
+static void add_softmax(struct attn_known *k, const attn_matrix *m, int axis) {
+  for (int n = 0; k->count < STEPS_CELLS_MAX && n < (axis ? m->rows : m->cols); n++)
+    if (axis)
+      add_exponentials(k, m->at + n * m->cols, m->cols, 1);
+    else
+      add_exponentials(k, m->at + n, m->rows, m->cols);
+}
+
+static void add_softmaxes(struct attn_known *k, const attn_example *e) {
+  for (int32_t s = 0; s < e->steps && !k->failed; s++) {
+    if (e->step[s].op != ATTN_OP_SOFTMAX) continue;
+    const attn_step *of = &e->step[e->step[s].operand[0]];
+    add_softmax(k, &of->exact, e->step[s].axis);
+    for (int32_t p = 0; p < of->printings; p++) {
+      attn_matrix m = matrix_of(k, &of->printing[p]);
+      if (m.at) add_softmax(k, &m, e->orientation == ATTN_QUERIES_IN_ROWS);
+    }
+  }
+}
+
 static int ascending(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -103,7 +145,10 @@ struct attn_known *attn_known_of(const attn_lesson *lesson, uint32_t steps,
                                  struct attn_pool *pool) {
   struct attn_known *k = attn_pool_take(pool, sizeof *k);
   if (!k) return NULL;
-  k->pool = pool, k->values_only = steps != UINT32_MAX, k->no_sums = steps == ATTN_VALUES_ONLY;
+  int is_all = steps == UINT32_MAX || steps == ATTN_AND_EXPONENTIALS;
+  k->pool = pool, k->values_only = !is_all, k->no_sums = steps == ATTN_VALUES_ONLY;
+  for (int32_t i = 0; steps == ATTN_AND_EXPONENTIALS && i < lesson->examples; i++)
+    add_softmaxes(k, &lesson->example[i]);
   for (int32_t i = 0; i < lesson->examples; i++)
     for (int32_t s = 0; s < lesson->example[i].steps; s++)
       if (steps >> lesson->example[i].step[s].name & 1)
@@ -132,17 +177,19 @@ static int is_constant(double x, double half) {
   return fabs(x - exp(1)) <= half || fabs(x - acos(-1)) <= half;
 }
 
-static int is_near(const struct attn_known *k, double x, const attn_cell *cell) {
-  double more = attn_cell_half(cell) * (1 + 1e-6) + 1e-9 * (1 + fabs(x));
+int attn_is_known(const struct attn_known *k, const attn_cell *cell) {
+  double x = cell->value, more = attn_cell_half(cell) * (1 + 1e-6) + 1e-9 * (1 + fabs(x));
   return has_between(k, x - more, x + more) || is_constant(fabs(x), more);
 }
 
-int attn_is_known(const struct attn_known *k, const attn_cell *cell) {
-  return is_near(k, cell->value, cell);
+int attn_is_known_value(const struct attn_known *k, const attn_cell *cell) {
+  return !k->count || attn_is_known(k, cell);
 }
 
-int attn_is_known_value(const struct attn_known *k, const attn_cell *cell) {
-  return !k->count || is_near(k, cell->value, cell);
+int attn_is_known_operand(const struct attn_known *k, const attn_cell *cell) {
+  double x = fabs(cell->value), more = 3 * attn_cell_half(cell) + 1e-9 * (1 + x);
+  return has_between(k, x - more, x + more) || has_between(k, -x - more, -x + more) ||
+         is_constant(x, more);
 }
 
 int attn_is_known_root(const struct attn_known *k, const attn_cell *cell) {

@@ -66,9 +66,10 @@ attn_status attn_doubt_below_unread(attn_lesson *lesson, struct attn_pool *pool,
 int attn_block_of(const struct attn_scan *scan, const attn_printing *p);
 
 /* known_values.c: all that a number in a sentence may refer to. steps: bit n: to a value of step n;
- * UINT32_MAX: of all, and to sizes; ATTN_VALUES_ONLY: of all, but not to sums of a row. NULL: no
- * memory. */
+ * UINT32_MAX: of all, and to sizes; ATTN_AND_EXPONENTIALS: and to those of each softmax;
+ * ATTN_VALUES_ONLY: of all, but not to sums of a row. NULL: no memory. */
 #define ATTN_VALUES_ONLY (UINT32_MAX >> 1)
+#define ATTN_AND_EXPONENTIALS (UINT32_MAX ^ 1u << 30)
 struct attn_known;
 struct attn_known *attn_known_of(const attn_lesson *lesson, uint32_t steps, struct attn_pool *pool);
 int attn_is_known(const struct attn_known *known, const attn_cell *cell);
@@ -80,6 +81,8 @@ int attn_keeps_rows(const attn_matrix *w, const attn_step *of);
 int attn_is_known_row(const attn_lesson *lesson, const struct attn_stray *s, int count,
                       int64_t *work);
 int attn_is_known_value(const struct attn_known *known, const attn_cell *cell); /* or nothing is */
+/* With any sign, 1.5 units off: one that was rounded on the way. */
+int attn_is_known_operand(const struct attn_known *known, const attn_cell *cell);
 /* Has a printed number so many? */
 int attn_has_decimals(const struct attn_known *known, int decimals);
 int attn_is_known_size(const struct attn_known *known, double size);

@@ -40,6 +40,10 @@ struct attn_turned attn_apply(struct attn_builder *b, const struct attn_use *use
 int attn_follows_from_guess(const struct attn_builder *b, const struct attn_relation *r);
 int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p);
 
+/* contradicted.c: do other words or numbers of the page not go with the place of a computed block?
+ */
+int attn_is_contradicted(const struct attn_builder *b, const struct attn_placement *p);
+
 /* tokens.c: labels of the rows of X, Q, K or V name the tokens; else a list of tokens. */
 void attn_name_tokens(struct attn_builder *b, const struct attn_placement *p);
 void attn_name_listed_tokens(struct attn_builder *b);

@@ -236,6 +236,7 @@ static void add_computed(struct attn_builder *b, const struct attn_placement *p)
   int is_new = s->printings == 1, guess = attn_is_guess(b, p);
   if (p->node->share >= MOST && cause) s->suspected = cause;
   s->uncertain = (guess && (is_new || s->uncertain)) || b->reading->exhausted;
+  b->ex->uncertain |= attn_is_contradicted(b, p);
   note_unfollowed(b, p);
   set_symbol(b, block, s);
   remember(b, p->node, step);
@@ -375,14 +376,13 @@ static int is_swapped(const struct attn_priors *named, int role) {
 /* An input by its name, read as something else. */
 static int is_other_input(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_priors *named = &b->priors[p->block];
-  if (named->bits[p->role] > 0) return 0;
+  int is_value = p->role == ATTN_ROLE_K && named->bits[ATTN_ROLE_V] == named->best;
+  if (named->bits[p->role] > (is_value ? .3 * named->best : 0)) return 0;
   if (named->best < CALLED && !is_swapped(named, p->role)) return 0;
   if (p->role >= ATTN_ROLE_W_Q && p->role <= ATTN_ROLE_W_V &&
       named->bits[ATTN_ROLE_Q + p->role - ATTN_ROLE_W_Q] == named->best)
     return 0; /* weights that are called by what they make */
-  if (p->role == ATTN_ROLE_K && named->bits[ATTN_ROLE_V] == named->best &&
-      attn_occurs(b->scan->patterns, KEYS_ARE_VALUES, b->scan->text))
-    return 0;
+  if (is_value && attn_occurs(b->scan->patterns, KEYS_ARE_VALUES, b->scan->text)) return 0;
   for (int r = ATTN_ROLE_X; r <= ATTN_ROLE_V; r++)
     if (named->bits[r] == named->best) return 1;
   return 0;

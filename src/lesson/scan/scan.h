@@ -70,8 +70,10 @@ struct attn_worked {
   char *name;            /* the words in front of it, never NULL */
   attn_cell first, last; /* its first number, and the last one */
   int numbers;
-  int differs; /* 1: two of its sides differ by more than rounding */
-  int row;     /* that it is shown as: 1, 2, ..; 0: none */
+  int operands;       /* numbers of its first side */
+  attn_cell *operand; /* without their signs */
+  int differs;        /* 1: two of its sides differ by more than rounding */
+  int row;            /* that it is shown as: 1, 2, ..; 0: none */
   int sides;
   attn_printing *side; /* of one row each; a blank cell: not worked out */
   int is_sum;          /* 1: of products: 1·2 + 2·1 */

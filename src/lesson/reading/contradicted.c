@@ -1,0 +1,105 @@
+/* contradicted.c -- words and numbers of the page that do not agree with the place of a step,
+ * though its numbers fit there: then its example is at most doubtful. */
+#include <math.h>
+#include <string.h>
+
+#include "blocks.h"
+#include "cell.h"
+#include "role_search.h"
+#include "step_builder.h"
+
+static const double OWN_NAME = 8; /* bits */
+
+/* The role of a result that a block has as its own name. OTHER: none. */
+static int called_result(const struct attn_priors *named) {
+  for (int role = ATTN_ROLE_SCORES; role < ATTN_ROLES && named->best >= OWN_NAME; role++)
+    if (named->bits[role] == named->best) return role;
+  return ATTN_ROLE_OTHER;
+}
+
+/* "scores" read as scaled scores, where "scaled scores" are read as scores. */
+static int is_exchanged(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_priors *named = &b->priors[p->block];
+  int role = called_result(named);
+  if (p->role < ATTN_ROLE_SCORES || role == ATTN_ROLE_OTHER || named->bits[p->role] > 0) return 0;
+  for (int n = 0; n < b->reading->placements; n++) {
+    const struct attn_placement *q = b->reading->placement[n];
+    if (q->example == p->example && q->role == role && q->head == p->head && !q->is_copy &&
+        called_result(&b->priors[q->block]) == p->role)
+      return 1;
+  }
+  return 0;
+}
+
+/* Is a number at the end of a text another divisor? "divided by 2", "scores = q @ k.T / 2" */
+static int ends_in_other(const struct attn_builder *b, const char *text, double divisor) {
+  static const char DIVISOR[] =
+      "(?i)(?:\\b(?:divided|dividing|scaled)? ?by |[/÷] ?)(√|sqrt\\(?)?([0-9]+(?:\\.[0-9]+)?)"
+      "[)\\s:=]*$";
+  struct attn_match m;
+  attn_cell cell;
+  if (!attn_find(b->scan->patterns, DIVISOR, text, strlen(text), 0, &m) ||
+      !attn_scan_number(text + m.group[2].begin, m.group[2].end - m.group[2].begin, &cell))
+    return 0;
+  double by = m.group[1].end > m.group[1].begin ? sqrt(cell.value) : cell.value;
+  return fabs(by - divisor) > 2 * attn_cell_half(&cell) + 1e-9;
+}
+
+/* Scaled scores whose name, or the equation above them, divides by something else. */
+static int is_divided_otherwise(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_block *block = &b->scan->block[p->block];
+  double divisor = p->relation->divided_by;
+  if (p->role != ATTN_ROLE_SCALED) return 0;
+  for (int n = 0; n < block->captions; n++)
+    if (strchr(block->caption[n], '=') && ends_in_other(b, block->caption[n], divisor)) return 1;
+  return ends_in_other(b, block->name, divisor);
+}
+
+/* Weights of the scores, where the exponentials above them are those of the scaled scores. */
+static int is_of_other_exponentials(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_node *e = attn_roles_of(b->reading, p)->at[ATTN_ROLE_EXPONENTIALS];
+  const struct attn_relation *r = p->relation, *of = e ? e->relation : NULL;
+  return p->role == ATTN_ROLE_WEIGHTS && of && of->operand[0] == r->operand[0] &&
+         of->divided_by != r->divided_by;
+}
+
+/* The numbers of q1·k2, or of o_2: 12, 2. -1: it is no such label. */
+static int index_of(const struct attn_builder *b, const char *label) {
+  static const char INDEXED[] =
+      "(*UCP)^\\W*[^\\W\\d_]{1,12}[_ ]?(\\d)(?:\\s?[·.*×,]\\s?(?:[^\\W\\d_]{1,3}[_ "
+      "]?)?(\\d))?\\s*(?:[=:]|$)";
+  struct attn_match m;
+  if (!attn_find(b->scan->patterns, INDEXED, label, strlen(label), 0, &m)) return -1;
+  int first = label[m.group[1].begin] - '0', is_pair = m.group[2].end > m.group[2].begin;
+  return is_pair ? 10 * first + label[m.group[2].begin] - '0' : first;
+}
+
+/* q1·k2 before q1·k1: the numbers are read in the order of the page. */
+static int are_out_of_order(const struct attn_builder *b, char *const *label, int labels) {
+  for (int n = 1; n < labels; n++) {
+    if (!label[n] || !label[n - 1] || !attn_same_letters(label[n - 1], label[n])) continue;
+    int index = index_of(b, label[n]);
+    if (index >= 0 && index < index_of(b, label[n - 1])) return 1;
+  }
+  return 0;
+}
+
+/* "o2 = (1, 0)", read as the first row. */
+static int is_other_row(const struct attn_builder *b, const struct attn_placement *p) {
+  static const char SUM[] = "[+·*×]";
+  const struct attn_block *block = &b->scan->block[p->block];
+  int row = p->relation->row >= 0 ? p->relation->row : attn_roles_of(b->reading, p)->row;
+  if (row < 0 || block->reading[0].rows != 1 || p->role < ATTN_ROLE_SCORES || !block->labels ||
+      !block->label[0] || attn_occurs(b->scan->patterns, SUM, block->name))
+    return 0;
+  int index = index_of(b, block->label[0]);
+
+  return index > 0 && index < 10 && index != row + 1 && index != row;
+}
+
+int attn_is_contradicted(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_block *block = &b->scan->block[p->block];
+  return are_out_of_order(b, block->label, block->labels) ||
+         are_out_of_order(b, block->column_label, block->column_labels) || is_other_row(b, p) ||
+         is_exchanged(b, p) || is_divided_otherwise(b, p) || is_of_other_exponentials(b, p);
+}
