@@ -103,7 +103,8 @@ static attn_status read_way(const struct attn_document *d, int snippets,
 static int is_better(const struct candidate *c, const struct candidate *best,
                      const struct attn_left *left) {
   if (!best->lesson) return is_read(c->lesson) && !c->misread;
-  int is_supposed = left && left->recurring && unexplained(c->lesson) > 0;
+  int is_supposed = left && ((left->recurring && unexplained(c->lesson) > 0) ||
+                             (left->sequence && !is_read(c->lesson)));
   if (left && (c->misread || is_supposed || !c->lesson->examples)) return 0;
   if (left && c->explained <= best->explained) return 0;
   if (!left && has_idle_snippet(best->lesson)) return c->value >= best->value;
@@ -126,7 +127,8 @@ static attn_status try_way(const struct attn_document *d, int snippets,
   return ATTN_OK;
 }
 
-static const struct attn_left RECURRING = {.recurring = 1}, APART = {.apart = 1};
+static const struct attn_left RECURRING = {.recurring = 1}, APART = {.apart = 1},
+                              SEQUENCE = {.sequence = 1};
 
 /* Where numbers are not read or not right, vectors that recur may be matrices, and vectors that
  * were taken for a matrix be none; numbers that are still not read are gathered by what they are
@@ -140,7 +142,9 @@ static attn_status read_left(const struct attn_document *d, struct candidate *be
   for (int n = 0; n < 2 && !status && (!is_read(best->lesson) || best->errors); n++)
     status = try_way(d, 1, ways[n], best);
   struct attn_left left = lines_left(best->lesson, line, LINES);
-  return status || is_read(best->lesson) ? status : try_way(d, 1, &left, best);
+  if (!status && !is_read(best->lesson)) status = try_way(d, 1, &left, best);
+  if (!status && !is_read(best->lesson)) status = try_way(d, 1, &SEQUENCE, best);
+  return status;
 }
 
 /* Snippets are followed as programs, unless to read their arrays as blocks of the document explains

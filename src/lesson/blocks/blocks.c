@@ -1,5 +1,6 @@
 #include "blocks.h"
 #include "facts.h"
+#include "sequence.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -491,7 +492,8 @@ attn_status attn_scan_blocks(struct attn_scan *scan, struct attn_scan_lines *lin
   int last = lines->lines ? lines->line[lines->lines - 1].line : 0;
   struct attn_facts facts = {.section = -1};
   int recurs = scan->left && (scan->left->recurring || scan->left->apart);
-  if (scan->left && !recurs) g.facts = &facts;
+  int in_order = scan->left && scan->left->sequence;
+  if (scan->left && !recurs && !in_order) g.facts = &facts;
   read_lines(&g);
   if (g.status == ATTN_OK) attn_run_flush(&g);
   if (g.status == ATTN_OK) attn_drawn_end(&g, last);
@@ -500,6 +502,7 @@ attn_status attn_scan_blocks(struct attn_scan *scan, struct attn_scan_lines *lin
   if (g.status == ATTN_OK) attn_parts_merge(&g);
   if (g.status == ATTN_OK && recurs) attn_recurring_merge(&g);
   if (g.status == ATTN_OK && g.facts) attn_facts_merge(&g);
+  if (g.status == ATTN_OK && in_order) attn_sequence_merge(&g);
   if (g.status == ATTN_OK) divide_percents(&g);
   if (g.status == ATTN_OK) attn_stray_finish(&g);
   if (attn_patterns_failed(scan->patterns)) attn_group_no_memory(&g);

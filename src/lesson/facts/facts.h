@@ -47,7 +47,9 @@ void attn_facts_line(struct attn_grouping *g, const struct attn_scan_line *line)
 /* pivot.c: facts that are alike, a table -> blocks. */
 void attn_facts_pivot(struct attn_grouping *g, struct attn_fact *const *fact, int facts);
 
-/* gather.c: tables of facts -> blocks, in place of those that have their numbers. */
+/* gather.c: the blocks from `from` on in place of those before that have their numbers. */
+void attn_blocks_replace(struct attn_grouping *g, int from);
+/* Tables of facts -> blocks, in place of those that have their numbers. */
 void attn_facts_merge(struct attn_grouping *g);
 
 #endif

@@ -63,7 +63,7 @@ static void drop_block(struct attn_grouping *g, const struct attn_block *b,
       attn_stray_of(g, b->name, &grid->cells[n], grid->cells[n / grid->cols * grid->cols].column);
 }
 
-static void replace_blocks(struct attn_grouping *g, int from) {
+void attn_blocks_replace(struct attn_grouping *g, int from) {
   struct places p = {.count = 0};
   int kept = 0;
   if (from == g->blocks || !find_places(g, from, &p)) return;
@@ -76,7 +76,7 @@ static void replace_blocks(struct attn_grouping *g, int from) {
   }
   g->blocks = kept;
   attn_blocks_sort(g, 0);
-  for (int n = 0; n < g->facts->facts; n++) {
+  for (int n = 0; g->facts && n < g->facts->facts; n++) {
     const struct attn_fact *f = &g->facts->fact[n];
     if (f->value >= 0 && has_place(&p, f->cell)) g->lines->value[f->value].used = 1;
   }
@@ -108,5 +108,5 @@ void attn_facts_merge(struct attn_grouping *g) {
     if (left) attn_facts_pivot(g, alike, count);
   }
   g->scan->regrouped = g->blocks - from;
-  if (g->status == ATTN_OK) replace_blocks(g, from);
+  if (g->status == ATTN_OK) attn_blocks_replace(g, from);
 }

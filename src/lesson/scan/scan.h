@@ -91,6 +91,7 @@ struct attn_scan_heading {
 struct attn_left {
   int recurring; /* 1: vectors that recur with the same words are matrices; nothing is gathered */
   int apart;     /* 1: vectors with different names are no matrix; nothing is gathered */
+  int sequence;  /* 1: by the order of the text; nothing is gathered */
   int lines;     /* 0: all */
   int *line;
 };

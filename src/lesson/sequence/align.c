@@ -1,0 +1,115 @@
+/* align.c -- the numbers of the text aligned with what is expected: the cheapest path. */
+#include <float.h>
+#include <math.h>
+
+#include "cell.h"
+#include "sequence.h"
+#include "steps.h"
+
+/* Prices. A number that is passed over, and the way from one cell to the next. */
+static const double INTEGER = 1, DECIMAL = 5, OPERAND = 0;
+static const double NEXT_ROW = .5, NEXT_STEP = .5, NEXT_KEY = .7, AGAIN = 1.5, JUMP = 3;
+static const double CALLED_SO = -.7, CALLED_OTHERWISE = 1.2;
+
+struct path {
+  double price;
+  int item; /* the last that is a cell */
+  int cell; /* of the one before; -1: none */
+};
+
+struct aligner {
+  struct attn_sequence *s;
+  struct path *best; /* of each item and each cell: the cheapest path that ends there */
+};
+
+static int is_given(const struct attn_sequence *s, int list) {
+  for (int n = 0; n < s->keys; n++)
+    if (s->key[n] == list || s->value[n] == list) return 1;
+  for (int n = 0; n < s->queries; n++)
+    if (s->query[n] == list) return 1;
+  return 0;
+}
+
+static int fits(const struct attn_item *item, const struct attn_expected *e) {
+  const attn_cell *c = &item->cell;
+  if (c->kind == ATTN_CELL_BLANK) return 0;
+  if (isinf(e->value)) return isinf(c->value);
+  double slack = c->decimals > 0 ? e->slack : 0;
+  return fabs(c->value - e->value) <= attn_cell_half(c) + slack + 1e-9 * (1 + fabs(e->value));
+}
+
+static double price_of(const struct attn_item_list *l, const struct attn_expected *e) {
+  if (l->called == e->step) return CALLED_SO;
+  return l->is_own && l->called >= ATTN_STEP_SCORES ? CALLED_OTHERWISE : 0;
+}
+
+/* From one cell to the next, of the next item or a later one. */
+static double way(const struct attn_sequence *s, int from, int to, int same_list) {
+  const struct attn_expected *a = &s->expected[from], *b = &s->expected[to];
+  if (a->step == b->step && a->row == b->row && b->col == a->col + 1) return 0;
+  if (same_list) return JUMP + 1;
+  if (a->step == b->step && b->row == a->row + 1 && b->col == 0) return NEXT_ROW;
+  if (a->row == b->row && b->step > a->step)
+    return b->col == a->col || b->col == 0 ? NEXT_STEP : JUMP;
+  if (a->row == b->row && b->col == a->col + 1 && b->step < a->step) return NEXT_KEY;
+  if (b->row == a->row + 1 && b->col == 0) return NEXT_KEY;
+  if (b->row == 0 && b->col == 0 && b->step > a->step) return NEXT_STEP;
+  return from == to ? AGAIN : JUMP;
+}
+
+static double price_of_skip(const struct attn_sequence *s, int item) {
+  const struct attn_item_list *l = &s->list[s->item[item].list];
+  if (l->is_operand || is_given(s, s->item[item].list)) return OPERAND;
+  return s->item[item].cell.decimals > 0 ? DECIMAL : INTEGER;
+}
+
+static struct path *path_at(const struct aligner *a, int item, int cell) {
+  return &a->best[(size_t)item * (size_t)a->s->expecteds + (size_t)cell];
+}
+
+/* The cheapest way to a cell for an item; skipped: the price of passing over all before it. */
+static void find_path(const struct aligner *a, int item, int cell, const double *skipped) {
+  const struct attn_sequence *s = a->s;
+  const struct attn_item_list *l = &s->list[s->item[item].list];
+  struct path *p = path_at(a, item, cell);
+  const struct attn_expected *e = &s->expected[cell];
+  double own = price_of(l, e);
+  *p = (struct path){skipped[item] + own + (e->col ? JUMP : 0), -1, -1};
+  for (int before = item - 1; before >= 0 && before >= item - 40; before--) {
+    double between = skipped[item] - skipped[before + 1];
+    for (int n = 0; n < s->expecteds; n++) {
+      const struct path *q = path_at(a, before, n);
+      if (q->price == DBL_MAX) continue;
+      double price =
+          q->price + between + own + way(s, n, cell, s->item[before].list == s->item[item].list);
+      if (price < p->price) *p = (struct path){price, before, n};
+    }
+  }
+}
+
+int attn_sequence_align(struct attn_sequence *s) {
+  struct aligner a = {.s = s};
+  double skipped[ATTN_ITEMS_MAX + 1] = {0}, best = DBL_MAX;
+  int item = -1, cell = -1, found = 0;
+  a.best = attn_group_take(s->g, (size_t)s->items * (size_t)s->expecteds, sizeof *a.best);
+  if (!a.best) return 0;
+  for (int n = 0; n < s->items; n++) skipped[n + 1] = skipped[n] + price_of_skip(s, n);
+  for (int n = 0; n < s->items; n++) {
+    int is_free = !s->list[s->item[n].list].is_operand && !is_given(s, s->item[n].list);
+    s->item[n].step = -1;
+    for (int c = 0; c < s->expecteds; c++) {
+      path_at(&a, n, c)->price = DBL_MAX;
+      if (!is_free || !fits(&s->item[n], &s->expected[c])) continue;
+      find_path(&a, n, c, skipped);
+      double price = path_at(&a, n, c)->price + skipped[s->items] - skipped[n + 1];
+      if (price < best) best = price, item = n, cell = c;
+    }
+  }
+  while (item >= 0) {
+    const struct path *p = path_at(&a, item, cell);
+    s->item[item].step = cell;
+    found += s->item[item].cell.decimals > 0;
+    item = p->item, cell = p->cell;
+  }
+  return found;
+}

@@ -1,0 +1,184 @@
+/* items.c -- the numbers of the text in their order, and what each list of them is called. */
+#include <string.h>
+
+#include "fact_tokens.h"
+#include "sequence.h"
+#include "steps.h"
+
+enum { WORD_BYTES = 40 };
+
+/* Single words of longer names. */
+static const struct {
+  const char *words;
+  int step;
+} WORDS[] = {
+    {"dot product products", ATTN_STEP_SCORES},
+    {"divide divided dividing scale scaling over sqrt root", ATTN_STEP_SCALED},
+    {"exponentiate exponentiating e", ATTN_STEP_EXPONENTIALS},
+    {"normalized normalised percent share shares", ATTN_STEP_WEIGHTS},
+    {"encoder hidden エンコーダ エンコーダー 隠", ATTN_STEP_K},
+    {"decoder デコーダ デコーダー", ATTN_STEP_Q},
+    {"result vector representation becomes answer weighted", ATTN_STEP_OUTPUT},
+};
+
+static int step_of_word(const char *word, int is_symbol) {
+  size_t bytes = strlen(word);
+  if (bytes == 1 && !is_symbol && !strchr("qkvQKV", *word)) return -1;
+  int step = attn_step_called(word);
+  for (size_t n = 0; step < 0 && n < sizeof WORDS / sizeof *WORDS; n++)
+    if (attn_is_listed(WORDS[n].words, word, bytes)) step = WORDS[n].step;
+  return step;
+}
+
+struct reader {
+  struct attn_sequence *s;
+  struct attn_fact_reader *r;
+  int called, is_own;
+  int last; /* the token after the last number; -1: there is none in the line */
+};
+
+static int step_of_token(const struct reader *x, int at) {
+  const struct attn_fact_token *t = &x->r->token[at];
+  char word[WORD_BYTES];
+  size_t bytes = t->part.end - t->part.begin;
+  if (bytes >= sizeof word) return -1;
+  memcpy(word, x->r->line->text + t->part.begin, bytes);
+  word[bytes] = 0;
+  return step_of_word(
+      word, attn_fact_is_kind(x->r, at + 1, TOKEN_INDEX) || attn_fact_is_sign(x->r, at + 1, "="));
+}
+
+/* *, +, ^, x, or one of these signs: ×, ·, ÷, √. */
+static int is_operator(const struct reader *x, int at) {
+  static const char SIGNS[] = "×·⋅÷√∙";
+  if (attn_fact_is_sign(x->r, at, "*+^")) return 1;
+  if (at < 0 || at >= x->r->tokens) return 0;
+  const struct attn_part p = x->r->token[at].part;
+  const char *text = x->r->line->text + p.begin;
+  if (x->r->token[at].kind == TOKEN_WORD) return p.end - p.begin == 1 && *text == 'x';
+  for (const char *sign = SIGNS; x->r->token[at].kind == TOKEN_SIGN && *sign;
+       sign += *sign == '\xC2' || *sign == '\xC3' ? 2 : 3) {
+    size_t bytes = *sign == '\xC2' || *sign == '\xC3' ? 2 : 3;
+    if (p.end - p.begin == bytes && memcmp(text, sign, bytes) == 0) return 1;
+  }
+  return 0;
+}
+
+static int is_number(const struct reader *x, int at) {
+  return attn_fact_is_kind(x->r, at, TOKEN_NUMBER) || attn_fact_is_kind(x->r, at, TOKEN_VALUE);
+}
+
+/* "2.83 / 4.83 =": not "0.33 / 0.67". */
+static int is_division(const struct reader *x, int at) {
+  if (!attn_fact_is_sign(x->r, at, "/")) return 0;
+  while (attn_fact_is_sign(x->r, at, "/") && is_number(x, at + 1)) at += 2;
+  return attn_fact_is_sign(x->r, at, "=") || !is_number(x, at - 1) || is_operator(x, at);
+}
+
+/* softmax(1.2, 0.5), e^(0.3) */
+static int is_argument(const struct reader *x, int at) {
+  int open = at - 1;
+  while (open >= 0 &&
+         (attn_fact_is_kind(x->r, open, TOKEN_NUMBER) || attn_fact_is_sign(x->r, open, ",")))
+    open--;
+  if (attn_fact_is_sign(x->r, open, "(") && open > 0) open--;
+  if (!attn_fact_is_kind(x->r, open, TOKEN_WORD)) return 0;
+  const struct attn_part p = x->r->token[open].part;
+  const char *text = x->r->line->text + p.begin;
+  size_t bytes = p.end - p.begin;
+  int is_function = (bytes == 3 && memcmp(text, "exp", 3) == 0) ||
+                    (bytes == 7 && memcmp(text, "softmax", 7) == 0);
+  return is_function && (open < at - 1 || attn_fact_is_kind(x->r, at, TOKEN_VALUE));
+}
+
+static int is_operand(const struct reader *x, int at) {
+  int before = at - 1, after = at + 1;
+  while (attn_fact_is_sign(x->r, before, "(")) before--;
+  while (attn_fact_is_sign(x->r, after, ")")) after++;
+  return is_operator(x, before) || is_operator(x, after) || is_division(x, after) ||
+         (attn_fact_is_sign(x->r, before, "/") && is_division(x, before)) || is_argument(x, at);
+}
+
+static struct attn_item_list *begin_list(struct reader *x, int at) {
+  struct attn_sequence *s = x->s;
+  struct attn_item_list *l = &s->list[s->lists++];
+  *l = (struct attn_item_list){.first = s->items, .called = x->called, .is_own = x->is_own};
+  l->is_operand = is_operand(x, at);
+  x->is_own = 0;
+  return l;
+}
+
+static int add_item(struct attn_sequence *s, const attn_cell *cell) {
+  if (s->items == ATTN_ITEMS_MAX) return 0;
+  s->item[s->items++] = (struct attn_item){*cell, s->lists - 1, -1};
+  s->list[s->lists - 1].count++;
+  return 1;
+}
+
+/* Each row of a matrix is a vector. */
+static int add_value(struct reader *x, int at) {
+  struct attn_grouping *g = x->s->g;
+  int index = x->r->token[at].value;
+  if (!attn_group_is_value(g, index)) return 1;
+  const struct attn_scan_value *v = &g->lines->value[index];
+  for (int n = 0; n < v->grids; n++)
+    for (int c = 0; c < v->grid[n].rows * v->grid[n].cols; c++) {
+      if (x->s->lists == ATTN_ITEMS_MAX) return 0;
+      if (c % v->grid[n].cols == 0) begin_list(x, at)->is_vector = 1;
+      if (!add_item(x->s, &v->grid[n].cells[c])) return 0;
+    }
+  return 1;
+}
+
+/* Is only a comma, "and" or the like between the number before and this one? */
+static int is_joined(const struct reader *x, int at) {
+  int between = at - x->last;
+  if (x->last < 0 || between > 2) return 0;
+  for (int n = x->last; n < at; n++) {
+    const struct attn_fact_token *t = &x->r->token[n];
+    const char *text = x->r->line->text + t->part.begin;
+    size_t bytes = t->part.end - t->part.begin;
+    if (t->kind == TOKEN_WORD
+            ? !(bytes == 3 && (memcmp(text, "and", 3) == 0 || memcmp(text, "と", 3) == 0))
+            : !attn_fact_is_sign(x->r, n, ",;/|."))
+      return 0;
+  }
+  return 1;
+}
+
+static int add_number(struct reader *x, int at) {
+  struct attn_sequence *s = x->s;
+  int joined = is_joined(x, at) && s->lists && !s->list[s->lists - 1].is_vector &&
+               s->list[s->lists - 1].is_operand == is_operand(x, at);
+  if (!joined) {
+    if (s->lists == ATTN_ITEMS_MAX) return 0;
+    begin_list(x, at);
+  }
+  x->last = at + 1;
+  return add_item(s, &x->r->token[at].cell);
+}
+
+static int add_line(struct reader *x) {
+  x->last = -1;
+  attn_fact_tokens(x->r);
+  if (x->r->tokens == ATTN_FACT_TOKENS_MAX) return 0;
+  for (int at = 0; at < x->r->tokens; at++) {
+    int kind = x->r->token[at].kind, step = kind == TOKEN_WORD ? step_of_token(x, at) : -1;
+    if (step >= 0) x->called = step, x->is_own = 1;
+    if (kind == TOKEN_NUMBER && !add_number(x, at)) return 0;
+    if (kind == TOKEN_VALUE && !add_value(x, at)) return 0;
+  }
+  return 1;
+}
+
+int attn_sequence_items(struct attn_sequence *s) {
+  struct reader x = {.s = s, .called = -1};
+  x.r = attn_group_take(s->g, 1, sizeof *x.r);
+  if (!x.r) return 0;
+  x.r->g = s->g;
+  for (int n = 0; n < s->g->lines->lines; n++) {
+    x.r->line = &s->g->lines->line[n];
+    if (!add_line(&x)) return 0;
+  }
+  return s->items > 0;
+}

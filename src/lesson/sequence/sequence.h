@@ -1,0 +1,66 @@
+/* sequence.h -- the numbers of a document in the order of its text, as what its queries, keys and
+ * values give: whatever the layout.
+ *
+ * Vectors that are called queries, keys and values give scores, scaled scores, exponentials, their
+ * sums, weights and outputs. The other numbers are these in some order: an alignment finds which.
+ */
+#ifndef ATTN_LESSON_SEQUENCE_H
+#define ATTN_LESSON_SEQUENCE_H
+
+#include "blocks.h"
+
+enum { ATTN_ITEMS_MAX = 500, ATTN_EXPECTED_MAX = 400, ATTN_TOKENS_MAX = 12, ATTN_WIDTH_MAX = 8 };
+
+/* A printed number. */
+struct attn_item {
+  attn_cell cell;
+  int list; /* its vector or list, see attn_sequence */
+  int step; /* of attn_sequence that it is the cell of: an index of expected; -1: none */
+};
+
+/* Numbers next to each other. */
+struct attn_item_list {
+  int first, count;
+  int called;     /* attn_step_name by the nearest word in front of it; -1: none */
+  int is_own;     /* the word is between it and the list before */
+  int is_vector;  /* in brackets */
+  int is_operand; /* of arithmetic */
+};
+
+/* What a number may be. */
+struct attn_expected {
+  int step, row, col; /* attn_step_name, query, key or component */
+  double value, slack;
+};
+
+struct attn_sequence {
+  struct attn_grouping *g;
+  int items, lists;
+  struct attn_item item[ATTN_ITEMS_MAX];
+  struct attn_item_list list[ATTN_ITEMS_MAX];
+  int queries, keys, width, out_width;
+  int query[ATTN_TOKENS_MAX], key[ATTN_TOKENS_MAX], value[ATTN_TOKENS_MAX]; /* lists */
+  int is_scaled;
+  int is_causal, padding; /* of the mask: keys hidden at the end */
+  int expecteds;
+  struct attn_expected expected[ATTN_EXPECTED_MAX];
+};
+
+/* items.c: the numbers of all lines, with what they are called. 0: too many, or no memory. */
+int attn_sequence_items(struct attn_sequence *s);
+
+/* expected.c: which lists are the queries, keys and values. 0: none, or of different lengths. */
+int attn_sequence_givens(struct attn_sequence *s);
+/* How many keys a query may see. */
+int attn_sequence_visible(const struct attn_sequence *s, int row);
+/* What they give, with this mask and scale. 0: too much. */
+int attn_sequence_expect(struct attn_sequence *s);
+
+/* align.c: the cell that each item is, of the best alignment. Returns how many decimal numbers
+ * have one. */
+int attn_sequence_align(struct attn_sequence *s);
+
+/* sequence.c: blocks in place of others. */
+void attn_sequence_merge(struct attn_grouping *g);
+
+#endif
