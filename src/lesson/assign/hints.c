@@ -53,6 +53,7 @@ static const char NOT_SCALED[] =
     "(?:scal|divi|square[- ]root|√|sqrt)|nothing (?:is|gets|was) (?:scal|divi)|"
     "use_scale ?= ?(?:False|None)|"
     "n['’]t (?:\\w+ )?(?:scal|divi)|unscaled|"
+    "\\bleav\\w+ (?:that|this|it|them) (?:out|away|off|aside)\\b|"
     "\\b(?:leav\\w+|left) (?:\\w+ ){0,2}(?:1 ?/ ?)?" SCALING
     "[^.,;\\n]{0,25} (?:out|off|away|aside)\\b|" SCALING
     "[^.,;\\n]{0,25} (?:is|are|was|gets?) "

@@ -63,11 +63,15 @@ static size_t add_sign(struct attn_fact_reader *r, size_t at, size_t end) {
 
 /* The end of the number at `at`, with its sign. */
 static size_t number_end(struct attn_fact_reader *r, size_t at, size_t end) {
-  static const char NUMBER[] = "[-+]?(?:" ATTN_NUMBER "%?|\\x{221E}|inf\\b)(?![\\pL\\d_]|\\.\\d)";
+#define NUMBER "[-+]?(?:" ATTN_NUMBER "%?|\\x{221E}|inf\\b)"
+  static const char ALONE[] = NUMBER "(?![\\pL\\d_]|\\.\\d)",
+                    IN_TEXT[] = NUMBER "(?![A-Za-z\\d_]|\\.\\d)";
   const char *text = r->line->text;
   struct attn_match m;
   if (!attn_is_digit(text[at]) && !strchr("+-.", text[at])) return at;
-  return attn_match_at(r->g->scan->patterns, NUMBER, text, end, at, &m) ? m.group[0].end : at;
+  return attn_match_at(r->g->scan->patterns, r->is_text ? IN_TEXT : ALONE, text, end, at, &m)
+             ? m.group[0].end
+             : at;
 }
 
 /* What is in quotation marks is one word, particles too: "走る"; not in a sentence, which ends in a

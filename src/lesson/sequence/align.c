@@ -8,7 +8,8 @@
 
 /* Prices. A number that is passed over, and the way from one cell to the next. */
 static const double INTEGER = 1, DECIMAL = 5, OPERAND = 0;
-static const double NEXT_ROW = .5, NEXT_STEP = .5, NEXT_KEY = .7, AGAIN = 1.5, JUMP = 3;
+static const double NEXT_ROW = .5, NEXT_STEP = .5, SAME_KEY = .45, NEXT_KEY = .7, AGAIN = 1.5,
+                    JUMP = 3;
 static const double CALLED_SO = -.7, CALLED_OTHERWISE = 1.2;
 
 struct path {
@@ -22,7 +23,7 @@ struct aligner {
   struct path *best; /* of each item and each cell: the cheapest path that ends there */
 };
 
-static int is_given(const struct attn_sequence *s, int list) {
+int attn_sequence_is_given(const struct attn_sequence *s, int list) {
   for (int n = 0; n < s->keys; n++)
     if (s->key[n] == list || s->value[n] == list) return 1;
   for (int n = 0; n < s->queries; n++)
@@ -43,23 +44,31 @@ static double price_of(const struct attn_item_list *l, const struct attn_expecte
   return l->is_own && l->called >= ATTN_STEP_SCORES ? CALLED_OTHERWISE : 0;
 }
 
+/* Is the cell the last one of its row that is printed? */
+static int is_last(const struct attn_sequence *s, const struct attn_expected *e) {
+  if (e->step == ATTN_STEP_ROW_SUM) return 1;
+  if (e->step == ATTN_STEP_OUTPUT) return e->col == s->out_width - 1;
+  return e->col >= attn_sequence_visible(s, e->row) - 1;
+}
+
 /* From one cell to the next, of the next item or a later one. */
 static double way(const struct attn_sequence *s, int from, int to, int same_list) {
   const struct attn_expected *a = &s->expected[from], *b = &s->expected[to];
+  int begins = b->col == 0 && is_last(s, a);
   if (a->step == b->step && a->row == b->row && b->col == a->col + 1) return 0;
-  if (same_list) return JUMP + 1;
-  if (a->step == b->step && b->row == a->row + 1 && b->col == 0) return NEXT_ROW;
-  if (a->row == b->row && b->step > a->step)
-    return b->col == a->col || b->col == 0 ? NEXT_STEP : JUMP;
+  if (a->row == b->row && b->step > a->step && b->col == a->col) return SAME_KEY;
+  if (a->row == b->row && b->step > a->step && begins) return NEXT_STEP;
   if (a->row == b->row && b->col == a->col + 1 && b->step < a->step) return NEXT_KEY;
-  if (b->row == a->row + 1 && b->col == 0) return NEXT_KEY;
-  if (b->row == 0 && b->col == 0 && b->step > a->step) return NEXT_STEP;
+  if (a->step == b->step && b->row == a->row + 1 && begins) return NEXT_ROW;
+  if (b->row == a->row + 1 && begins) return NEXT_KEY;
+  if (b->row == 0 && b->step > a->step && begins) return NEXT_STEP;
+  if (same_list) return DBL_MAX; /* numbers next to each other are cells in order */
   return from == to ? AGAIN : JUMP;
 }
 
 static double price_of_skip(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
-  if (l->is_operand || is_given(s, s->item[item].list)) return OPERAND;
+  if (l->is_operand || attn_sequence_is_given(s, s->item[item].list)) return OPERAND;
   return s->item[item].cell.decimals > 0 ? DECIMAL : INTEGER;
 }
 
@@ -95,7 +104,8 @@ int attn_sequence_align(struct attn_sequence *s) {
   if (!a.best) return 0;
   for (int n = 0; n < s->items; n++) skipped[n + 1] = skipped[n] + price_of_skip(s, n);
   for (int n = 0; n < s->items; n++) {
-    int is_free = !s->list[s->item[n].list].is_operand && !is_given(s, s->item[n].list);
+    int is_free =
+        !s->list[s->item[n].list].is_operand && !attn_sequence_is_given(s, s->item[n].list);
     s->item[n].step = -1;
     for (int c = 0; c < s->expecteds; c++) {
       path_at(&a, n, c)->price = DBL_MAX;
@@ -108,8 +118,10 @@ int attn_sequence_align(struct attn_sequence *s) {
   while (item >= 0) {
     const struct path *p = path_at(&a, item, cell);
     s->item[item].step = cell;
-    found += s->item[item].cell.decimals > 0;
     item = p->item, cell = p->cell;
   }
+  for (int n = 0; n < s->items; n++)
+    if (s->item[n].step >= 0 || price_of_skip(s, n) == DECIMAL)
+      found += s->item[n].step >= 0 ? 1 : -2;
   return found;
 }

@@ -61,10 +61,9 @@ int attn_sequence_givens(struct attn_sequence *s) {
   int width = s->keys ? s->list[s->key[0]].count : 0;
   s->queries = s->keys ? find_called(s, ATTN_STEP_Q, width, s->query) : 0;
   if (s->keys && !values) values = s->keys, memcpy(s->value, s->key, sizeof s->key);
-  if (!s->keys && !values && !find_inputs(s)) return 0;
+  if (!s->keys && !find_inputs(s)) return 0;
   if (!values) values = s->keys;
   if (values < s->keys) s->keys = values;
-  if (s->queries != 1 && s->queries <= s->keys) s->queries = s->queries;
   s->queries = s->query[0] == s->key[0] ? s->queries : drop_mentions(s, s->query, s->queries);
   if (!s->queries || s->keys < 2) return 0;
   s->width = s->list[s->key[0]].count, s->out_width = s->list[s->value[0]].count;
@@ -111,7 +110,7 @@ static void expect_query(struct attn_sequence *s, int row, double unit) {
   }
   for (int j = 0; j < n && s->is_scaled; j++)
     expect(s, ATTN_STEP_SCALED, row, j, x[j] /= sqrt(s->width), unit / 2);
-  for (int j = 0; j < n && keys < n; j++)
+  for (int j = 0; j < n && (s->is_causal || s->padding); j++)
     expect(s, ATTN_STEP_MASKED, row, j, j < keys ? x[j] : (x[j] = -INFINITY), unit / 2);
   for (int j = 0; j < n; j++) {
     sum += e[j] = exp(x[j]);

@@ -18,8 +18,9 @@ static const struct {
     {"normalized normalised percent share shares", ATTN_STEP_WEIGHTS},
     {"encoder hidden エンコーダ エンコーダー 隠", ATTN_STEP_K},
     {"decoder デコーダ デコーダー", ATTN_STEP_Q},
-    {"result vector representation becomes answer weighted", ATTN_STEP_OUTPUT},
 };
+/* Of what they are words of is said before them: "value vector". */
+static const char OUTPUT_WORDS[] = "result vector representation becomes answer weighted";
 
 static int step_of_word(const char *word, int is_symbol) {
   size_t bytes = strlen(word);
@@ -37,15 +38,19 @@ struct reader {
   int last; /* the token after the last number; -1: there is none in the line */
 };
 
-static int step_of_token(const struct reader *x, int at) {
+/* Notes what the word at `at` calls the numbers after it. */
+static void read_word(struct reader *x, int at) {
   const struct attn_fact_token *t = &x->r->token[at];
   char word[WORD_BYTES];
   size_t bytes = t->part.end - t->part.begin;
-  if (bytes >= sizeof word) return -1;
+  if (bytes >= sizeof word) return;
   memcpy(word, x->r->line->text + t->part.begin, bytes);
   word[bytes] = 0;
-  return step_of_word(
-      word, attn_fact_is_kind(x->r, at + 1, TOKEN_INDEX) || attn_fact_is_sign(x->r, at + 1, "="));
+  int is_symbol =
+      attn_fact_is_kind(x->r, at + 1, TOKEN_INDEX) || attn_fact_is_sign(x->r, at + 1, "=");
+  int step = step_of_word(word, is_symbol);
+  if (step < 0 && !x->is_own && attn_is_listed(OUTPUT_WORDS, word, bytes)) step = ATTN_STEP_OUTPUT;
+  if (step >= 0) x->called = step, x->is_own = 1;
 }
 
 /* *, +, ^, x, or one of these signs: ×, ·, ÷, √. */
@@ -55,7 +60,8 @@ static int is_operator(const struct reader *x, int at) {
   if (at < 0 || at >= x->r->tokens) return 0;
   const struct attn_part p = x->r->token[at].part;
   const char *text = x->r->line->text + p.begin;
-  if (x->r->token[at].kind == TOKEN_WORD) return p.end - p.begin == 1 && *text == 'x';
+  if (x->r->token[at].kind == TOKEN_WORD)
+    return attn_is_listed("x sqrt root", text, p.end - p.begin);
   for (const char *sign = SIGNS; x->r->token[at].kind == TOKEN_SIGN && *sign;
        sign += *sign == '\xC2' || *sign == '\xC3' ? 2 : 3) {
     size_t bytes = *sign == '\xC2' || *sign == '\xC3' ? 2 : 3;
@@ -75,20 +81,16 @@ static int is_division(const struct reader *x, int at) {
   return attn_fact_is_sign(x->r, at, "=") || !is_number(x, at - 1) || is_operator(x, at);
 }
 
-/* softmax(1.2, 0.5), e^(0.3) */
+/* softmax(1.2, 0.5), exp(0.3), softmax [1.2, 0.5] */
 static int is_argument(const struct reader *x, int at) {
   int open = at - 1;
-  while (open >= 0 &&
-         (attn_fact_is_kind(x->r, open, TOKEN_NUMBER) || attn_fact_is_sign(x->r, open, ",")))
-    open--;
-  if (attn_fact_is_sign(x->r, open, "(") && open > 0) open--;
-  if (!attn_fact_is_kind(x->r, open, TOKEN_WORD)) return 0;
+  while (attn_fact_is_kind(x->r, open, TOKEN_NUMBER) || attn_fact_is_sign(x->r, open, ",")) open--;
+  int is_called = attn_fact_is_sign(x->r, open, "(") || attn_fact_is_kind(x->r, at, TOKEN_VALUE);
+  if (attn_fact_is_sign(x->r, open, "(")) open--;
+  if (!is_called || !attn_fact_is_kind(x->r, open, TOKEN_WORD)) return 0;
   const struct attn_part p = x->r->token[open].part;
   const char *text = x->r->line->text + p.begin;
-  size_t bytes = p.end - p.begin;
-  int is_function = (bytes == 3 && memcmp(text, "exp", 3) == 0) ||
-                    (bytes == 7 && memcmp(text, "softmax", 7) == 0);
-  return is_function && (open < at - 1 || attn_fact_is_kind(x->r, at, TOKEN_VALUE));
+  return attn_is_listed("exp softmax", text, p.end - p.begin);
 }
 
 static int is_operand(const struct reader *x, int at) {
@@ -99,11 +101,16 @@ static int is_operand(const struct reader *x, int at) {
          (attn_fact_is_sign(x->r, before, "/") && is_division(x, before)) || is_argument(x, at);
 }
 
+/* "2." or "3)" in front of a line */
+static int is_line_number(const struct reader *x, int at) {
+  return at == 0 && attn_fact_is_whole(x->r, at) && attn_fact_is_sign(x->r, at + 1, ".):/");
+}
+
 static struct attn_item_list *begin_list(struct reader *x, int at) {
   struct attn_sequence *s = x->s;
   struct attn_item_list *l = &s->list[s->lists++];
   *l = (struct attn_item_list){.first = s->items, .called = x->called, .is_own = x->is_own};
-  l->is_operand = is_operand(x, at);
+  l->is_operand = is_operand(x, at) || is_line_number(x, at);
   x->is_own = 0;
   return l;
 }
@@ -163,8 +170,8 @@ static int add_line(struct reader *x) {
   attn_fact_tokens(x->r);
   if (x->r->tokens == ATTN_FACT_TOKENS_MAX) return 0;
   for (int at = 0; at < x->r->tokens; at++) {
-    int kind = x->r->token[at].kind, step = kind == TOKEN_WORD ? step_of_token(x, at) : -1;
-    if (step >= 0) x->called = step, x->is_own = 1;
+    int kind = x->r->token[at].kind;
+    if (kind == TOKEN_WORD) read_word(x, at);
     if (kind == TOKEN_NUMBER && !add_number(x, at)) return 0;
     if (kind == TOKEN_VALUE && !add_value(x, at)) return 0;
   }
@@ -175,7 +182,7 @@ int attn_sequence_items(struct attn_sequence *s) {
   struct reader x = {.s = s, .called = -1};
   x.r = attn_group_take(s->g, 1, sizeof *x.r);
   if (!x.r) return 0;
-  x.r->g = s->g;
+  x.r->g = s->g, x.r->is_text = 1;
   for (int n = 0; n < s->g->lines->lines; n++) {
     x.r->line = &s->g->lines->line[n];
     if (!add_line(&x)) return 0;

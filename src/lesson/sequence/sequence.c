@@ -20,7 +20,7 @@ enum { STEPS_COUNT = sizeof STEPS / sizeof *STEPS };
 
 /* ---- hypotheses ---- */
 
-enum { WAYS = 8 };
+enum { WAYS = 8, KEYS_LESS = 3 };
 
 /* Scaled or not; no mask, a causal one, one or two keys of padding. 0: not possible. */
 static int set_way(struct attn_sequence *s, int way) {
@@ -30,17 +30,36 @@ static int set_way(struct attn_sequence *s, int way) {
   return attn_sequence_expect(s);
 }
 
-/* The mask and scale by which most numbers are explained. */
+/* The number of keys, the mask and the scale by which most numbers are explained. A list that is
+ * called a key may be none. */
 static int choose(struct attn_sequence *s) {
-  int best = 0, way = -1;
-  for (int n = 0; n < WAYS; n++) {
-    int found = set_way(s, n) ? attn_sequence_align(s) : 0;
-    if (found > best) best = found, way = n;
-  }
+  int best = 0, way = -1, most = s->keys, keys = most;
+  for (int k = most; k > 1 && k > most - KEYS_LESS; k--)
+    for (int n = 0; n < WAYS; n++) {
+      s->keys = k;
+      int value = set_way(s, n) ? attn_sequence_align(s) : 0;
+      if (value > best) best = value, way = n, keys = k;
+    }
+  s->keys = keys;
   return way >= 0 && set_way(s, way) && attn_sequence_align(s) > 0;
 }
 
 /* ---- blocks ---- */
+
+/* Is a number that is no cell a decimal, or called a step? Sizes are not. */
+static int is_left_over(const struct attn_sequence *s, const struct attn_item *item) {
+  const struct attn_item_list *l = &s->list[item->list];
+  double value = item->cell.value;
+  if (item->step >= 0 || l->is_operand || attn_sequence_is_given(s, item->list)) return 0;
+  if (item->cell.decimals > 0) return 1;
+  return l->is_own && l->called >= ATTN_STEP_SCORES && value != s->width && value != s->keys;
+}
+
+static int has_left_over(const struct attn_sequence *s) {
+  int n = 0;
+  while (n < s->items && !is_left_over(s, &s->item[n])) n++;
+  return n < s->items;
+}
 
 static int cols_of(const struct attn_sequence *s, int step) {
   return step == ATTN_STEP_OUTPUT ? s->out_width : step == ATTN_STEP_ROW_SUM ? 1 : s->keys;
@@ -86,25 +105,37 @@ static void add_given(struct attn_sequence *s, const char *name, const int *list
   if (b) attn_block_end(s->g, b, first->line);
 }
 
-/* A block of all rows of a step that are printed whole. 0: one is in another order. */
+/* How many of the cells of a row that must be printed are, at least -1: all; keys may be hidden. */
+static int missing(const struct attn_sequence *s, int step, int row, const attn_cell **cell,
+                   int *found) {
+  int cols = cols_of(s, step), is_of_keys = cols == s->keys && step != ATTN_STEP_OUTPUT;
+  int least = is_of_keys ? attn_sequence_visible(s, row) : cols;
+  *found = 0;
+  for (int n = 0; n < least; n++) *found += cell[n] != NULL;
+  return least - *found;
+}
+
+/* A block of the rows of a step that are printed whole; the others are left to the reader. 0: one
+ * is in another order. */
 static int add_step(struct attn_sequence *s, int index) {
-  int step = STEPS[index].step, cols = cols_of(s, step);
-  struct attn_block *b = NULL;
-  int line = 0;
+  int step = STEPS[index].step, cols = cols_of(s, step), rows = 0;
+  const attn_cell *cell[ATTN_TOKENS_MAX][ATTN_TOKENS_MAX] = {{NULL}}, *first = NULL;
+  int whole[ATTN_TOKENS_MAX];
   for (int row = 0; row < s->queries; row++) {
-    const attn_cell *cell[ATTN_TOKENS_MAX] = {NULL};
-    int is_of_keys = step >= ATTN_STEP_SCORES && step <= ATTN_STEP_WEIGHTS && cols > 1;
-    int least = is_of_keys ? attn_sequence_visible(s, row) : cols, n = 0;
-    if (!find_row(s, step, row, cell)) return 0;
-    while (n < least && cell[n]) n++;
-    if (n < least) continue;
-    if (!b) b = begin(s->g, STEPS[index].name, cell[0]);
-    attn_cell *cells = b ? attn_block_add_row(s->g, b, cols, "") : NULL;
-    if (!cells) return 0;
-    for (int c = 0; c < cols; c++) cells[c] = cell[c] ? *cell[c] : attn_cell_blank();
-    line = cells[0].line;
+    int found;
+    if (!find_row(s, step, row, cell[row])) return 0;
+    if (missing(s, step, row, cell[row], &found) && found) return 0;
+    rows += whole[row] = found > 1 || (found && (cols == 1 || cell[row][0]->decimals > 0));
+    if (whole[row] && !first) first = cell[row][0];
   }
-  if (b) attn_block_end(s->g, b, line);
+  struct attn_block *b = rows ? begin(s->g, STEPS[index].name, first) : NULL;
+  for (int row = 0; b && row < s->queries; row++) {
+    attn_cell *cells = attn_block_add_row(s->g, b, cols, "");
+    if (!cells) return 0;
+    for (int c = 0; c < cols; c++)
+      cells[c] = !whole[row] ? attn_cell_open() : cell[row][c] ? *cell[row][c] : attn_cell_blank();
+  }
+  if (b) attn_block_end(s->g, b, first->line);
   return 1;
 }
 
@@ -126,7 +157,8 @@ void attn_sequence_merge(struct attn_grouping *g) {
   int from = g->blocks;
   if (!s || !g->blocks) return;
   s->g = g;
-  if (attn_sequence_items(s) && attn_sequence_givens(s) && choose(s) && !add_blocks(s))
+  if (attn_sequence_items(s) && attn_sequence_givens(s) && choose(s) &&
+      (has_left_over(s) || !add_blocks(s)))
     g->blocks = from;
   g->scan->regrouped = g->blocks - from;
   if (g->status == ATTN_OK) attn_blocks_replace(g, from);

@@ -51,13 +51,15 @@ int attn_sequence_items(struct attn_sequence *s);
 
 /* expected.c: which lists are the queries, keys and values. 0: none, or of different lengths. */
 int attn_sequence_givens(struct attn_sequence *s);
+/* Is the list one of the queries, keys and values? */
+int attn_sequence_is_given(const struct attn_sequence *s, int list);
 /* How many keys a query may see. */
 int attn_sequence_visible(const struct attn_sequence *s, int row);
 /* What they give, with this mask and scale. 0: too much. */
 int attn_sequence_expect(struct attn_sequence *s);
 
-/* align.c: the cell that each item is, of the best alignment. Returns how many decimal numbers
- * have one. */
+/* align.c: the cell that each item is, of the best alignment. Returns how good it is: the numbers
+ * that have one, less twice the decimal numbers that have none. */
 int attn_sequence_align(struct attn_sequence *s);
 
 /* sequence.c: blocks in place of others. */
