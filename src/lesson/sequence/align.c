@@ -23,14 +23,6 @@ struct aligner {
   struct path *best; /* of each item and each cell: the cheapest path that ends there */
 };
 
-int attn_sequence_is_given(const struct attn_sequence *s, int list) {
-  for (int n = 0; n < s->keys; n++)
-    if (s->key[n] == list || s->value[n] == list) return 1;
-  for (int n = 0; n < s->queries; n++)
-    if (s->query[n] == list) return 1;
-  return 0;
-}
-
 static int fits(const struct attn_item *item, const struct attn_expected *e) {
   const attn_cell *c = &item->cell;
   if (c->kind == ATTN_CELL_BLANK) return 0;
@@ -47,7 +39,7 @@ static double price_of(const struct attn_item_list *l, const struct attn_expecte
 /* Is the cell the last one of its row that is printed? */
 static int is_last(const struct attn_sequence *s, const struct attn_expected *e) {
   if (e->step == ATTN_STEP_ROW_SUM) return 1;
-  if (e->step == ATTN_STEP_OUTPUT) return e->col == s->out_width - 1;
+  if (e->step == ATTN_STEP_OUTPUT) return e->col == s->given.out_width - 1;
   return e->col >= attn_sequence_visible(s, e->row) - 1;
 }
 

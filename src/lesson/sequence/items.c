@@ -16,11 +16,12 @@ static const struct {
     {"divide divided dividing scale scaling over sqrt root", ATTN_STEP_SCALED},
     {"exponentiate exponentiating e", ATTN_STEP_EXPONENTIALS},
     {"normalized normalised percent share shares", ATTN_STEP_WEIGHTS},
-    {"encoder hidden エンコーダ エンコーダー 隠", ATTN_STEP_K},
+    {"encoder エンコーダ エンコーダー", ATTN_STEP_K},
     {"decoder デコーダ デコーダー", ATTN_STEP_Q},
 };
-/* Of what they are words of is said before them: "value vector". */
-static const char OUTPUT_WORDS[] = "result vector representation becomes answer weighted";
+/* What follows another word means nothing: "value vector", "decoder hidden". */
+static const char OUTPUTS[] = "result vector representation becomes answer weighted 加重和";
+static const char KEYS[] = "hidden 隠";
 
 static int step_of_word(const char *word, int is_symbol) {
   size_t bytes = strlen(word);
@@ -43,20 +44,21 @@ static void read_word(struct reader *x, int at) {
   const struct attn_fact_token *t = &x->r->token[at];
   char word[WORD_BYTES];
   size_t bytes = t->part.end - t->part.begin;
-  if (bytes >= sizeof word) return;
+  if (bytes >= sizeof word || attn_fact_is_sign(x->r, at - 1, "_")) return; /* k_cat */
   memcpy(word, x->r->line->text + t->part.begin, bytes);
   word[bytes] = 0;
   int is_symbol =
       attn_fact_is_kind(x->r, at + 1, TOKEN_INDEX) || attn_fact_is_sign(x->r, at + 1, "=");
   int step = step_of_word(word, is_symbol);
-  if (step < 0 && !x->is_own && attn_is_listed(OUTPUT_WORDS, word, bytes)) step = ATTN_STEP_OUTPUT;
+  if (step < 0 && !x->is_own && attn_is_listed(OUTPUTS, word, bytes)) step = ATTN_STEP_OUTPUT;
+  if (step < 0 && !x->is_own && attn_is_listed(KEYS, word, bytes)) step = ATTN_STEP_K;
   if (step >= 0) x->called = step, x->is_own = 1;
 }
 
 /* *, +, ^, x, or one of these signs: ×, ·, ÷, √. */
 static int is_operator(const struct reader *x, int at) {
   static const char SIGNS[] = "×·⋅÷√∙";
-  if (attn_fact_is_sign(x->r, at, "*+^")) return 1;
+  if (attn_fact_is_sign(x->r, at, "*+^") || (at > 0 && attn_fact_is_sign(x->r, at, "-"))) return 1;
   if (at < 0 || at >= x->r->tokens) return 0;
   const struct attn_part p = x->r->token[at].part;
   const char *text = x->r->line->text + p.begin;

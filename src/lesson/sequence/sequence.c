@@ -1,6 +1,7 @@
 /* sequence.c -- the numbers that are queries, keys, values and what these give -> blocks. */
 #include "sequence.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cell.h"
@@ -20,49 +21,67 @@ enum { STEPS_COUNT = sizeof STEPS / sizeof *STEPS };
 
 /* ---- hypotheses ---- */
 
-enum { WAYS = 8, KEYS_LESS = 3 };
+enum { WAYS = 8, MASKED_FROM = 2 };
 
 /* Scaled or not; no mask, a causal one, one or two keys of padding. 0: not possible. */
 static int set_way(struct attn_sequence *s, int way) {
-  s->is_scaled = !(way & 1), s->is_causal = way >> 1 == 1,
-  s->padding = way >> 1 > 1 ? (way >> 1) - 1 : 0;
-  if (s->is_causal ? s->queries != s->keys : s->padding >= s->keys) return 0;
+  struct attn_givens *g = &s->given;
+  g->is_scaled = !(way & 1), g->is_causal = way >> 1 == 1,
+  g->padding = way > 3 ? (way >> 1) - 1 : 0;
+  if (g->is_causal ? g->queries != g->keys : g->padding >= g->keys) return 0;
   return attn_sequence_expect(s);
 }
 
-/* The number of keys, the mask and the scale by which most numbers are explained. A list that is
- * called a key may be none. */
+/* Is a number of the steps, from the first on to the last, that is no cell a decimal, or called a
+ * step? Sizes and mentions are not. */
+static int is_left_over(const struct attn_sequence *s, int item, int is_within) {
+  const struct attn_item *i = &s->item[item];
+  const struct attn_item_list *l = &s->list[i->list];
+  double value = i->cell.value;
+  if (i->step >= 0 || l->is_operand || attn_sequence_is_given(s, i->list)) return 0;
+  if (i->cell.decimals > 0) return 1;
+  if (!is_within || !l->is_own || l->called < ATTN_STEP_SCORES || isinf(value)) return 0;
+  for (int n = 0; n < s->expecteds; n++)
+    if (s->expected[n].value == value) return 0;
+  return value != s->given.width && value != s->given.keys;
+}
+
+static int has_left_over(const struct attn_sequence *s) {
+  int first = 0, last = s->items - 1, n = 0;
+  while (first < s->items && s->item[first].step < 0) first++;
+  while (last > first && s->item[last].step < 0) last--;
+  while (n < s->items && !is_left_over(s, n, first < n && n < last)) n++;
+  return n < s->items;
+}
+
+/* The ways of these givens: the best, if it is better than the best so far. */
+static void try_ways(struct attn_sequence *s, int *best, struct attn_givens *chosen) {
+  for (int n = 0; n < WAYS; n++) {
+    int value = set_way(s, n) ? attn_sequence_align(s) : 0;
+    if (value > *best) *best = value, *chosen = s->given;
+  }
+}
+
+/* The givens, scale and mask by which most numbers are explained, and all. */
 static int choose(struct attn_sequence *s) {
-  int best = 0, way = -1, most = s->keys, keys = most;
-  for (int k = most; k > 1 && k > most - KEYS_LESS; k--)
-    for (int n = 0; n < WAYS; n++) {
-      s->keys = k;
-      int value = set_way(s, n) ? attn_sequence_align(s) : 0;
-      if (value > best) best = value, way = n, keys = k;
-    }
-  s->keys = keys;
-  return way >= 0 && set_way(s, way) && attn_sequence_align(s) > 0;
+  struct attn_givens chosen = {0};
+  int best = 0;
+  for (int pattern = 0; pattern < ATTN_PATTERNS; pattern++) {
+    for (int keys = ATTN_TOKENS_MAX; keys > 1; keys--)
+      if (attn_sequence_givens(s, pattern, keys)) try_ways(s, &best, &chosen);
+    s->given = chosen;
+    if (best > 0 && attn_sequence_expect(s) && attn_sequence_align(s) > 0 && !has_left_over(s))
+      return 1;
+  }
+  return 0;
 }
 
 /* ---- blocks ---- */
 
-/* Is a number that is no cell a decimal, or called a step? Sizes are not. */
-static int is_left_over(const struct attn_sequence *s, const struct attn_item *item) {
-  const struct attn_item_list *l = &s->list[item->list];
-  double value = item->cell.value;
-  if (item->step >= 0 || l->is_operand || attn_sequence_is_given(s, item->list)) return 0;
-  if (item->cell.decimals > 0) return 1;
-  return l->is_own && l->called >= ATTN_STEP_SCORES && value != s->width && value != s->keys;
-}
-
-static int has_left_over(const struct attn_sequence *s) {
-  int n = 0;
-  while (n < s->items && !is_left_over(s, &s->item[n])) n++;
-  return n < s->items;
-}
-
 static int cols_of(const struct attn_sequence *s, int step) {
-  return step == ATTN_STEP_OUTPUT ? s->out_width : step == ATTN_STEP_ROW_SUM ? 1 : s->keys;
+  return step == ATTN_STEP_OUTPUT    ? s->given.out_width
+         : step == ATTN_STEP_ROW_SUM ? 1
+                                     : s->given.keys;
 }
 
 /* The items of a row of a step, each the first of its cell. 0: they are in another order. */
@@ -108,7 +127,7 @@ static void add_given(struct attn_sequence *s, const char *name, const int *list
 /* How many of the cells of a row that must be printed are, at least -1: all; keys may be hidden. */
 static int missing(const struct attn_sequence *s, int step, int row, const attn_cell **cell,
                    int *found) {
-  int cols = cols_of(s, step), is_of_keys = cols == s->keys && step != ATTN_STEP_OUTPUT;
+  int cols = cols_of(s, step), is_of_keys = cols == s->given.keys && step != ATTN_STEP_OUTPUT;
   int least = is_of_keys ? attn_sequence_visible(s, row) : cols;
   *found = 0;
   for (int n = 0; n < least; n++) *found += cell[n] != NULL;
@@ -119,33 +138,35 @@ static int missing(const struct attn_sequence *s, int step, int row, const attn_
  * is in another order. */
 static int add_step(struct attn_sequence *s, int index) {
   int step = STEPS[index].step, cols = cols_of(s, step), rows = 0;
-  const attn_cell *cell[ATTN_TOKENS_MAX][ATTN_TOKENS_MAX] = {{NULL}}, *first = NULL;
+  const attn_cell *cell[ATTN_TOKENS_MAX][ATTN_TOKENS_MAX] = {{NULL}};
   int whole[ATTN_TOKENS_MAX];
-  for (int row = 0; row < s->queries; row++) {
+  struct attn_block *b = NULL;
+  for (int row = 0; row < s->given.queries; row++) {
     int found;
     if (!find_row(s, step, row, cell[row])) return 0;
     if (missing(s, step, row, cell[row], &found) && found) return 0;
     rows += whole[row] = found > 1 || (found && (cols == 1 || cell[row][0]->decimals > 0));
-    if (whole[row] && !first) first = cell[row][0];
   }
-  struct attn_block *b = rows ? begin(s->g, STEPS[index].name, first) : NULL;
-  for (int row = 0; b && row < s->queries; row++) {
-    attn_cell *cells = attn_block_add_row(s->g, b, cols, "");
+  for (int row = 0; row < s->given.queries; row++) {
+    const attn_cell *const *from = cell[row];
+    if (!whole[row]) continue;
+    if (!b || rows < s->given.queries) b = begin(s->g, STEPS[index].name, from[0]);
+    attn_cell *cells = b ? attn_block_add_row(s->g, b, cols, "") : NULL;
     if (!cells) return 0;
-    for (int c = 0; c < cols; c++)
-      cells[c] = !whole[row] ? attn_cell_open() : cell[row][c] ? *cell[row][c] : attn_cell_blank();
+    for (int c = 0; c < cols; c++) cells[c] = from[c] ? *from[c] : attn_cell_blank();
+    if (rows < s->given.queries || row == rows - 1) attn_block_end(s->g, b, cells[0].line);
   }
-  if (b) attn_block_end(s->g, b, first->line);
   return 1;
 }
 
 static int add_blocks(struct attn_sequence *s) {
-  if (s->query[0] == s->key[0] && s->key[0] == s->value[0]) {
-    add_given(s, "X =", s->key, s->keys);
+  if (s->given.query[0] == s->given.key[0] && s->given.key[0] == s->given.value[0]) {
+    add_given(s, "X =", s->given.key, s->given.keys);
   } else {
-    add_given(s, "Q =", s->query, s->queries);
-    add_given(s, s->key[0] == s->value[0] ? "K = V =" : "K =", s->key, s->keys);
-    if (s->key[0] != s->value[0]) add_given(s, "V =", s->value, s->keys);
+    add_given(s, "Q =", s->given.query, s->given.queries);
+    add_given(s, s->given.key[0] == s->given.value[0] ? "K = V =" : "K =", s->given.key,
+              s->given.keys);
+    if (s->given.key[0] != s->given.value[0]) add_given(s, "V =", s->given.value, s->given.keys);
   }
   for (int n = 0; n < STEPS_COUNT; n++)
     if (!add_step(s, n)) return 0;
@@ -157,9 +178,7 @@ void attn_sequence_merge(struct attn_grouping *g) {
   int from = g->blocks;
   if (!s || !g->blocks) return;
   s->g = g;
-  if (attn_sequence_items(s) && attn_sequence_givens(s) && choose(s) &&
-      (has_left_over(s) || !add_blocks(s)))
-    g->blocks = from;
+  if (attn_sequence_items(s) && choose(s) && !add_blocks(s)) g->blocks = from;
   g->scan->regrouped = g->blocks - from;
   if (g->status == ATTN_OK) attn_blocks_replace(g, from);
 }

@@ -33,15 +33,30 @@ struct attn_expected {
   double value, slack;
 };
 
+/* Queries, keys and values, each a list, and what is done with them. */
+struct attn_givens {
+  int queries, keys, width, out_width;
+  int query[ATTN_TOKENS_MAX], key[ATTN_TOKENS_MAX], value[ATTN_TOKENS_MAX];
+  int is_scaled;
+  int is_causal, padding; /* of the mask: keys hidden at the end */
+};
+
+/* How queries, keys and values are found. */
+enum attn_pattern {
+  ATTN_BY_WORDS,
+  ATTN_INPUTS, /* the first vectors are all three */
+  ATTN_PAIRS,  /* the queries, then a key and its value in turn */
+  ATTN_LISTS,  /* the queries, then the keys, then the values */
+  ATTN_TURNS,  /* a query, its key and its value in turn */
+  ATTN_PATTERNS,
+};
+
 struct attn_sequence {
   struct attn_grouping *g;
   int items, lists;
   struct attn_item item[ATTN_ITEMS_MAX];
   struct attn_item_list list[ATTN_ITEMS_MAX];
-  int queries, keys, width, out_width;
-  int query[ATTN_TOKENS_MAX], key[ATTN_TOKENS_MAX], value[ATTN_TOKENS_MAX]; /* lists */
-  int is_scaled;
-  int is_causal, padding; /* of the mask: keys hidden at the end */
+  struct attn_givens given;
   int expecteds;
   struct attn_expected expected[ATTN_EXPECTED_MAX];
 };
@@ -49,11 +64,11 @@ struct attn_sequence {
 /* items.c: the numbers of all lines, with what they are called. 0: too many, or no memory. */
 int attn_sequence_items(struct attn_sequence *s);
 
-/* expected.c: which lists are the queries, keys and values. 0: none, or of different lengths. */
-int attn_sequence_givens(struct attn_sequence *s);
+/* givens.c: which lists are the queries, keys and values: so many keys. 0: none. */
+int attn_sequence_givens(struct attn_sequence *s, int pattern, int keys);
 /* Is the list one of the queries, keys and values? */
 int attn_sequence_is_given(const struct attn_sequence *s, int list);
-/* How many keys a query may see. */
+/* expected.c. How many keys a query may see. */
 int attn_sequence_visible(const struct attn_sequence *s, int row);
 /* What they give, with this mask and scale. 0: too much. */
 int attn_sequence_expect(struct attn_sequence *s);

@@ -1,0 +1,123 @@
+/* givens.c -- which lists of numbers are queries, keys and values. */
+#include <string.h>
+
+#include "sequence.h"
+#include "steps.h"
+
+static int is_vector(const struct attn_sequence *s, int list) {
+  const struct attn_item_list *l = &s->list[list];
+  return l->is_vector && !l->is_operand && l->count > 1;
+}
+
+/* ---- by words ---- */
+
+/* Lists of this length (0: any) that are called so, those in brackets if there are any. */
+static int find_called(const struct attn_sequence *s, int called, int count, int *list) {
+  int found = 0;
+  for (int brackets = 1; brackets >= 0 && !found; brackets--)
+    for (int n = 0; n < s->lists && found < ATTN_TOKENS_MAX; n++) {
+      const struct attn_item_list *l = &s->list[n];
+      if (l->called != called || l->is_operand || l->is_vector != brackets) continue;
+      if (count ? l->count != count : l->count < 2) continue;
+      if (!brackets && !l->is_own) continue;
+      if (!count) count = l->count;
+      list[found++] = n;
+    }
+  return found;
+}
+
+static int are_equal(const struct attn_sequence *s, int a, int b) {
+  const struct attn_item *x = &s->item[s->list[a].first], *y = &s->item[s->list[b].first];
+  int n = 0;
+  while (n < s->list[a].count && x[n].cell.value == y[n].cell.value) n++;
+  return n == s->list[a].count;
+}
+
+/* Without a query that is mentioned again. */
+static int drop_mentions(const struct attn_sequence *s, int *list, int count) {
+  int kept = 0;
+  for (int n = 0; n < count; n++) {
+    int k = 0;
+    while (k < kept && !are_equal(s, list[k], list[n])) k++;
+    if (k == kept) list[kept++] = list[n];
+  }
+  return kept;
+}
+
+/* Without values: the keys are the values. */
+static int find_by_words(struct attn_sequence *s, int keys) {
+  struct attn_givens *g = &s->given;
+  int found = find_called(s, ATTN_STEP_K, 0, g->key),
+      values = find_called(s, ATTN_STEP_V, 0, g->value);
+  if (found < keys || (values && values < keys)) return 0;
+  if (!values) memcpy(g->value, g->key, sizeof g->key);
+  g->queries = find_called(s, ATTN_STEP_Q, s->list[g->key[0]].count, g->query);
+  g->queries = drop_mentions(s, g->query, g->queries);
+  return g->queries > 0;
+}
+
+/* ---- by their order ---- */
+
+/* The vectors in order, so many. */
+static int find_vectors(const struct attn_sequence *s, int *list, int count) {
+  int found = 0;
+  for (int n = 0; n < s->lists && found < count; n++)
+    if (is_vector(s, n)) list[found++] = n;
+  return found == count;
+}
+
+/* How many of the first vectors are called queries: at least one. */
+static int count_queries(const struct attn_sequence *s) {
+  int queries = 0;
+  for (int n = 0; n < s->lists && queries < ATTN_TOKENS_MAX; n++) {
+    if (!is_vector(s, n)) continue;
+    if (s->list[n].called != ATTN_STEP_Q) break;
+    queries++;
+  }
+  return queries ? queries : 1;
+}
+
+static int find_by_order(struct attn_sequence *s, int pattern, int keys) {
+  struct attn_givens *g = &s->given;
+  int list[3 * ATTN_TOKENS_MAX];
+  int is_of_each = pattern == ATTN_INPUTS || pattern == ATTN_TURNS;
+  g->queries = is_of_each ? keys : count_queries(s);
+  int more = pattern == ATTN_INPUTS ? 0 : 2 * keys;
+  if (!find_vectors(s, list, g->queries + more)) return 0;
+  const int *rest = list + g->queries;
+  for (int n = 0; n < g->queries; n++) g->query[n] = list[pattern == ATTN_TURNS ? 3 * n : n];
+  for (int n = 0; n < keys; n++) {
+    if (pattern == ATTN_INPUTS) g->key[n] = g->value[n] = list[n];
+    if (pattern == ATTN_PAIRS) g->key[n] = rest[2 * n], g->value[n] = rest[2 * n + 1];
+    if (pattern == ATTN_LISTS) g->key[n] = rest[n], g->value[n] = rest[keys + n];
+    if (pattern == ATTN_TURNS) g->key[n] = list[3 * n + 1], g->value[n] = list[3 * n + 2];
+  }
+  return 1;
+}
+
+/* ---- both ---- */
+
+static int have_length(const struct attn_sequence *s, const int *list, int count, int length) {
+  int n = 0;
+  while (n < count && s->list[list[n]].count == length) n++;
+  return n == count && length <= ATTN_WIDTH_MAX;
+}
+
+int attn_sequence_givens(struct attn_sequence *s, int pattern, int keys) {
+  struct attn_givens *g = &s->given;
+  if (!(pattern == ATTN_BY_WORDS ? find_by_words(s, keys) : find_by_order(s, pattern, keys)))
+    return 0;
+  g->keys = keys;
+  g->width = s->list[g->key[0]].count, g->out_width = s->list[g->value[0]].count;
+  return have_length(s, g->key, keys, g->width) && have_length(s, g->query, g->queries, g->width) &&
+         have_length(s, g->value, keys, g->out_width);
+}
+
+int attn_sequence_is_given(const struct attn_sequence *s, int list) {
+  const struct attn_givens *g = &s->given;
+  for (int n = 0; n < g->keys; n++)
+    if (g->key[n] == list || g->value[n] == list) return 1;
+  for (int n = 0; n < g->queries; n++)
+    if (g->query[n] == list) return 1;
+  return 0;
+}
