@@ -106,7 +106,7 @@ static int is_better(const struct candidate *c, const struct candidate *best,
   int is_supposed = left && ((left->recurring && unexplained(c->lesson) > 0) ||
                              (left->sequence && !is_read(c->lesson)));
   if (left && (c->misread || is_supposed || !c->lesson->examples)) return 0;
-  if (left && c->explained <= best->explained) return 0;
+  if (left && !left->sequence && c->explained <= best->explained) return 0;
   if (!left && has_idle_snippet(best->lesson)) return c->value >= best->value;
   return c->value > best->value;
 }

@@ -283,7 +283,7 @@ static void read_chain(struct worked_reader *r, struct chain *c) {
 static int may_begin(const struct worked_reader *r, size_t at) {
   static const char MIDDLE[] =
       "(?:[\\w\\x{3B1}-\\x{3C9}.^)\\]}'\"\\\\]|[A-Za-z_][(\\[{]|"
-      "[-+*/^)\\]}\\d\\x{B7}\\x{D7}\\x{221A}\\x{2026}]\\s*|(?<![A-Za-z])[A-Za-z]\\s+)$";
+      "[-+*/^)\\]}\\d\\x{B7}\\x{D7}\\x{F7}\\x{221A}\\x{2026}]\\s*|(?<![A-Za-z])[A-Za-z]\\s+)$";
   size_t first = strspn(r->text, " \t");
   if (at > first + 1 && strchr("-*+", r->text[first]) &&
       strspn(r->text + first + 1, " \t") == at - first - 1)

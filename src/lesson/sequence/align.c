@@ -7,7 +7,7 @@
 #include "steps.h"
 
 /* Prices. A number that is passed over, and the way from one cell to the next. */
-static const double INTEGER = 1, DECIMAL = 5, OPERAND = 0;
+static const double INTEGER = 2, DECIMAL = 5, OPERAND = 0;
 static const double NEXT_ROW = .5, NEXT_STEP = .5, SAME_KEY = .45, NEXT_KEY = .7, AGAIN = 1.5,
                     JUMP = 3;
 static const double CALLED_SO = -.7, CALLED_OTHERWISE = 1.2;

@@ -80,7 +80,7 @@ static int count_queries(const struct attn_sequence *s) {
 static int find_by_order(struct attn_sequence *s, int pattern, int keys) {
   struct attn_givens *g = &s->given;
   int list[3 * ATTN_TOKENS_MAX];
-  int is_of_each = pattern == ATTN_INPUTS || pattern == ATTN_TURNS;
+  int is_of_each = pattern == ATTN_INPUTS || pattern >= ATTN_EQUAL_LISTS;
   g->queries = is_of_each ? keys : count_queries(s);
   int more = pattern == ATTN_INPUTS ? 0 : 2 * keys;
   if (!find_vectors(s, list, g->queries + more)) return 0;
@@ -89,7 +89,8 @@ static int find_by_order(struct attn_sequence *s, int pattern, int keys) {
   for (int n = 0; n < keys; n++) {
     if (pattern == ATTN_INPUTS) g->key[n] = g->value[n] = list[n];
     if (pattern == ATTN_PAIRS) g->key[n] = rest[2 * n], g->value[n] = rest[2 * n + 1];
-    if (pattern == ATTN_LISTS) g->key[n] = rest[n], g->value[n] = rest[keys + n];
+    if (pattern == ATTN_LISTS || pattern == ATTN_EQUAL_LISTS)
+      g->key[n] = rest[n], g->value[n] = rest[keys + n];
     if (pattern == ATTN_TURNS) g->key[n] = list[3 * n + 1], g->value[n] = list[3 * n + 2];
   }
   return 1;

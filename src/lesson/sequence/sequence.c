@@ -124,14 +124,15 @@ static void add_given(struct attn_sequence *s, const char *name, const int *list
   if (b) attn_block_end(s->g, b, first->line);
 }
 
-/* How many of the cells of a row that must be printed are, at least -1: all; keys may be hidden. */
-static int missing(const struct attn_sequence *s, int step, int row, const attn_cell **cell,
-                   int *found) {
+/* Are all cells of a row printed, or none? Keys that are hidden need not be. */
+static int is_whole_or_empty(const struct attn_sequence *s, int step, int row,
+                             const attn_cell *const *cell, int *found) {
   int cols = cols_of(s, step), is_of_keys = cols == s->given.keys && step != ATTN_STEP_OUTPUT;
-  int least = is_of_keys ? attn_sequence_visible(s, row) : cols;
+  int least = is_of_keys ? attn_sequence_visible(s, row) : cols, missing = 0;
   *found = 0;
-  for (int n = 0; n < least; n++) *found += cell[n] != NULL;
-  return least - *found;
+  for (int n = 0; n < cols; n++) *found += cell[n] != NULL;
+  for (int n = 0; n < least; n++) missing += !cell[n];
+  return !missing || !*found;
 }
 
 /* A block of the rows of a step that are printed whole; the others are left to the reader. 0: one
@@ -144,7 +145,7 @@ static int add_step(struct attn_sequence *s, int index) {
   for (int row = 0; row < s->given.queries; row++) {
     int found;
     if (!find_row(s, step, row, cell[row])) return 0;
-    if (missing(s, step, row, cell[row], &found) && found) return 0;
+    if (!is_whole_or_empty(s, step, row, cell[row], &found)) return 0;
     rows += whole[row] = found > 1 || (found && (cols == 1 || cell[row][0]->decimals > 0));
   }
   for (int row = 0; row < s->given.queries; row++) {

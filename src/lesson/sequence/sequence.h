@@ -44,10 +44,11 @@ struct attn_givens {
 /* How queries, keys and values are found. */
 enum attn_pattern {
   ATTN_BY_WORDS,
-  ATTN_INPUTS, /* the first vectors are all three */
-  ATTN_PAIRS,  /* the queries, then a key and its value in turn */
-  ATTN_LISTS,  /* the queries, then the keys, then the values */
-  ATTN_TURNS,  /* a query, its key and its value in turn */
+  ATTN_INPUTS,      /* the first vectors are all three */
+  ATTN_PAIRS,       /* the queries, then a key and its value in turn */
+  ATTN_LISTS,       /* the queries, then the keys, then the values */
+  ATTN_EQUAL_LISTS, /* as many queries, then the keys, then the values */
+  ATTN_TURNS,       /* a query, its key and its value in turn */
   ATTN_PATTERNS,
 };
 
