@@ -103,7 +103,8 @@ static size_t add_next(struct attn_fact_reader *r, size_t at, size_t end) {
   next = word_end(text, at, end);
   if (next == at) return add_sign(r, at, end);
   add_token(r, TOKEN_WORD, at, next);
-  return add_index(r, next, end);
+  int is_letter = !(text[at] & 0x80) || next - at == 2; /* of Greek */
+  return is_letter || !r->is_text ? add_index(r, next, end) : next;
 }
 
 void attn_fact_tokens(struct attn_fact_reader *r) {

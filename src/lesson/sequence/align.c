@@ -43,18 +43,20 @@ static int is_last(const struct attn_sequence *s, const struct attn_expected *e)
   return e->col >= attn_sequence_visible(s, e->row) - 1;
 }
 
+static int is_of_keys(int step) { return step <= ATTN_STEP_WEIGHTS && step != ATTN_STEP_ROW_SUM; }
+
 /* From one cell to the next, of the next item or a later one. */
 static double way(const struct attn_sequence *s, int from, int to, int same_list) {
   const struct attn_expected *a = &s->expected[from], *b = &s->expected[to];
-  int begins = b->col == 0 && is_last(s, a);
+  int begins = b->col == 0 && is_last(s, a), is_of_key = is_of_keys(a->step) && is_of_keys(b->step);
   if (a->step == b->step && a->row == b->row && b->col == a->col + 1) return 0;
-  if (a->row == b->row && b->step > a->step && b->col == a->col) return SAME_KEY;
+  if (same_list) return DBL_MAX;
+  if (a->row == b->row && b->step > a->step && b->col == a->col && is_of_key) return SAME_KEY;
   if (a->row == b->row && b->step > a->step && begins) return NEXT_STEP;
   if (a->row == b->row && b->col == a->col + 1 && b->step < a->step) return NEXT_KEY;
   if (a->step == b->step && b->row == a->row + 1 && begins) return NEXT_ROW;
   if (b->row == a->row + 1 && begins) return NEXT_KEY;
   if (b->row == 0 && b->step > a->step && begins) return NEXT_STEP;
-  if (same_list) return DBL_MAX; /* numbers next to each other are cells in order */
   return from == to ? AGAIN : JUMP;
 }
 

@@ -149,7 +149,7 @@ static int is_joined(const struct reader *x, int at) {
     size_t bytes = t->part.end - t->part.begin;
     if (t->kind == TOKEN_WORD
             ? !(bytes == 3 && (memcmp(text, "and", 3) == 0 || memcmp(text, "と", 3) == 0))
-            : !attn_fact_is_sign(x->r, n, ",;/|."))
+            : !attn_fact_is_sign(x->r, n, ",;/."))
       return 0;
   }
   return 1;

@@ -135,28 +135,52 @@ static int is_whole_or_empty(const struct attn_sequence *s, int step, int row,
   return !missing || !*found;
 }
 
-/* A block of the rows of a step that are printed whole; the others are left to the reader. 0: one
- * is in another order. */
-static int add_step(struct attn_sequence *s, int index) {
-  int step = STEPS[index].step, cols = cols_of(s, step), rows = 0;
-  const attn_cell *cell[ATTN_TOKENS_MAX][ATTN_TOKENS_MAX] = {{NULL}};
-  int whole[ATTN_TOKENS_MAX];
+/* What is printed of a step. */
+struct printed {
+  const attn_cell *cell[ATTN_TOKENS_MAX][ATTN_TOKENS_MAX];
+  int whole[ATTN_TOKENS_MAX], rows;
+};
+
+/* 0: a row is in another order, or not whole. A single integer is no row. */
+static int find_printed(const struct attn_sequence *s, int step, struct printed *p) {
+  *p = (struct printed){.rows = 0};
+  for (int row = 0; row < s->given.queries; row++) {
+    const attn_cell **cell = p->cell[row];
+    int found;
+    if (!find_row(s, step, row, cell)) return 0;
+    if (!is_whole_or_empty(s, step, row, cell, &found)) return 0;
+    p->whole[row] = found > 1 || (found && (cols_of(s, step) == 1 || cell[0]->decimals > 0));
+    p->rows += p->whole[row];
+  }
+  return 1;
+}
+
+/* A block of all rows of a step, or one of each. */
+static void add_step(struct attn_sequence *s, const char *name, int cols, const struct printed *p,
+                     int by_query) {
   struct attn_block *b = NULL;
   for (int row = 0; row < s->given.queries; row++) {
-    int found;
-    if (!find_row(s, step, row, cell[row])) return 0;
-    if (!is_whole_or_empty(s, step, row, cell[row], &found)) return 0;
-    rows += whole[row] = found > 1 || (found && (cols == 1 || cell[row][0]->decimals > 0));
-  }
-  for (int row = 0; row < s->given.queries; row++) {
-    const attn_cell *const *from = cell[row];
-    if (!whole[row]) continue;
-    if (!b || rows < s->given.queries) b = begin(s->g, STEPS[index].name, from[0]);
+    const attn_cell *const *from = p->cell[row];
+    if (!p->whole[row]) continue;
+    if (!b || by_query) b = begin(s->g, name, from[0]);
     attn_cell *cells = b ? attn_block_add_row(s->g, b, cols, "") : NULL;
-    if (!cells) return 0;
+    if (!cells) return;
     for (int c = 0; c < cols; c++) cells[c] = from[c] ? *from[c] : attn_cell_blank();
-    if (rows < s->given.queries || row == rows - 1) attn_block_end(s->g, b, cells[0].line);
+    if (by_query) attn_block_end(s->g, b, cells[0].line);
   }
+  if (b && !by_query) attn_block_end(s->g, b, b->line);
+}
+
+/* Query by query, if one lacks a row that another has. 0: a row is not whole. */
+static int add_steps(struct attn_sequence *s) {
+  struct printed *p = attn_group_take(s->g, STEPS_COUNT, sizeof *p);
+  int by_query = 0;
+  for (int n = 0; n < STEPS_COUNT; n++) {
+    if (!p || !find_printed(s, STEPS[n].step, &p[n])) return 0;
+    by_query |= p[n].rows > 0 && p[n].rows < s->given.queries;
+  }
+  for (int n = 0; n < STEPS_COUNT; n++)
+    add_step(s, STEPS[n].name, cols_of(s, STEPS[n].step), &p[n], by_query);
   return 1;
 }
 
@@ -169,9 +193,7 @@ static int add_blocks(struct attn_sequence *s) {
               s->given.keys);
     if (s->given.key[0] != s->given.value[0]) add_given(s, "V =", s->given.value, s->given.keys);
   }
-  for (int n = 0; n < STEPS_COUNT; n++)
-    if (!add_step(s, n)) return 0;
-  return 1;
+  return add_steps(s);
 }
 
 void attn_sequence_merge(struct attn_grouping *g) {
