@@ -7,7 +7,7 @@
 #include "steps.h"
 
 /* Prices. A number that is passed over, and the way from one cell to the next. */
-static const double INTEGER = 2, DECIMAL = 5, OPERAND = 0;
+static const double INTEGER = 1.5, IN_VECTOR = .5, DECIMAL = 5, OPERAND = 0;
 static const double NEXT_ROW = .5, NEXT_STEP = .5, SAME_KEY = .45, NEXT_KEY = .7, AGAIN = 1.5,
                     JUMP = 3;
 static const double CALLED_SO = -.7, CALLED_OTHERWISE = 1.2;
@@ -46,7 +46,7 @@ static int is_last(const struct attn_sequence *s, const struct attn_expected *e)
 static int is_of_keys(int step) { return step <= ATTN_STEP_WEIGHTS && step != ATTN_STEP_ROW_SUM; }
 
 /* From one cell to the next, of the next item or a later one. */
-static double way(const struct attn_sequence *s, int from, int to, int same_list) {
+static double way(const struct attn_sequence *s, int from, int to, int same_list, int is_bare) {
   const struct attn_expected *a = &s->expected[from], *b = &s->expected[to];
   int begins = b->col == 0 && is_last(s, a), is_of_key = is_of_keys(a->step) && is_of_keys(b->step);
   if (a->step == b->step && a->row == b->row && b->col == a->col + 1) return 0;
@@ -57,13 +57,14 @@ static double way(const struct attn_sequence *s, int from, int to, int same_list
   if (a->step == b->step && b->row == a->row + 1 && begins) return NEXT_ROW;
   if (b->row == a->row + 1 && begins) return NEXT_KEY;
   if (b->row == 0 && b->step > a->step && begins) return NEXT_STEP;
-  return from == to ? AGAIN : JUMP;
+  return is_bare ? DBL_MAX : from == to ? AGAIN : JUMP;
 }
 
 static double price_of_skip(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
   if (l->is_operand || attn_sequence_is_given(s, s->item[item].list)) return OPERAND;
-  return s->item[item].cell.decimals > 0 ? DECIMAL : INTEGER;
+  if (s->item[item].cell.decimals > 0) return DECIMAL;
+  return l->is_vector ? IN_VECTOR : INTEGER;
 }
 
 static struct path *path_at(const struct aligner *a, int item, int cell) {
@@ -83,8 +84,8 @@ static void find_path(const struct aligner *a, int item, int cell, const double 
     for (int n = 0; n < s->expecteds; n++) {
       const struct path *q = path_at(a, before, n);
       if (q->price == DBL_MAX) continue;
-      double price =
-          q->price + between + own + way(s, n, cell, s->item[before].list == s->item[item].list);
+      double price = q->price + between + own +
+                     way(s, n, cell, s->item[before].list == s->item[item].list, l->is_bare);
       if (price < p->price) *p = (struct path){price, before, n};
     }
   }

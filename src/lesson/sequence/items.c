@@ -36,7 +36,8 @@ struct reader {
   struct attn_sequence *s;
   struct attn_fact_reader *r;
   int called, is_own;
-  int last; /* the token after the last number; -1: there is none in the line */
+  int last;  /* the token after the last number; -1: there is none in the line */
+  int words; /* since then */
 };
 
 /* Notes what the word at `at` calls the numbers after it. */
@@ -99,20 +100,36 @@ static int is_operand(const struct reader *x, int at) {
   int before = at - 1, after = at + 1;
   while (attn_fact_is_sign(x->r, before, "(")) before--;
   while (attn_fact_is_sign(x->r, after, ")")) after++;
+  if (attn_fact_is_kind(x->r, at + 1, TOKEN_WORD) && attn_fact_is_kind(x->r, at + 2, TOKEN_INDEX))
+    return 1; /* 0.5 v1 */
   return is_operator(x, before) || is_operator(x, after) || is_division(x, after) ||
          (attn_fact_is_sign(x->r, before, "/") && is_division(x, before)) || is_argument(x, at);
 }
 
-/* "2." or "3)" in front of a line */
-static int is_line_number(const struct reader *x, int at) {
-  return at == 0 && attn_fact_is_whole(x->r, at) && attn_fact_is_sign(x->r, at + 1, ".):/");
+/* "2." or "3)" in front of a line, the 1 of "token 1" */
+static int is_index(const struct reader *x, int at) {
+  static const char COUNTED[] =
+      "token tokens word row column step head position part section problem exercise example page "
+      "トークン 単語 行 列 ステップ 問 例 図 表 章 節 第";
+  const struct attn_fact_token *t = &x->r->token[at];
+  const char *text = x->r->line->text;
+  if (!attn_fact_is_whole(x->r, at)) return 0;
+  if (at == 0) return text[t->part.end - 1] == '.' || attn_fact_is_sign(x->r, 1, ".):/");
+  const struct attn_part before = x->r->token[at - 1].part;
+  char word[WORD_BYTES] = "";
+  for (size_t n = before.begin; n < before.end && n - before.begin < sizeof word - 1; n++)
+    word[n - before.begin] =
+        text[n] >= 'A' && text[n] <= 'Z' ? (char)(text[n] + 'a' - 'A') : text[n];
+  return attn_fact_is_kind(x->r, at - 1, TOKEN_WORD) && attn_is_listed(COUNTED, word, strlen(word));
 }
 
 static struct attn_item_list *begin_list(struct reader *x, int at) {
   struct attn_sequence *s = x->s;
   struct attn_item_list *l = &s->list[s->lists++];
   *l = (struct attn_item_list){.first = s->items, .called = x->called, .is_own = x->is_own};
-  l->is_operand = is_operand(x, at) || is_line_number(x, at);
+  l->is_bare = x->last >= 0 && !x->words;
+  x->words = 0;
+  l->is_operand = is_operand(x, at) || is_index(x, at);
   x->is_own = 0;
   return l;
 }
@@ -168,14 +185,15 @@ static int add_number(struct reader *x, int at) {
 }
 
 static int add_line(struct reader *x) {
-  x->last = -1;
+  x->last = -1, x->words = 0;
   attn_fact_tokens(x->r);
   if (x->r->tokens == ATTN_FACT_TOKENS_MAX) return 0;
   for (int at = 0; at < x->r->tokens; at++) {
     int kind = x->r->token[at].kind;
-    if (kind == TOKEN_WORD) read_word(x, at);
+    if (kind == TOKEN_WORD) read_word(x, at), x->words++;
     if (kind == TOKEN_NUMBER && !add_number(x, at)) return 0;
     if (kind == TOKEN_VALUE && !add_value(x, at)) return 0;
+    if (kind == TOKEN_VALUE) x->last = at + 1;
   }
   return 1;
 }

@@ -85,14 +85,15 @@ static int cols_of(const struct attn_sequence *s, int step) {
 }
 
 /* The items of a row of a step, each the first of its cell. 0: they are in another order. */
-static int find_row(const struct attn_sequence *s, int step, int row, const attn_cell **cell) {
+static int find_row(const struct attn_sequence *s, int step, int row,
+                    const struct attn_item **item) {
   int last = -1;
   for (int n = 0; n < s->items; n++) {
     if (s->item[n].step < 0) continue;
     const struct attn_expected *e = &s->expected[s->item[n].step];
-    if (e->step != step || e->row != row || cell[e->col]) continue;
+    if (e->step != step || e->row != row || item[e->col]) continue;
     if (e->col < last) return 0;
-    cell[last = e->col] = &s->item[n].cell;
+    item[last = e->col] = &s->item[n];
   }
   return 1;
 }
@@ -126,30 +127,37 @@ static void add_given(struct attn_sequence *s, const char *name, const int *list
 
 /* Are all cells of a row printed, or none? Keys that are hidden need not be. */
 static int is_whole_or_empty(const struct attn_sequence *s, int step, int row,
-                             const attn_cell *const *cell, int *found) {
+                             const struct attn_item *const *item, int *found) {
   int cols = cols_of(s, step), is_of_keys = cols == s->given.keys && step != ATTN_STEP_OUTPUT;
   int least = is_of_keys ? attn_sequence_visible(s, row) : cols, missing = 0;
   *found = 0;
-  for (int n = 0; n < cols; n++) *found += cell[n] != NULL;
-  for (int n = 0; n < least; n++) missing += !cell[n];
+  for (int n = 0; n < cols; n++) *found += item[n] != NULL;
+  for (int n = 0; n < least; n++) missing += !item[n];
   return !missing || !*found;
 }
 
 /* What is printed of a step. */
 struct printed {
-  const attn_cell *cell[ATTN_TOKENS_MAX][ATTN_TOKENS_MAX];
+  const struct attn_item *item[ATTN_TOKENS_MAX][ATTN_TOKENS_MAX];
   int whole[ATTN_TOKENS_MAX], rows;
 };
 
-/* 0: a row is in another order, or not whole. A single integer is no row. */
+/* Is it a row? A single integer is one only if it is called so. */
+static int is_row(const struct attn_sequence *s, int step, const struct attn_item *const *item,
+                  int found) {
+  if (found != 1 || cols_of(s, step) == 1 || item[0]->cell.decimals > 0) return found > 0;
+  return s->list[item[0]->list].called == step;
+}
+
+/* 0: a row is in another order, or not whole. */
 static int find_printed(const struct attn_sequence *s, int step, struct printed *p) {
   *p = (struct printed){.rows = 0};
   for (int row = 0; row < s->given.queries; row++) {
-    const attn_cell **cell = p->cell[row];
+    const struct attn_item **item = p->item[row];
     int found;
-    if (!find_row(s, step, row, cell)) return 0;
-    if (!is_whole_or_empty(s, step, row, cell, &found)) return 0;
-    p->whole[row] = found > 1 || (found && (cols_of(s, step) == 1 || cell[0]->decimals > 0));
+    if (!find_row(s, step, row, item)) return 0;
+    if (!is_whole_or_empty(s, step, row, item, &found)) return 0;
+    p->whole[row] = is_row(s, step, item, found);
     p->rows += p->whole[row];
   }
   return 1;
@@ -160,12 +168,12 @@ static void add_step(struct attn_sequence *s, const char *name, int cols, const 
                      int by_query) {
   struct attn_block *b = NULL;
   for (int row = 0; row < s->given.queries; row++) {
-    const attn_cell *const *from = p->cell[row];
+    const struct attn_item *const *from = p->item[row];
     if (!p->whole[row]) continue;
-    if (!b || by_query) b = begin(s->g, name, from[0]);
+    if (!b || by_query) b = begin(s->g, name, &from[0]->cell);
     attn_cell *cells = b ? attn_block_add_row(s->g, b, cols, "") : NULL;
     if (!cells) return;
-    for (int c = 0; c < cols; c++) cells[c] = from[c] ? *from[c] : attn_cell_blank();
+    for (int c = 0; c < cols; c++) cells[c] = from[c] ? from[c]->cell : attn_cell_blank();
     if (by_query) attn_block_end(s->g, b, cells[0].line);
   }
   if (b && !by_query) attn_block_end(s->g, b, b->line);

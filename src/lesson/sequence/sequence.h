@@ -24,7 +24,8 @@ struct attn_item_list {
   int called;     /* attn_step_name by the nearest word in front of it; -1: none */
   int is_own;     /* the word is between it and the list before */
   int is_vector;  /* in brackets */
-  int is_operand; /* of arithmetic */
+  int is_operand; /* of arithmetic, or an index */
+  int is_bare;    /* no word is between it and the list before, in its line */
 };
 
 /* What a number may be. */
