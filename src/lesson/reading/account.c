@@ -448,6 +448,9 @@ static int list_blocks(struct account *a) {
 /* "√d_k": the number after it is the root of a size. */
 static const char ROOT[] = "(?:\\x{221A}|sqrt)[\\s({]*[A-Za-z][^=(]{0,9}$";
 
+/* "q(1, 0)" */
+static const char GIVEN[] = "(?<![A-Za-z])[qkvQKV]\\($";
+
 /* Is another number with as many decimals in its line? */
 static int is_in_list(const struct account *a, const struct attn_stray *s) {
   const struct attn_stray *end = a->scan->stray + a->scan->strays;
@@ -463,7 +466,8 @@ static int is_explained(struct account *a, const struct attn_stray *s) {
   if (s->is_size && attn_occurs(a->scan->patterns, ROOT, s->name))
     return attn_is_known_root(known, &s->cell);
   if (s->is_size) return attn_is_known_size(known, s->cell.value);
-  int is_fine = s->cell.decimals >= FINE || attn_has_decimals(known, s->cell.decimals) ||
+  int is_fine = s->cell.decimals >= FINE || attn_occurs(a->scan->patterns, GIVEN, s->name) ||
+                attn_has_decimals(known, s->cell.decimals) ||
                 (s->cell.decimals > 0 && is_in_list(a, s));
   if (!s->is_result && !is_fine) return 1;
   int is_size = s->cell.decimals < 1 || s->cell.value != rint(s->cell.value); /* 2.00 is none */

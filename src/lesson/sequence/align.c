@@ -10,21 +10,10 @@
 static const double INTEGER = 1.5, IN_VECTOR = .5, DECIMAL = 5, OPERAND = 0;
 static const double NEXT_ROW = .5, NEXT_STEP = .5, SAME_KEY = .45, NEXT_KEY = .7, AGAIN = 1.5,
                     JUMP = 3;
+enum { ITEMS_BACK = 40, WORK_MAX = 10000000 };
 static const double CALLED_SO = -.7, CALLED_OTHERWISE = 1.2;
 
-struct path {
-  double price;
-  int item; /* the last that is a cell */
-  int cell; /* of the one before; -1: none */
-};
-
-struct aligner {
-  struct attn_sequence *s;
-  struct path *best; /* of each item and each cell: the cheapest path that ends there */
-};
-
-static int fits(const struct attn_item *item, const struct attn_expected *e) {
-  const attn_cell *c = &item->cell;
+int attn_sequence_fits(const attn_cell *c, const struct attn_expected *e) {
   if (c->kind == ATTN_CELL_BLANK) return 0;
   if (isinf(e->value)) return isinf(c->value);
   double slack = c->decimals > 0 ? e->slack : 0;
@@ -55,8 +44,7 @@ static double way(const struct attn_sequence *s, int from, int to, int same_list
   if (a->row == b->row && b->step > a->step && begins) return NEXT_STEP;
   if (a->row == b->row && b->col == a->col + 1 && b->step < a->step) return NEXT_KEY;
   if (a->step == b->step && b->row == a->row + 1 && begins) return NEXT_ROW;
-  if (b->row == a->row + 1 && begins) return NEXT_KEY;
-  if (b->row == 0 && b->step > a->step && begins) return NEXT_STEP;
+  if (begins && (b->row > a->row || b->step > a->step)) return NEXT_KEY;
   return is_bare ? DBL_MAX : from == to ? AGAIN : JUMP;
 }
 
@@ -67,56 +55,89 @@ static double price_of_skip(const struct attn_sequence *s, int item) {
   return l->is_vector ? IN_VECTOR : INTEGER;
 }
 
-static struct path *path_at(const struct aligner *a, int item, int cell) {
-  return &a->best[(size_t)item * (size_t)a->s->expecteds + (size_t)cell];
+static int is_free(const struct attn_sequence *s, int item) {
+  return !s->list[s->item[item].list].is_operand && !attn_sequence_is_given(s, s->item[item].list);
 }
 
-/* The cheapest way to a cell for an item; skipped: the price of passing over all before it. */
-static void find_path(const struct aligner *a, int item, int cell, const double *skipped) {
-  const struct attn_sequence *s = a->s;
+/* The cheapest way to a cell for an item: from nothing, or from a cell of one of the items before.
+ * skipped: the price of passing over all items before each. */
+static struct attn_match_of best_match(struct attn_sequence *s, int item, int cell,
+                                       const double *skipped) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
-  struct path *p = path_at(a, item, cell);
   const struct attn_expected *e = &s->expected[cell];
   double own = price_of(l, e);
-  *p = (struct path){skipped[item] + own + (e->col ? JUMP : 0), -1, -1};
-  for (int before = item - 1; before >= 0 && before >= item - 40; before--) {
-    double between = skipped[item] - skipped[before + 1];
-    for (int n = 0; n < s->expecteds; n++) {
-      const struct path *q = path_at(a, before, n);
-      if (q->price == DBL_MAX) continue;
-      double price = q->price + between + own +
-                     way(s, n, cell, s->item[before].list == s->item[item].list, l->is_bare);
-      if (price < p->price) *p = (struct path){price, before, n};
+  struct attn_match_of best = {item, cell, -1, skipped[item] + own + (e->col ? JUMP : 0)};
+  int first = item > ITEMS_BACK ? s->first_match[item - ITEMS_BACK] : 0;
+  for (int n = first; n < s->first_match[item]; n++, s->work++) {
+    const struct attn_match_of *q = &s->match[n];
+    double step = way(s, q->cell, cell, s->item[q->item].list == s->item[item].list, l->is_bare);
+    double price = q->price + skipped[item] - skipped[q->item + 1] + own + step;
+    if (step < DBL_MAX && price < best.price) best.before = n, best.price = price;
+  }
+  return best;
+}
+
+/* All matches of all items. 0: too many. */
+static int find_matches(struct attn_sequence *s, const double *skipped) {
+  s->matches = 0;
+  for (int n = 0; n < s->items; n++) {
+    s->first_match[n] = s->matches;
+    for (int c = 0; c < s->expecteds && is_free(s, n); c++) {
+      if (!attn_sequence_fits(&s->item[n].cell, &s->expected[c])) continue;
+      if (s->matches == ATTN_MATCHES_MAX || s->work > WORK_MAX) return 0;
+      s->match[s->matches++] = best_match(s, n, c, skipped);
     }
   }
+  return s->matches > 0;
+}
+
+/* Is a number that is there already called another step, or none of the words in front is its own?
+ */
+static int is_odd_mention(const struct attn_sequence *s, int item) {
+  const struct attn_item_list *l = &s->list[s->item[item].list];
+  int step = s->expected[s->item[item].step].step;
+  return s->item[item].cell.decimals > 0 && l->is_own && l->called >= ATTN_STEP_SCORES &&
+         l->called != step;
+}
+
+/* Has a step a row that is printed twice, and one that is not? */
+static int lacks_row(const struct attn_sequence *s, const unsigned char *count) {
+  for (int a = 0; a < s->expecteds; a++)
+    for (int b = 0; b < s->expecteds && count[a] > 1; b++)
+      if (s->expected[a].step == s->expected[b].step && !count[b]) return 1;
+  return 0;
+}
+
+int attn_sequence_is_smooth(const struct attn_sequence *s) {
+  unsigned char count[ATTN_EXPECTED_MAX] = {0};
+  int last = -1;
+  for (int n = 0; n < s->items; n++) {
+    int cell = s->item[n].step, list = s->item[n].list;
+    if (cell < 0) continue;
+    if (count[cell] && is_odd_mention(s, n)) return 0;
+    if (s->item[n].cell.decimals > 0 && count[cell] < 2) count[cell]++;
+    if (count[cell] > 1) continue;
+    int same = n > 0 && s->item[n - 1].list == list && last == s->item[n - 1].step;
+    if (last >= 0 ? way(s, last, cell, same, 0) >= JUMP : s->expected[cell].col > 0) return 0;
+    count[cell] = 1, last = cell;
+  }
+  return !lacks_row(s, count);
 }
 
 int attn_sequence_align(struct attn_sequence *s) {
-  struct aligner a = {.s = s};
   double skipped[ATTN_ITEMS_MAX + 1] = {0}, best = DBL_MAX;
-  int item = -1, cell = -1, found = 0;
-  a.best = attn_group_take(s->g, (size_t)s->items * (size_t)s->expecteds, sizeof *a.best);
-  if (!a.best) return 0;
-  for (int n = 0; n < s->items; n++) skipped[n + 1] = skipped[n] + price_of_skip(s, n);
-  for (int n = 0; n < s->items; n++) {
-    int is_free =
-        !s->list[s->item[n].list].is_operand && !attn_sequence_is_given(s, s->item[n].list);
-    s->item[n].step = -1;
-    for (int c = 0; c < s->expecteds; c++) {
-      path_at(&a, n, c)->price = DBL_MAX;
-      if (!is_free || !fits(&s->item[n], &s->expected[c])) continue;
-      find_path(&a, n, c, skipped);
-      double price = path_at(&a, n, c)->price + skipped[s->items] - skipped[n + 1];
-      if (price < best) best = price, item = n, cell = c;
-    }
+  int last = -1, value = 0;
+  for (int n = 0; n < s->items; n++)
+    skipped[n + 1] = skipped[n] + price_of_skip(s, n), s->item[n].step = -1;
+  if (!find_matches(s, skipped)) return 0;
+  for (int n = 0; n < s->matches; n++) {
+    double price = s->match[n].price + skipped[s->items] - skipped[s->match[n].item + 1];
+    if (price < best) best = price, last = n;
   }
-  while (item >= 0) {
-    const struct path *p = path_at(&a, item, cell);
-    s->item[item].step = cell;
-    item = p->item, cell = p->cell;
-  }
+  for (; last >= 0; last = s->match[last].before)
+    s->item[s->match[last].item].step = s->match[last].cell;
   for (int n = 0; n < s->items; n++)
     if (s->item[n].step >= 0 || price_of_skip(s, n) == DECIMAL)
-      found += s->item[n].step >= 0 ? 1 : -2;
-  return found;
+      value += s->item[n].step >= 0 ? 1 : -2;
+  return value;
 }

@@ -52,7 +52,7 @@ static int find_by_words(struct attn_sequence *s, int keys) {
   if (found < keys || (values && values < keys)) return 0;
   if (!values) memcpy(g->value, g->key, sizeof g->key);
   g->queries = find_called(s, ATTN_STEP_Q, s->list[g->key[0]].count, g->query);
-  g->queries = drop_mentions(s, g->query, g->queries);
+  if (g->queries != keys) g->queries = drop_mentions(s, g->query, g->queries);
   return g->queries > 0;
 }
 

@@ -123,12 +123,21 @@ static int is_index(const struct reader *x, int at) {
   return attn_fact_is_kind(x->r, at - 1, TOKEN_WORD) && attn_is_listed(COUNTED, word, strlen(word));
 }
 
+static int is_root(const struct reader *x, int at) {
+  int before = at - 1 - attn_fact_is_sign(x->r, at - 1, "(");
+  if (before < 0) return 0;
+  const struct attn_part p = x->r->token[before].part;
+  const char *text = x->r->line->text + p.begin;
+  return attn_is_listed("√ sqrt", text, p.end - p.begin);
+}
+
 static struct attn_item_list *begin_list(struct reader *x, int at) {
   struct attn_sequence *s = x->s;
   struct attn_item_list *l = &s->list[s->lists++];
   *l = (struct attn_item_list){.first = s->items, .called = x->called, .is_own = x->is_own};
   l->is_bare = x->last >= 0 && !x->words;
   x->words = 0;
+  l->is_root = is_root(x, at), l->is_argument = is_argument(x, at);
   l->is_operand = is_operand(x, at) || is_index(x, at);
   x->is_own = 0;
   return l;

@@ -32,12 +32,29 @@ static int set_way(struct attn_sequence *s, int way) {
   return attn_sequence_expect(s);
 }
 
+/* Is an argument of softmax none of the scores? The first of several may be any; the others follow
+ * it. */
+static int is_odd_argument(const struct attn_sequence *s, int item) {
+  const struct attn_item_list *l = &s->list[s->item[item].list];
+  int at = item - l->first;
+  for (int n = at; n < s->expecteds && n < ATTN_EXPECTED_MAX; n++) {
+    const struct attn_expected *e = &s->expected[n];
+    if (e->step > ATTN_STEP_MASKED || (l->count > 1 && e->col != at)) continue;
+    int k = 0;
+    while (k <= at && attn_sequence_fits(&s->item[l->first + k].cell, e - at + k)) k++;
+    if (k > at) return 0;
+  }
+  return 1;
+}
+
 /* Is a number of the steps, from the first on to the last, that is no cell a decimal, or called a
  * step? Sizes and mentions are not. */
 static int is_left_over(const struct attn_sequence *s, int item, int is_within) {
   const struct attn_item *i = &s->item[item];
   const struct attn_item_list *l = &s->list[i->list];
   double value = i->cell.value;
+  if (l->is_root && value == rint(value)) return value != s->given.width;
+  if (l->is_argument && i->cell.decimals > 0) return is_odd_argument(s, item);
   if (i->step >= 0 || l->is_operand || attn_sequence_is_given(s, i->list)) return 0;
   if (i->cell.decimals > 0) return 1;
   if (!is_within || !l->is_own || l->called < ATTN_STEP_SCORES || isinf(value)) return 0;
@@ -70,7 +87,8 @@ static int choose(struct attn_sequence *s) {
     for (int keys = ATTN_TOKENS_MAX; keys > 1; keys--)
       if (attn_sequence_givens(s, pattern, keys)) try_ways(s, &best, &chosen);
     s->given = chosen;
-    if (best > 0 && attn_sequence_expect(s) && attn_sequence_align(s) > 0 && !has_left_over(s))
+    if (best > 0 && attn_sequence_expect(s) && attn_sequence_align(s) > 0 &&
+        attn_sequence_is_smooth(s) && !has_left_over(s))
       return 1;
   }
   return 0;

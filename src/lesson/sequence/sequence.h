@@ -9,7 +9,13 @@
 
 #include "blocks.h"
 
-enum { ATTN_ITEMS_MAX = 500, ATTN_EXPECTED_MAX = 400, ATTN_TOKENS_MAX = 12, ATTN_WIDTH_MAX = 8 };
+enum {
+  ATTN_ITEMS_MAX = 500,
+  ATTN_EXPECTED_MAX = 400,
+  ATTN_TOKENS_MAX = 12,
+  ATTN_WIDTH_MAX = 8,
+  ATTN_MATCHES_MAX = 6000
+};
 
 /* A printed number. */
 struct attn_item {
@@ -21,11 +27,13 @@ struct attn_item {
 /* Numbers next to each other. */
 struct attn_item_list {
   int first, count;
-  int called;     /* attn_step_name by the nearest word in front of it; -1: none */
-  int is_own;     /* the word is between it and the list before */
-  int is_vector;  /* in brackets */
-  int is_operand; /* of arithmetic, or an index */
-  int is_bare;    /* no word is between it and the list before, in its line */
+  int called;      /* attn_step_name by the nearest word in front of it; -1: none */
+  int is_own;      /* the word is between it and the list before */
+  int is_vector;   /* in brackets */
+  int is_operand;  /* of arithmetic, or an index */
+  int is_root;     /* the 2 of √2 */
+  int is_argument; /* of softmax or exp */
+  int is_bare;     /* no word is between it and the list before, in its line */
 };
 
 /* What a number may be. */
@@ -40,6 +48,13 @@ struct attn_givens {
   int query[ATTN_TOKENS_MAX], key[ATTN_TOKENS_MAX], value[ATTN_TOKENS_MAX];
   int is_scaled;
   int is_causal, padding; /* of the mask: keys hidden at the end */
+};
+
+/* An item as a cell, at the end of the cheapest path. */
+struct attn_match_of {
+  int item, cell;
+  int before; /* the match before; -1: none */
+  double price;
 };
 
 /* How queries, keys and values are found. */
@@ -61,6 +76,9 @@ struct attn_sequence {
   struct attn_givens given;
   int expecteds;
   struct attn_expected expected[ATTN_EXPECTED_MAX];
+  int matches, first_match[ATTN_ITEMS_MAX]; /* of each item */
+  struct attn_match_of match[ATTN_MATCHES_MAX];
+  int64_t work; /* pairs of matches that were compared so far */
 };
 
 /* items.c: the numbers of all lines, with what they are called. 0: too many, or no memory. */
@@ -75,9 +93,14 @@ int attn_sequence_visible(const struct attn_sequence *s, int row);
 /* What they give, with this mask and scale. 0: too much. */
 int attn_sequence_expect(struct attn_sequence *s);
 
-/* align.c: the cell that each item is, of the best alignment. Returns how good it is: the numbers
+/* align.c. May the number be this one, within rounding? */
+int attn_sequence_fits(const attn_cell *cell, const struct attn_expected *e);
+/* The cell that each item is, of the best alignment. Returns how good it is: the numbers
  * that have one, less twice the decimal numbers that have none. */
 int attn_sequence_align(struct attn_sequence *s);
+
+/* Is each cell the next one of the cell that is printed before it, mentions aside? */
+int attn_sequence_is_smooth(const struct attn_sequence *s);
 
 /* sequence.c: blocks in place of others. */
 void attn_sequence_merge(struct attn_grouping *g);
