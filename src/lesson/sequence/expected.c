@@ -23,40 +23,50 @@ static double unit_of(const struct attn_sequence *s) {
   return pow(10, -(best ? best : 1));
 }
 
-static void expect(struct attn_sequence *s, int step, int row, int col, double value,
-                   double slack) {
-  if (s->expecteds < ATTN_EXPECTED_MAX)
-    s->expected[s->expecteds] = (struct attn_expected){step, row, col, value, slack};
-  s->expecteds++;
+/* The value, or what is printed in its place. */
+static double expect(struct attn_sequence *s, int step, int row, int col, double value,
+                     double slack) {
+  int cell = s->expecteds++;
+  if (cell >= ATTN_EXPECTED_MAX) return value;
+  if (s->is_printed[cell]) value = s->printed[cell];
+  s->expected[cell] = (struct attn_expected){step, row, col, value, slack};
+  return value;
 }
 
 int attn_sequence_visible(const struct attn_sequence *s, int row) {
   return s->given.is_causal ? row + 1 : s->given.keys - s->given.padding;
 }
 
+static double score_of(const struct attn_sequence *s, int row, int key) {
+  double sum = 0;
+  for (int k = 0; k < s->given.width; k++)
+    sum += at(s, s->given.query[row], k) * at(s, s->given.key[key], k);
+  return sum;
+}
+
+static void expect_scores(struct attn_sequence *s, int row, double unit, double *x) {
+  int n = s->given.keys, keys = attn_sequence_visible(s, row);
+  for (int j = 0; j < n; j++) x[j] = expect(s, ATTN_STEP_SCORES, row, j, score_of(s, row, j), 0);
+  for (int j = 0; j < n && s->given.is_scaled; j++)
+    x[j] = expect(s, ATTN_STEP_SCALED, row, j, x[j] / sqrt(s->given.width), unit / 2);
+  for (int j = 0; j < n && (s->given.is_causal || s->given.padding); j++)
+    x[j] = expect(s, ATTN_STEP_MASKED, row, j, j < keys ? x[j] : -INFINITY, unit / 2);
+}
+
 static void expect_query(struct attn_sequence *s, int row, double unit) {
   double x[ATTN_TOKENS_MAX], e[ATTN_TOKENS_MAX], sum = 0;
-  int n = s->given.keys, keys = attn_sequence_visible(s, row);
-  for (int j = 0; j < n; j++) {
-    x[j] = 0;
-    for (int k = 0; k < s->given.width; k++)
-      x[j] += at(s, s->given.query[row], k) * at(s, s->given.key[j], k);
-    expect(s, ATTN_STEP_SCORES, row, j, x[j], 0);
-  }
-  for (int j = 0; j < n && s->given.is_scaled; j++)
-    expect(s, ATTN_STEP_SCALED, row, j, x[j] /= sqrt(s->given.width), unit / 2);
-  for (int j = 0; j < n && (s->given.is_causal || s->given.padding); j++)
-    expect(s, ATTN_STEP_MASKED, row, j, j < keys ? x[j] : (x[j] = -INFINITY), unit / 2);
-  for (int j = 0; j < n; j++) {
-    sum += e[j] = exp(x[j]);
-    expect(s, ATTN_STEP_EXPONENTIALS, row, j, e[j], e[j] * unit);
-  }
-  expect(s, ATTN_STEP_ROW_SUM, row, 0, sum, (sum + n) * unit);
-  for (int j = 0; j < n; j++) expect(s, ATTN_STEP_WEIGHTS, row, j, e[j] / sum, unit);
+  int n = s->given.keys;
+  expect_scores(s, row, unit, x);
+  for (int j = 0; j < n; j++)
+    sum += e[j] = expect(s, ATTN_STEP_EXPONENTIALS, row, j, exp(x[j]), exp(x[j]) * unit);
+  sum = expect(s, ATTN_STEP_ROW_SUM, row, 0, sum, (sum + n) * unit);
+  for (int j = 0; j < n; j++) e[j] = expect(s, ATTN_STEP_WEIGHTS, row, j, e[j] / sum, unit);
   for (int c = 0; c < s->given.out_width; c++) {
     double o = 0, size = 0;
-    for (int j = 0; j < n; j++)
-      o += e[j] / sum * at(s, s->given.value[j], c), size += fabs(at(s, s->given.value[j], c));
+    for (int j = 0; j < n; j++) {
+      double v = at(s, s->given.value[j], c);
+      o += e[j] * v, size += fabs(v);
+    }
     expect(s, ATTN_STEP_OUTPUT, row, c, o, size * unit);
   }
 }

@@ -79,6 +79,24 @@ static void try_ways(struct attn_sequence *s, int *best, struct attn_givens *cho
   }
 }
 
+/* Is each number a cell, and the order that of steps? */
+static int is_explained(struct attn_sequence *s) {
+  return attn_sequence_expect(s) && attn_sequence_align(s) > 0 && attn_sequence_is_smooth(s) &&
+         !has_left_over(s);
+}
+
+enum { SLIPS = 8 };
+
+/* With a few slips. */
+static int explain(struct attn_sequence *s) {
+  memset(s->is_printed, 0, sizeof s->is_printed);
+  for (int n = 0; n < SLIPS; n++) {
+    if (is_explained(s)) return 1;
+    if (!attn_sequence_fill(s)) return 0;
+  }
+  return 0;
+}
+
 /* The givens, scale and mask by which most numbers are explained, and all. */
 static int choose(struct attn_sequence *s) {
   struct attn_givens chosen = {0};
@@ -87,9 +105,8 @@ static int choose(struct attn_sequence *s) {
     for (int keys = ATTN_TOKENS_MAX; keys > 1; keys--)
       if (attn_sequence_givens(s, pattern, keys)) try_ways(s, &best, &chosen);
     s->given = chosen;
-    if (best > 0 && attn_sequence_expect(s) && attn_sequence_align(s) > 0 &&
-        attn_sequence_is_smooth(s) && !has_left_over(s))
-      return 1;
+    if (best > 0 && explain(s)) return 1;
+    memset(s->is_printed, 0, sizeof s->is_printed);
   }
   return 0;
 }
@@ -126,8 +143,12 @@ static const struct attn_block *block_before(const struct attn_grouping *g, cons
 
 static struct attn_block *begin(struct attn_grouping *g, const char *name, const attn_cell *cell) {
   char *copy = attn_group_copy(g, name, strlen(name));
-  struct attn_block *b = attn_block_in_place_of(g, block_before(g, cell), copy);
-  if (b) b->source = ATTN_BLOCK_TURNS, b->captions = 0, b->header = "", b->line = cell->line;
+  const struct attn_block *near = block_before(g, cell);
+  struct attn_block *b = attn_block_in_place_of(g, near, copy);
+  if (!b) return NULL;
+  b->source = ATTN_BLOCK_TURNS, b->header = "", b->line = cell->line;
+  b->captions = b->line >= near->line && b->line <= near->end;
+  b->caption[0] = near->name;
   return b;
 }
 

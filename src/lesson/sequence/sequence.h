@@ -76,7 +76,9 @@ struct attn_sequence {
   struct attn_givens given;
   int expecteds;
   struct attn_expected expected[ATTN_EXPECTED_MAX];
-  int matches, first_match[ATTN_ITEMS_MAX]; /* of each item */
+  double printed[ATTN_EXPECTED_MAX];           /* a slip: what is printed in place of a value */
+  unsigned char is_printed[ATTN_EXPECTED_MAX]; /* it is one */
+  int matches, first_match[ATTN_ITEMS_MAX];    /* of each item */
   struct attn_match_of match[ATTN_MATCHES_MAX];
   int64_t work; /* pairs of matches that were compared so far */
 };
@@ -101,6 +103,10 @@ int attn_sequence_align(struct attn_sequence *s);
 
 /* Is each cell the next one of the cell that is printed before it, mentions aside? */
 int attn_sequence_is_smooth(const struct attn_sequence *s);
+
+/* gaps.c: a number that is no cell becomes the only one that is missing there, or several a row.
+ * What follows is then expected of them. 0: there is none. */
+int attn_sequence_fill(struct attn_sequence *s);
 
 /* sequence.c: blocks in place of others. */
 void attn_sequence_merge(struct attn_grouping *g);

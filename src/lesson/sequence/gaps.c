@@ -1,0 +1,104 @@
+/* gaps.c -- numbers that are no cell, where exactly one is missing: slips of the author. */
+#include <math.h>
+
+#include "sequence.h"
+#include "steps.h"
+
+/* Is the number one that no cell and no given is? */
+static int is_unmatched(const struct attn_sequence *s, int item) {
+  return s->item[item].step < 0 && !s->list[s->item[item].list].is_operand &&
+         !attn_sequence_is_given(s, s->item[item].list);
+}
+
+/* The first item that is a cell; -1: none. */
+static int item_of(const struct attn_sequence *s, int cell) {
+  for (int n = 0; n < s->items; n++)
+    if (s->item[n].step == cell) return n;
+  return -1;
+}
+
+/* The nearest item before (way -1) or after (1) that is a cell; -1, or the number of items. */
+static int next_matched(const struct attn_sequence *s, int item, int way) {
+  for (item += way; item >= 0 && item < s->items && s->item[item].step < 0;) item += way;
+  return item;
+}
+
+/* The only number between two items that is no cell; -1: none, or more. */
+static int only_between(const struct attn_sequence *s, int first, int last) {
+  int found = -1;
+  for (int n = first + 1; n < last; n++) {
+    if (!is_unmatched(s, n)) continue;
+    if (found >= 0) return -1;
+    found = n;
+  }
+  return found;
+}
+
+static int is_same_row(const struct attn_expected *a, const struct attn_expected *b) {
+  return a->step == b->step && a->row == b->row;
+}
+
+/* The number that a cell must be, between those of its row, or of its key. */
+static int find_missing(const struct attn_sequence *s, int cell) {
+  const struct attn_expected *e = &s->expected[cell];
+  int left = e->col > 0 ? item_of(s, cell - 1) : -1, found = -1;
+  int has_right = cell + 1 < s->expecteds && is_same_row(e, e + 1);
+  int right = has_right ? item_of(s, cell + 1) : -1;
+  if (left >= 0) found = only_between(s, left, next_matched(s, left, 1));
+  if (found < 0 && right >= 0) found = only_between(s, next_matched(s, right, -1), right);
+  for (int n = cell - 1; n >= 0 && found < 0; n--) {
+    const struct attn_expected *b = &s->expected[n];
+    if (b->row != e->row || b->col != e->col || b->step == e->step) continue;
+    int item = item_of(s, n);
+    if (item >= 0) return only_between(s, item, next_matched(s, item, 1));
+  }
+  return found;
+}
+
+static int has_cell_of_row(const struct attn_sequence *s, int cell) {
+  for (int n = 0; n < s->items; n++)
+    if (s->item[n].step >= 0 && is_same_row(&s->expected[s->item[n].step], &s->expected[cell]))
+      return 1;
+  return 0;
+}
+
+static int fill(struct attn_sequence *s, int cell, int item) {
+  s->printed[cell] = s->item[item].cell.value;
+  s->is_printed[cell] = 1;
+  return 1;
+}
+
+/* One number that a row lacks. */
+static int fill_cell(struct attn_sequence *s) {
+  for (int cell = 0; cell < s->expecteds; cell++) {
+    if (s->is_printed[cell] || item_of(s, cell) >= 0 || !has_cell_of_row(s, cell)) continue;
+    int item = find_missing(s, cell);
+    if (item >= 0 && isfinite(s->item[item].cell.value)) return fill(s, cell, item);
+  }
+  return 0;
+}
+
+/* Numbers that are called a step, as many as a row of it has, where it is not printed. */
+static int fill_row(struct attn_sequence *s) {
+  for (int first = 0; first < s->items; first++) {
+    int called = s->list[s->item[first].list].called, end = first,
+        before = next_matched(s, first, -1);
+    int row = before >= 0 ? s->expected[s->item[before].step].row : 0;
+    if (!is_unmatched(s, first) || called < ATTN_STEP_SCALED || called > ATTN_STEP_OUTPUT) continue;
+    while (end < s->items && is_unmatched(s, end) && s->list[s->item[end].list].called == called)
+      end++;
+    for (int cell = 0; cell < s->expecteds; cell++) {
+      const struct attn_expected *e = &s->expected[cell];
+      if (e->step != called || e->row < row || e->col > 0 || has_cell_of_row(s, cell)) continue;
+      int cols = 1;
+      while (cell + cols < s->expecteds && is_same_row(e, e + cols)) cols++;
+      if (end - first < cols) break;
+      for (int n = 0; n < cols; n++) fill(s, cell + n, first + n);
+      return 1;
+    }
+    first = end - 1;
+  }
+  return 0;
+}
+
+int attn_sequence_fill(struct attn_sequence *s) { return fill_cell(s) || fill_row(s); }
