@@ -15,7 +15,7 @@ static const double CALLED_SO = -.7, CALLED_OTHERWISE = 1.2;
 
 int attn_sequence_fits(const attn_cell *c, const struct attn_expected *e) {
   if (c->kind == ATTN_CELL_BLANK) return 0;
-  if (isinf(e->value)) return isinf(c->value);
+  if (isinf(c->value) || isinf(e->value)) return isinf(c->value) && e->is_hidden;
   double slack = c->decimals > 0 ? e->slack : 0;
   return fabs(c->value - e->value) <= attn_cell_half(c) + slack + 1e-9 * (1 + fabs(e->value));
 }
@@ -51,6 +51,7 @@ static double way(const struct attn_sequence *s, int from, int to, int same_list
 static double price_of_skip(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
   if (l->is_operand || attn_sequence_is_given(s, s->item[item].list)) return OPERAND;
+  if (isinf(s->item[item].cell.value)) return l->count > 1 ? DECIMAL : 0; /* "set to -inf" */
   if (s->item[item].cell.decimals > 0) return DECIMAL;
   return l->is_vector ? IN_VECTOR : INTEGER;
 }
@@ -61,15 +62,15 @@ static int is_free(const struct attn_sequence *s, int item) {
 
 /* The cheapest way to a cell for an item: from nothing, or from a cell of one of the items before.
  * skipped: the price of passing over all items before each. */
-static struct attn_match_of best_match(struct attn_sequence *s, int item, int cell,
-                                       const double *skipped) {
+static struct attn_link best_link(struct attn_sequence *s, int item, int cell,
+                                  const double *skipped) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
   const struct attn_expected *e = &s->expected[cell];
-  double own = price_of(l, e);
-  struct attn_match_of best = {item, cell, -1, skipped[item] + own + (e->col ? JUMP : 0)};
-  int first = item > ITEMS_BACK ? s->first_match[item - ITEMS_BACK] : 0;
-  for (int n = first; n < s->first_match[item]; n++, s->work++) {
-    const struct attn_match_of *q = &s->match[n];
+  double own = item == l->first ? price_of(l, e) : 0;
+  struct attn_link best = {item, cell, -1, skipped[item] + own + (e->col ? JUMP : 0)};
+  int first = item > ITEMS_BACK ? s->first_link[item - ITEMS_BACK] : 0;
+  for (int n = first; n < s->first_link[item]; n++, s->work++) {
+    const struct attn_link *q = &s->link[n];
     double step = way(s, q->cell, cell, s->item[q->item].list == s->item[item].list, l->is_bare);
     double price = q->price + skipped[item] - skipped[q->item + 1] + own + step;
     if (step < DBL_MAX && price < best.price) best.before = n, best.price = price;
@@ -77,25 +78,25 @@ static struct attn_match_of best_match(struct attn_sequence *s, int item, int ce
   return best;
 }
 
-/* All matches of all items. 0: too many. */
-static int find_matches(struct attn_sequence *s, const double *skipped) {
-  s->matches = 0;
+/* All cells that each item may be. 0: none, or too many. */
+static int find_links(struct attn_sequence *s, const double *skipped) {
+  s->links = 0;
   for (int n = 0; n < s->items; n++) {
-    s->first_match[n] = s->matches;
+    s->first_link[n] = s->links;
     for (int c = 0; c < s->expecteds && is_free(s, n); c++) {
       if (!attn_sequence_fits(&s->item[n].cell, &s->expected[c])) continue;
-      if (s->matches == ATTN_MATCHES_MAX || s->work > WORK_MAX) return 0;
-      s->match[s->matches++] = best_match(s, n, c, skipped);
+      if (s->links == ATTN_LINKS_MAX || s->work > WORK_MAX) return 0;
+      s->link[s->links++] = best_link(s, n, c, skipped);
     }
   }
-  return s->matches > 0;
+  return s->links > 0;
 }
 
 /* Is a number that is there already called another step, or none of the words in front is its own?
  */
 static int is_odd_mention(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
-  int step = s->expected[s->item[item].step].step;
+  int step = s->expected[s->item[item].expected].step;
   return s->item[item].cell.decimals > 0 && l->is_own && l->called >= ATTN_STEP_SCORES &&
          l->called != step;
 }
@@ -112,12 +113,12 @@ int attn_sequence_is_smooth(const struct attn_sequence *s) {
   unsigned char count[ATTN_EXPECTED_MAX] = {0};
   int last = -1;
   for (int n = 0; n < s->items; n++) {
-    int cell = s->item[n].step, list = s->item[n].list;
+    int cell = s->item[n].expected, list = s->item[n].list;
     if (cell < 0) continue;
     if (count[cell] && is_odd_mention(s, n)) return 0;
     if (s->item[n].cell.decimals > 0 && count[cell] < 2) count[cell]++;
     if (count[cell] > 1) continue;
-    int same = n > 0 && s->item[n - 1].list == list && last == s->item[n - 1].step;
+    int same = n > 0 && s->item[n - 1].list == list && last == s->item[n - 1].expected;
     if (last >= 0 ? way(s, last, cell, same, 0) >= JUMP : s->expected[cell].col > 0) return 0;
     count[cell] = 1, last = cell;
   }
@@ -128,16 +129,16 @@ int attn_sequence_align(struct attn_sequence *s) {
   double skipped[ATTN_ITEMS_MAX + 1] = {0}, best = DBL_MAX;
   int last = -1, value = 0;
   for (int n = 0; n < s->items; n++)
-    skipped[n + 1] = skipped[n] + price_of_skip(s, n), s->item[n].step = -1;
-  if (!find_matches(s, skipped)) return 0;
-  for (int n = 0; n < s->matches; n++) {
-    double price = s->match[n].price + skipped[s->items] - skipped[s->match[n].item + 1];
+    skipped[n + 1] = skipped[n] + price_of_skip(s, n), s->item[n].expected = -1;
+  if (!find_links(s, skipped)) return 0;
+  for (int n = 0; n < s->links; n++) {
+    double price = s->link[n].price + skipped[s->items] - skipped[s->link[n].item + 1];
     if (price < best) best = price, last = n;
   }
-  for (; last >= 0; last = s->match[last].before)
-    s->item[s->match[last].item].step = s->match[last].cell;
+  for (; last >= 0; last = s->link[last].before)
+    s->item[s->link[last].item].expected = s->link[last].cell;
   for (int n = 0; n < s->items; n++)
-    if (s->item[n].step >= 0 || price_of_skip(s, n) == DECIMAL)
-      value += s->item[n].step >= 0 ? 1 : -2;
+    if (s->item[n].expected >= 0 || price_of_skip(s, n) == DECIMAL)
+      value += s->item[n].expected >= 0 ? 1 : -2;
   return value;
 }

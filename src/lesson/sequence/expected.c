@@ -23,18 +23,19 @@ static double unit_of(const struct attn_sequence *s) {
   return pow(10, -(best ? best : 1));
 }
 
+int attn_sequence_visible(const struct attn_sequence *s, int row) {
+  return s->given.is_causal ? row + 1 : s->given.keys - s->given.padding;
+}
+
 /* The value, or what is printed in its place. */
 static double expect(struct attn_sequence *s, int step, int row, int col, double value,
                      double slack) {
   int cell = s->expecteds++;
   if (cell >= ATTN_EXPECTED_MAX) return value;
   if (s->is_printed[cell]) value = s->printed[cell];
-  s->expected[cell] = (struct attn_expected){step, row, col, value, slack};
+  int is_hidden = step <= ATTN_STEP_MASKED && col >= attn_sequence_visible(s, row);
+  s->expected[cell] = (struct attn_expected){step, row, col, is_hidden, value, slack};
   return value;
-}
-
-int attn_sequence_visible(const struct attn_sequence *s, int row) {
-  return s->given.is_causal ? row + 1 : s->given.keys - s->given.padding;
 }
 
 static double score_of(const struct attn_sequence *s, int row, int key) {

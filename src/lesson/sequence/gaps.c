@@ -6,20 +6,20 @@
 
 /* Is the number one that no cell and no given is? */
 static int is_unmatched(const struct attn_sequence *s, int item) {
-  return s->item[item].step < 0 && !s->list[s->item[item].list].is_operand &&
+  return s->item[item].expected < 0 && !s->list[s->item[item].list].is_operand &&
          !attn_sequence_is_given(s, s->item[item].list);
 }
 
 /* The first item that is a cell; -1: none. */
 static int item_of(const struct attn_sequence *s, int cell) {
   for (int n = 0; n < s->items; n++)
-    if (s->item[n].step == cell) return n;
+    if (s->item[n].expected == cell) return n;
   return -1;
 }
 
 /* The nearest item before (way -1) or after (1) that is a cell; -1, or the number of items. */
 static int next_matched(const struct attn_sequence *s, int item, int way) {
-  for (item += way; item >= 0 && item < s->items && s->item[item].step < 0;) item += way;
+  for (item += way; item >= 0 && item < s->items && s->item[item].expected < 0;) item += way;
   return item;
 }
 
@@ -57,7 +57,8 @@ static int find_missing(const struct attn_sequence *s, int cell) {
 
 static int has_cell_of_row(const struct attn_sequence *s, int cell) {
   for (int n = 0; n < s->items; n++)
-    if (s->item[n].step >= 0 && is_same_row(&s->expected[s->item[n].step], &s->expected[cell]))
+    if (s->item[n].expected >= 0 &&
+        is_same_row(&s->expected[s->item[n].expected], &s->expected[cell]))
       return 1;
   return 0;
 }
@@ -83,7 +84,7 @@ static int fill_row(struct attn_sequence *s) {
   for (int first = 0; first < s->items; first++) {
     int called = s->list[s->item[first].list].called, end = first,
         before = next_matched(s, first, -1);
-    int row = before >= 0 ? s->expected[s->item[before].step].row : 0;
+    int row = before >= 0 ? s->expected[s->item[before].expected].row : 0;
     if (!is_unmatched(s, first) || called < ATTN_STEP_SCALED || called > ATTN_STEP_OUTPUT) continue;
     while (end < s->items && is_unmatched(s, end) && s->list[s->item[end].list].called == called)
       end++;

@@ -10,27 +10,17 @@ enum { WORD_BYTES = 40 };
 /* Single words of longer names. */
 static const struct {
   const char *words;
-  int step;
+  int step, is_weak; /* not after another word: "value vector", "decoder hidden" */
 } WORDS[] = {
-    {"dot product products", ATTN_STEP_SCORES},
-    {"divide divided dividing scale scaling over sqrt root", ATTN_STEP_SCALED},
-    {"exponentiate exponentiating e", ATTN_STEP_EXPONENTIALS},
-    {"normalized normalised percent share shares", ATTN_STEP_WEIGHTS},
-    {"encoder エンコーダ エンコーダー", ATTN_STEP_K},
-    {"decoder デコーダ デコーダー", ATTN_STEP_Q},
+    {"dot product products", ATTN_STEP_SCORES, 0},
+    {"divide divided dividing scale scaling over sqrt root", ATTN_STEP_SCALED, 0},
+    {"exponentiate exponentiating e", ATTN_STEP_EXPONENTIALS, 0},
+    {"normalized normalised percent share shares", ATTN_STEP_WEIGHTS, 0},
+    {"encoder エンコーダ エンコーダー", ATTN_STEP_K, 0},
+    {"decoder デコーダ デコーダー", ATTN_STEP_Q, 0},
+    {"result vector representation becomes answer weighted 加重和", ATTN_STEP_OUTPUT, 1},
+    {"hidden 隠", ATTN_STEP_K, 1},
 };
-/* What follows another word means nothing: "value vector", "decoder hidden". */
-static const char OUTPUTS[] = "result vector representation becomes answer weighted 加重和";
-static const char KEYS[] = "hidden 隠";
-
-static int step_of_word(const char *word, int is_symbol) {
-  size_t bytes = strlen(word);
-  if (bytes == 1 && !is_symbol && !strchr("qkvQKV", *word)) return -1;
-  int step = attn_step_called(word);
-  for (size_t n = 0; step < 0 && n < sizeof WORDS / sizeof *WORDS; n++)
-    if (attn_is_listed(WORDS[n].words, word, bytes)) step = WORDS[n].step;
-  return step;
-}
 
 struct reader {
   struct attn_sequence *s;
@@ -40,37 +30,48 @@ struct reader {
   int words; /* since then */
 };
 
-/* Notes what the word at `at` calls the numbers after it. */
-static void read_word(struct reader *x, int at) {
-  const struct attn_fact_token *t = &x->r->token[at];
-  char word[WORD_BYTES];
-  size_t bytes = t->part.end - t->part.begin;
-  if (bytes >= sizeof word || attn_fact_is_sign(x->r, at - 1, "_")) return; /* k_cat */
-  memcpy(word, x->r->line->text + t->part.begin, bytes);
+/* The text of a token in small letters. Empty: there is none, or it is longer. */
+static void text_of(const struct reader *x, int at, char word[WORD_BYTES]) {
+  *word = 0;
+  if (at < 0 || at >= x->r->tokens) return;
+  struct attn_part p = x->r->token[at].part;
+  size_t bytes = p.end - p.begin;
+  if (bytes >= WORD_BYTES) return;
+  memcpy(word, x->r->line->text + p.begin, bytes);
   word[bytes] = 0;
-  int is_symbol =
-      attn_fact_is_kind(x->r, at + 1, TOKEN_INDEX) || attn_fact_is_sign(x->r, at + 1, "=");
-  int step = step_of_word(word, is_symbol);
-  if (step < 0 && !x->is_own && attn_is_listed(OUTPUTS, word, bytes)) step = ATTN_STEP_OUTPUT;
-  if (step < 0 && !x->is_own && attn_is_listed(KEYS, word, bytes)) step = ATTN_STEP_K;
-  if (step >= 0) x->called = step, x->is_own = 1;
+  for (char *c = word; *c; c++)
+    if (*c >= 'A' && *c <= 'Z') *c += 'a' - 'A';
 }
 
-/* *, +, ^, x, or one of these signs: ×, ·, ÷, √. */
+static int is_one_of(const struct reader *x, int at, const char *words) {
+  char word[WORD_BYTES];
+  text_of(x, at, word);
+  return *word && attn_is_listed(words, word, strlen(word));
+}
+
+static int step_of_word(const struct reader *x, int at) {
+  char word[WORD_BYTES];
+  text_of(x, at, word);
+  int is_symbol =
+      attn_fact_is_kind(x->r, at + 1, TOKEN_INDEX) || attn_fact_is_sign(x->r, at + 1, "=");
+  if (!*word || (!word[1] && !is_symbol && !strchr("qkv", *word))) return -1;
+  int step = attn_step_called(word);
+  for (size_t n = 0; step < 0 && n < sizeof WORDS / sizeof *WORDS; n++)
+    if ((!WORDS[n].is_weak || !x->is_own) && attn_is_listed(WORDS[n].words, word, strlen(word)))
+      step = WORDS[n].step;
+  return step;
+}
+
+/* Notes what the word at `at` calls the numbers after it; not the cat of k_cat. */
+static void read_word(struct reader *x, int at) {
+  int step = attn_fact_is_sign(x->r, at - 1, "_") ? -1 : step_of_word(x, at);
+  if (step >= 0) x->called = step, x->is_own = 1;
+  x->words++;
+}
+
+/* A bullet is none. */
 static int is_operator(const struct reader *x, int at) {
-  static const char SIGNS[] = "×·⋅÷√∙";
-  if (attn_fact_is_sign(x->r, at, "*+^") || (at > 0 && attn_fact_is_sign(x->r, at, "-"))) return 1;
-  if (at < 0 || at >= x->r->tokens) return 0;
-  const struct attn_part p = x->r->token[at].part;
-  const char *text = x->r->line->text + p.begin;
-  if (x->r->token[at].kind == TOKEN_WORD)
-    return attn_is_listed("x sqrt root", text, p.end - p.begin);
-  for (const char *sign = SIGNS; x->r->token[at].kind == TOKEN_SIGN && *sign;
-       sign += *sign == '\xC2' || *sign == '\xC3' ? 2 : 3) {
-    size_t bytes = *sign == '\xC2' || *sign == '\xC3' ? 2 : 3;
-    if (p.end - p.begin == bytes && memcmp(text, sign, bytes) == 0) return 1;
-  }
-  return 0;
+  return is_one_of(x, at, "* + ^ x × · ⋅ ∙ ÷ √ sqrt root") || (at > 0 && is_one_of(x, at, "-"));
 }
 
 static int is_number(const struct reader *x, int at) {
@@ -90,10 +91,7 @@ static int is_argument(const struct reader *x, int at) {
   while (attn_fact_is_kind(x->r, open, TOKEN_NUMBER) || attn_fact_is_sign(x->r, open, ",")) open--;
   int is_called = attn_fact_is_sign(x->r, open, "(") || attn_fact_is_kind(x->r, at, TOKEN_VALUE);
   if (attn_fact_is_sign(x->r, open, "(")) open--;
-  if (!is_called || !attn_fact_is_kind(x->r, open, TOKEN_WORD)) return 0;
-  const struct attn_part p = x->r->token[open].part;
-  const char *text = x->r->line->text + p.begin;
-  return attn_is_listed("exp softmax", text, p.end - p.begin);
+  return is_called && is_one_of(x, open, "exp softmax");
 }
 
 static int is_operand(const struct reader *x, int at) {
@@ -111,24 +109,14 @@ static int is_index(const struct reader *x, int at) {
   static const char COUNTED[] =
       "token tokens word row column step head position part section problem exercise example page "
       "トークン 単語 行 列 ステップ 問 例 図 表 章 節 第";
-  const struct attn_fact_token *t = &x->r->token[at];
-  const char *text = x->r->line->text;
+  size_t end = x->r->token[at].part.end;
   if (!attn_fact_is_whole(x->r, at)) return 0;
-  if (at == 0) return text[t->part.end - 1] == '.' || attn_fact_is_sign(x->r, 1, ".):/");
-  const struct attn_part before = x->r->token[at - 1].part;
-  char word[WORD_BYTES] = "";
-  for (size_t n = before.begin; n < before.end && n - before.begin < sizeof word - 1; n++)
-    word[n - before.begin] =
-        text[n] >= 'A' && text[n] <= 'Z' ? (char)(text[n] + 'a' - 'A') : text[n];
-  return attn_fact_is_kind(x->r, at - 1, TOKEN_WORD) && attn_is_listed(COUNTED, word, strlen(word));
+  if (at > 0) return is_one_of(x, at - 1, COUNTED);
+  return x->r->line->text[end - 1] == '.' || attn_fact_is_sign(x->r, 1, ".):/");
 }
 
 static int is_root(const struct reader *x, int at) {
-  int before = at - 1 - attn_fact_is_sign(x->r, at - 1, "(");
-  if (before < 0) return 0;
-  const struct attn_part p = x->r->token[before].part;
-  const char *text = x->r->line->text + p.begin;
-  return attn_is_listed("√ sqrt", text, p.end - p.begin);
+  return is_one_of(x, at - 1 - attn_fact_is_sign(x->r, at - 1, "("), "√ sqrt");
 }
 
 static struct attn_item_list *begin_list(struct reader *x, int at) {
@@ -167,17 +155,9 @@ static int add_value(struct reader *x, int at) {
 
 /* Is only a comma, "and" or the like between the number before and this one? */
 static int is_joined(const struct reader *x, int at) {
-  int between = at - x->last;
-  if (x->last < 0 || between > 2) return 0;
-  for (int n = x->last; n < at; n++) {
-    const struct attn_fact_token *t = &x->r->token[n];
-    const char *text = x->r->line->text + t->part.begin;
-    size_t bytes = t->part.end - t->part.begin;
-    if (t->kind == TOKEN_WORD
-            ? !(bytes == 3 && (memcmp(text, "and", 3) == 0 || memcmp(text, "と", 3) == 0))
-            : !attn_fact_is_sign(x->r, n, ",;/."))
-      return 0;
-  }
+  if (x->last < 0 || at - x->last > 2) return 0;
+  for (int n = x->last; n < at; n++)
+    if (!is_one_of(x, n, ", ; / . 、 and と")) return 0;
   return 1;
 }
 
@@ -199,7 +179,7 @@ static int add_line(struct reader *x) {
   if (x->r->tokens == ATTN_FACT_TOKENS_MAX) return 0;
   for (int at = 0; at < x->r->tokens; at++) {
     int kind = x->r->token[at].kind;
-    if (kind == TOKEN_WORD) read_word(x, at), x->words++;
+    if (kind == TOKEN_WORD) read_word(x, at);
     if (kind == TOKEN_NUMBER && !add_number(x, at)) return 0;
     if (kind == TOKEN_VALUE && !add_value(x, at)) return 0;
     if (kind == TOKEN_VALUE) x->last = at + 1;

@@ -55,7 +55,7 @@ static int is_left_over(const struct attn_sequence *s, int item, int is_within) 
   double value = i->cell.value;
   if (l->is_root && value == rint(value)) return value != s->given.width;
   if (l->is_argument && i->cell.decimals > 0) return is_odd_argument(s, item);
-  if (i->step >= 0 || l->is_operand || attn_sequence_is_given(s, i->list)) return 0;
+  if (i->expected >= 0 || l->is_operand || attn_sequence_is_given(s, i->list)) return 0;
   if (i->cell.decimals > 0) return 1;
   if (!is_within || !l->is_own || l->called < ATTN_STEP_SCORES || isinf(value)) return 0;
   for (int n = 0; n < s->expecteds; n++)
@@ -65,8 +65,8 @@ static int is_left_over(const struct attn_sequence *s, int item, int is_within) 
 
 static int has_left_over(const struct attn_sequence *s) {
   int first = 0, last = s->items - 1, n = 0;
-  while (first < s->items && s->item[first].step < 0) first++;
-  while (last > first && s->item[last].step < 0) last--;
+  while (first < s->items && s->item[first].expected < 0) first++;
+  while (last > first && s->item[last].expected < 0) last--;
   while (n < s->items && !is_left_over(s, n, first < n && n < last)) n++;
   return n < s->items;
 }
@@ -124,8 +124,8 @@ static int find_row(const struct attn_sequence *s, int step, int row,
                     const struct attn_item **item) {
   int last = -1;
   for (int n = 0; n < s->items; n++) {
-    if (s->item[n].step < 0) continue;
-    const struct attn_expected *e = &s->expected[s->item[n].step];
+    if (s->item[n].expected < 0) continue;
+    const struct attn_expected *e = &s->expected[s->item[n].expected];
     if (e->step != step || e->row != row || item[e->col]) continue;
     if (e->col < last) return 0;
     item[last = e->col] = &s->item[n];

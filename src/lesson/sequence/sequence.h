@@ -14,14 +14,14 @@ enum {
   ATTN_EXPECTED_MAX = 400,
   ATTN_TOKENS_MAX = 12,
   ATTN_WIDTH_MAX = 8,
-  ATTN_MATCHES_MAX = 6000
+  ATTN_LINKS_MAX = 6000
 };
 
 /* A printed number. */
 struct attn_item {
   attn_cell cell;
-  int list; /* its vector or list, see attn_sequence */
-  int step; /* of attn_sequence that it is the cell of: an index of expected; -1: none */
+  int list;     /* its vector or list, see attn_sequence */
+  int expected; /* the cell that it is; -1: none */
 };
 
 /* Numbers next to each other. */
@@ -39,6 +39,7 @@ struct attn_item_list {
 /* What a number may be. */
 struct attn_expected {
   int step, row, col; /* attn_step_name, query, key or component */
+  int is_hidden;      /* the score of a key that is masked: -inf fits */
   double value, slack;
 };
 
@@ -51,9 +52,9 @@ struct attn_givens {
 };
 
 /* An item as a cell, at the end of the cheapest path. */
-struct attn_match_of {
+struct attn_link {
   int item, cell;
-  int before; /* the match before; -1: none */
+  int before; /* the link before; -1: none */
   double price;
 };
 
@@ -78,9 +79,9 @@ struct attn_sequence {
   struct attn_expected expected[ATTN_EXPECTED_MAX];
   double printed[ATTN_EXPECTED_MAX];           /* a slip: what is printed in place of a value */
   unsigned char is_printed[ATTN_EXPECTED_MAX]; /* it is one */
-  int matches, first_match[ATTN_ITEMS_MAX];    /* of each item */
-  struct attn_match_of match[ATTN_MATCHES_MAX];
-  int64_t work; /* pairs of matches that were compared so far */
+  int links, first_link[ATTN_ITEMS_MAX];       /* of each item */
+  struct attn_link link[ATTN_LINKS_MAX];
+  int64_t work; /* pairs of links that were compared so far */
 };
 
 /* items.c: the numbers of all lines, with what they are called. 0: too many, or no memory. */
