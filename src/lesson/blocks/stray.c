@@ -48,6 +48,10 @@ void attn_stray_cell(struct attn_grouping *g, char *name, const attn_cell *cell,
   add_stray(g, (struct attn_stray){.name = name, .is_result = is_result, .cell = *cell});
 }
 
+void attn_stray_turn(struct attn_grouping *g, char *name, const attn_cell *cell, int turn) {
+  add_stray(g, (struct attn_stray){.name = name, .is_result = 1, .turn = turn, .cell = *cell});
+}
+
 void attn_stray_of(struct attn_grouping *g, char *name, const attn_cell *cell, int vector) {
   add_stray(g, (struct attn_stray){.name = name, .is_result = 1, .vector = vector, .cell = *cell});
 }

@@ -12,6 +12,8 @@
 
 static const double A_WORD = 6, HEADING = 1.5; /* bits of what a block is called by */
 
+enum { A_RESULT = ATTN_ANY_STEP - 1 }; /* any step that is computed */
+
 /* What decides whether the steps of an example are read. */
 struct flow {
   unsigned char *is_operand; /* of each step: something is computed from it */
@@ -199,11 +201,18 @@ static int has_decimals(const attn_printing *p) {
   return 0;
 }
 
+/* "and the answer is [3, 1]" */
+static int is_answer(const struct attn_account *a, const struct attn_block *b) {
+  static const char ANSWER[] = "(*UCP)(?i)\\b(?:answer|result)(?: vector)?(?: is)?\\W*$|答え|結果";
+  return attn_occurs(a->scan->patterns, ANSWER, b->name);
+}
+
 /* Counts, indices and the like are prose. A heading above them is no name. */
 static int is_prose(const struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   const attn_printing *p = &b->reading[0];
-  int named = a->priors[block].best > HEADING, decimals = has_decimals(p);
+  int named = a->priors[block].best > HEADING || (p->cols > 1 && is_answer(a, b));
+  int decimals = has_decimals(p);
   if (p->rows * p->cols == 1 && !decimals && called_step(a, block, A_WORD) == ATTN_ANY_STEP)
     return 1;
   if (!named && !decimals && p->rows == 1 && (b->source != ATTN_BLOCK_SCALARS || p->cols < 3))
@@ -275,27 +284,36 @@ static const attn_cell *find_unplaced(const struct attn_account *a, const struct
   return placed && margins == *left ? NULL : first;
 }
 
-/* Does a row of numbers that a step shows equal this one? */
-static int is_row_of(const attn_printing *shown, const attn_cell *row) {
+/* Does a row of numbers that a step shows equal this one? Without its name
+ * [1.00, 3.00] is not [1, 3]. */
+static int is_row_of(const attn_printing *shown, const attn_cell *row, int is_named) {
   for (int32_t i = 0; i < shown->rows; i++) {
-    int32_t same = 0;
-    for (int32_t j = 0; j < shown->cols; j++)
-      same += shown->cells[i * shown->cols + j].value == row[j].value;
-    if (same == shown->cols) return 1;
+    int32_t same = 0, finer = 0;
+    for (int32_t j = 0; j < shown->cols; j++) {
+      const attn_cell *cell = &shown->cells[i * shown->cols + j];
+      same += cell->value == row[j].value;
+      finer += cell->decimals == 0 && row[j].decimals > 0;
+    }
+    if (same == shown->cols && (is_named || finer < shown->cols)) return 1;
   }
   return 0;
 }
 
 /* And all rows of the block? Then it mentions them. */
-static int has_rows_of(const attn_printing *shown, const attn_printing *p) {
-  if (shown->cols != p->cols) return 0;
+static int has_rows_of(const attn_printing *shown, const attn_printing *p, int is_named) {
+  if (shown->cols != p->cols || shown->rows < p->rows) return 0;
   for (int32_t i = 0; i < p->rows; i++)
-    if (!is_row_of(shown, p->cells + i * p->cols)) return 0;
+    if (!is_row_of(shown, p->cells + i * p->cols, is_named)) return 0;
   return 1;
 }
 
 static int is_read_printing(const struct attn_account *a, const attn_printing *p) {
   return p->rows * p->cols > 0 && attn_is_placed(a, &p->cells[0]);
+}
+
+static int is_step(const attn_step *s, int step) {
+  if (step == A_RESULT) return s->op != ATTN_OP_GIVEN;
+  return step == ATTN_ANY_STEP || s->name == step;
 }
 
 /* Does a printing that was read have the rows of q? step: of this step; ATTN_ANY_STEP. */
@@ -304,9 +322,9 @@ int attn_has_printing_of(struct attn_account *a, const attn_printing *q, int ste
   for (int32_t i = 0; i < l->examples && a->work < ATTN_ACCOUNT_WORK; i++)
     for (int32_t s = 0; s < l->example[i].steps; s++, a->work += q->rows)
       for (int32_t p = 0; p < l->example[i].step[s].printings; p++)
-        if ((step == ATTN_ANY_STEP || l->example[i].step[s].name == step) &&
+        if (is_step(&l->example[i].step[s], step) &&
             is_read_printing(a, &l->example[i].step[s].printing[p]) &&
-            has_rows_of(&l->example[i].step[s].printing[p], q))
+            has_rows_of(&l->example[i].step[s].printing[p], q, step != ATTN_ANY_STEP))
           return 1;
   return 0;
 }
@@ -318,6 +336,8 @@ static int is_mention(struct attn_account *a, int block) {
   int by_chance = !has_decimals(q); /* small integers */
   int is_argument = attn_occurs(a->scan->patterns, "(?i)(?:softmax|exp)\\W*$", b->name);
   int step = is_argument ? ATTN_ANY_STEP : called_step(a, block, A_WORD);
+  if (step == ATTN_ANY_STEP && is_answer(a, b)) step = A_RESULT;
+  if (attn_has_more_added(a->scan, b->name)) return 0;
   if (!is_list && (q->cols < 2 || (by_chance && step == ATTN_ANY_STEP))) return 0;
   return attn_has_printing_of(a, q, step);
 }

@@ -18,6 +18,7 @@ struct attn_account {
   int64_t work;                            /* steps that were compared so far */
   const struct attn_known *known, *values; /* with sizes, and without */
   const struct attn_known *operands;       /* of arithmetic */
+  const struct attn_known *maxima;         /* of rows and columns */
   int prints_shapes;
 };
 
@@ -34,5 +35,9 @@ int attn_list_unread(struct attn_account *a, const attn_cell *first, int rows, i
 /* mentioned.c. Lists the numbers of sentences that nothing explains, and arithmetic. -1: no memory
  */
 int attn_list_strays(struct attn_account *a);
+
+/* pair.c. Is a number that of another query or key than the score of its line? Or arithmetic? */
+int attn_is_of_other_pair(struct attn_account *a, const attn_cell *cell);
+int attn_divides_other_pair(struct attn_account *a, const struct attn_worked *w);
 
 #endif

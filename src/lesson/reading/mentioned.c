@@ -61,6 +61,29 @@ static int is_misnamed(const struct attn_account *a, struct attn_known *const *k
   return 0;
 }
 
+/* "the largest is 0.25": a value of a step, but the largest of none of its rows. */
+static int is_smaller(const struct attn_account *a, const struct attn_stray *s) {
+  static const char LARGEST[] =
+      "(*UCP)(?i)(?:\\bmax(?:imum)?\\b|\\b(?<!second )(?<!second-)(?:largest|highest)\\b|最大)"
+      "[^\\d.:;,(]*$";
+  return !s->is_size && attn_occurs(a->scan->patterns, LARGEST, s->name) &&
+         attn_is_known(a->values, &s->cell) && !attn_is_known(a->maxima, &s->cell);
+}
+
+/* "the third gets 0.25": a weight, but in no row or column the third. */
+static int is_of_other_turn(const struct attn_account *a, const struct attn_stray *s) {
+  int found = 0;
+  for (int32_t i = 0; i < a->lesson->examples && s->turn && s->cell.decimals > 0; i++) {
+    const attn_step *w = attn_find_step(&a->lesson->example[i], ATTN_STEP_WEIGHTS, ATTN_ANY_HEAD);
+    for (int32_t n = 0; w && w->exact.at && n < w->exact.rows * w->exact.cols; n++) {
+      if (fabs(w->exact.at[n] - s->cell.value) > 3 * attn_cell_half(&s->cell)) continue;
+      if (n / w->exact.cols == s->turn - 1 || n % w->exact.cols == s->turn - 1) return 0;
+      found = 1;
+    }
+  }
+  return found;
+}
+
 /* How many numbers of one vector begin there: numbers of steps each, but not a row of one. 0: they
  * are. */
 static int out_of_order(struct attn_account *a, const struct attn_stray *s) {
@@ -111,29 +134,47 @@ static int has_unknown_operand(const struct attn_account *a, const struct attn_w
   return 0;
 }
 
+/* A number that is none of the document's, or another one than its words claim. */
+static int is_odd(struct attn_account *a, struct attn_known *const *known,
+                  const struct attn_stray *s) {
+  if (!is_explained(a, s) || is_misnamed(a, known, s) || is_of_other_turn(a, s)) return 1;
+  if (s->cell.decimals < 1 || attn_is_placed(a, &s->cell) || attn_is_worked_out(a->scan, &s->cell))
+    return 0;
+  int is_argument = s->vector && !s->is_result; /* tanh(-1.5, 0.5) */
+  return is_smaller(a, s) || (!is_argument && attn_is_of_other_pair(a, &s->cell));
+}
+
+/* What numbers are compared with. 0: no memory. */
+static int know_values(struct attn_account *a, struct attn_known **called) {
+  for (int n = 0; n < CALLS && a->scan->strays; n++)
+    if (!(called[n] = attn_known_of(a->lesson, CALLED[n].steps, a->pool))) return 0;
+  a->maxima = attn_known_maxima(a->lesson, a->pool);
+  a->operands = attn_known_of(a->lesson, ATTN_AND_EXPONENTIALS, a->pool);
+  return a->maxima && a->operands;
+}
+
+static int list_worked(struct attn_account *a, const struct attn_worked *w) {
+  int is_other = has_unknown_operand(a, w) || attn_divides_other_pair(a, w);
+  if (w->is_read && !is_other) return 0;
+  int unknown = w->differs || is_other ||
+                (w->sides == 1 && !attn_has_printing_of(a, &w->side[0], ATTN_ANY_STEP)) ||
+                (w->is_sum && !has_known_result(a, w));
+  return unknown ? attn_list_unread(a, &w->first, 1, w->numbers, w->name) : 0;
+}
+
 int attn_list_strays(struct attn_account *a) {
   struct attn_known *called[CALLS];
-  for (int n = 0; n < CALLS && a->scan->strays; n++)
-    if (!(called[n] = attn_known_of(a->lesson, CALLED[n].steps, a->pool))) return -1;
-  if (a->scan->workeds) a->operands = attn_known_of(a->lesson, ATTN_AND_EXPONENTIALS, a->pool);
-  if (a->scan->workeds && !a->operands) return -1;
+  if (!know_values(a, called)) return -1;
   for (int n = 0; n < a->scan->strays; n++) {
     const struct attn_stray *s = &a->scan->stray[n];
     const attn_unread *last =
         a->lesson->unreads ? &a->lesson->unread[a->lesson->unreads - 1] : NULL;
     if (last && last->line == s->cell.line && last->column == s->cell.column) continue;
-    int count = !is_explained(a, s) || is_misnamed(a, called, s) ? 1 : out_of_order(a, s);
+    int count = is_odd(a, called, s) ? 1 : out_of_order(a, s);
     if (count && attn_list_unread(a, &s->cell, 1, count, s->name)) return -1;
     if (count) n += count - 1;
   }
-  for (int n = 0; n < a->scan->workeds; n++) {
-    const struct attn_worked *w = &a->scan->worked[n];
-    int is_odd = has_unknown_operand(a, w);
-    if (w->is_read && !is_odd) continue;
-    int unknown = w->differs || is_odd ||
-                  (w->sides == 1 && !attn_has_printing_of(a, &w->side[0], ATTN_ANY_STEP)) ||
-                  (w->is_sum && !has_known_result(a, w));
-    if (unknown && attn_list_unread(a, &w->first, 1, w->numbers, w->name)) return -1;
-  }
+  for (int n = 0; n < a->scan->workeds; n++)
+    if (list_worked(a, &a->scan->worked[n])) return -1;
   return 0;
 }
