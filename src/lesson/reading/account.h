@@ -37,7 +37,7 @@ int attn_list_unread(struct attn_account *a, const attn_cell *first, int rows, i
 int attn_list_strays(struct attn_account *a);
 
 /* pair.c. Is a number that of another query or key than the score of its line? Or arithmetic? */
-int attn_is_of_other_pair(struct attn_account *a, const attn_cell *cell);
+int attn_is_of_other_pair(struct attn_account *a, const struct attn_stray *s);
 int attn_divides_other_pair(struct attn_account *a, const struct attn_worked *w);
 
 #endif

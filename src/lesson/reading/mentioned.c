@@ -66,7 +66,7 @@ static int is_smaller(const struct attn_account *a, const struct attn_stray *s) 
   static const char LARGEST[] =
       "(*UCP)(?i)(?:\\bmax(?:imum)?\\b|\\b(?<!second )(?<!second-)(?:largest|highest)\\b|最大)"
       "[^\\d.:;,(]*$";
-  return !s->is_size && attn_occurs(a->scan->patterns, LARGEST, s->name) &&
+  return !s->is_size && s->cell.decimals > 0 && attn_occurs(a->scan->patterns, LARGEST, s->name) &&
          attn_is_known(a->values, &s->cell) && !attn_is_known(a->maxima, &s->cell);
 }
 
@@ -137,11 +137,10 @@ static int has_unknown_operand(const struct attn_account *a, const struct attn_w
 /* A number that is none of the document's, or another one than its words claim. */
 static int is_odd(struct attn_account *a, struct attn_known *const *known,
                   const struct attn_stray *s) {
-  if (!is_explained(a, s) || is_misnamed(a, known, s) || is_of_other_turn(a, s)) return 1;
-  if (s->cell.decimals < 1 || attn_is_placed(a, &s->cell) || attn_is_worked_out(a->scan, &s->cell))
-    return 0;
   int is_argument = s->vector && !s->is_result; /* tanh(-1.5, 0.5) */
-  return is_smaller(a, s) || (!is_argument && attn_is_of_other_pair(a, &s->cell));
+  if (!is_explained(a, s) || is_misnamed(a, known, s) || is_of_other_turn(a, s)) return 1;
+  if (attn_is_placed(a, &s->cell) || attn_is_worked_out(a->scan, &s->cell)) return 0;
+  return is_smaller(a, s) || (!is_argument && attn_is_of_other_pair(a, s));
 }
 
 /* What numbers are compared with. 0: no memory. */

@@ -1,6 +1,7 @@
 /* pair.c -- a line that has the score of one query and one key: do its other numbers belong to the
  * same two? "q·k1 = 4, /√2 = 2.828" */
 #include <math.h>
+#include <string.h>
 
 #include "account.h"
 #include "cell.h"
@@ -85,10 +86,33 @@ static int whose(const struct pair *p, const attn_cell *cell) {
   return found;
 }
 
-int attn_is_of_other_pair(struct attn_account *a, const attn_cell *cell) {
-  if (cell->decimals < 1) return 0;
-  struct pair pair = pair_of(a, cell->line);
-  return pair.example && whose(&pair, cell) == 2;
+/* "q1·k2": of the only example, query 1 and key 2. */
+static int is_named(const struct attn_account *a, const struct attn_stray *s, struct pair *out) {
+  static const char PRODUCT[] = "(*UCP)\\b[qQ]_?(\\d)\\s?[\\x{B7}.*\\x{D7}]\\s?[kK]_?(\\d)\\W*$";
+  struct attn_match m;
+  if (a->lesson->examples != 1 || a->lesson->example->heads != 1 ||
+      !attn_find(a->scan->patterns, PRODUCT, s->name, strlen(s->name), 0, &m))
+    return 0;
+  int first = '0' + (a->lesson->example->one_based != 0);
+  *out = (struct pair){a->lesson->example, -1, s->name[m.group[1].begin] - first,
+                       s->name[m.group[2].begin] - first};
+  return 1;
+}
+
+/* The pair of the last product that is named before a number in its line. */
+static struct pair named_pair(const struct attn_account *a, const struct attn_stray *s) {
+  struct pair pair = {NULL, 0, 0, 0};
+  const struct attn_stray *t = s;
+  while (!is_named(a, t, &pair) && t > a->scan->stray && t[-1].cell.line == s->cell.line) t--;
+  return pair;
+}
+
+int attn_is_of_other_pair(struct attn_account *a, const struct attn_stray *s) {
+  struct pair pair = {NULL, 0, 0, 0};
+  if (s->cell.decimals < 1 && !(s->is_result && is_named(a, s, &pair))) return 0;
+  if (!pair.example) pair = named_pair(a, s);
+  if (!pair.example) pair = pair_of(a, s->cell.line);
+  return pair.example && whose(&pair, &s->cell) == 2;
 }
 
 /* "q·k1 = 14, scaled 15/2 = 7", "14/7 = 2": what is divided, and what it makes. */

@@ -352,8 +352,7 @@ static void add_copy(struct attn_builder *b, const struct attn_placement *p) {
   int columns = step_of_columns(b, p);
   if (columns >= 0) show(b, columns, from, -1);
   if (columns >= 0) return;
-  b->ex->uncertain |= is_called_otherwise(b, p) || is_below_other(b, p) ||
-                      attn_has_more_added(b->scan, b->scan->block[p->block].name);
+  b->ex->uncertain |= is_called_otherwise(b, p) || is_below_other(b, p);
   int row = p->is_copy - ATTN_COPY_ROW, of = row >= 0 ? step_of_node(b, p->roles.at[p->role]) : -1;
   if (of >= 0) show(b, of, from, row);
   if (row >= 0) return;

@@ -291,9 +291,7 @@ static attn_status attach_block(struct workings *w, const struct attn_block *b) 
   const attn_printing *p = &b->reading[0];
   attn_status status = ATTN_OK;
   struct cells last = {.step = -1};
-  if (find_shown(w, &p->cells[0]) || attn_is_aside(w->scan, b) ||
-      attn_has_more_added(w->scan, b->name))
-    return ATTN_OK;
+  if (find_shown(w, &p->cells[0]) || attn_is_aside(w->scan, b)) return ATTN_OK;
   for (int n = 0; n < p->rows && !status; n++) {
     attn_printing side = {.rows = 1, .cols = p->cols, .cells = p->cells + n * p->cols};
     struct attn_worked row = {
