@@ -127,8 +127,9 @@ static int has_known_result(const struct attn_account *a, const struct attn_work
   return known;
 }
 
-/* Is a decimal number that is worked with none of a step? */
+/* Is a decimal number that is worked with none of a step? Not of "0.67·100 = 67 %". */
 static int has_unknown_operand(const struct attn_account *a, const struct attn_worked *w) {
+  if (w->operands == 2 && w->operand[1].value == 100) return 0;
   for (int n = 0; n < w->operands; n++)
     if (w->operand[n].decimals > 0 && !attn_is_known_operand(a->operands, &w->operand[n])) return 1;
   return 0;
