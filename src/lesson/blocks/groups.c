@@ -149,10 +149,27 @@ static int is_alike(struct attn_grouping *g, const struct attn_result_line *a,
   return 1;
 }
 
-static void add_strays(struct attn_grouping *g, const struct attn_results *r) {
-  for (int n = 0; n < r->count && g->status == ATTN_OK; n++)
+/* "the third gets": 3; "to the third", and what has no such word: 0. */
+static int turn_of(struct attn_grouping *g, const char *text, struct attn_part p) {
+#define OF "(*UCP)(?i)(?<!to the |on the |of the |for the )\\b"
+  static const char *const TURN[] = {
+      OF "first\\b|[一1](?:つ|番)目", OF "second\\b|[二2](?:つ|番)目",
+      OF "third\\b|[三3](?:つ|番)目", OF "fourth\\b|[四4](?:つ|番)目"};
+  struct attn_match m;
+  int turn = 0;
+  for (int n = 0; n < 4; n++)
+    while (attn_part_find(g, TURN[n], text, p, &m)) turn = n + 1, p.begin = m.group[0].end;
+  return turn;
+}
+
+/* Each with the turn that is named after the number before it. */
+static void add_strays(struct attn_grouping *g, const struct attn_scan_line *line,
+                       const struct attn_results *r) {
+  for (int n = 0; n < r->count && g->status == ATTN_OK; n++) {
+    struct attn_part front = {n ? r->item[n - 1].end : 0, r->item[n].at};
     if (r->item[n].kind != ATTN_RESULT_DROPPED)
-      attn_stray_cell(g, r->item[n].name, &r->item[n].cell, 1);
+      attn_stray_turn(g, r->item[n].name, &r->item[n].cell, turn_of(g, line->text, front));
+  }
 }
 
 /* "the first one is 1.5 and 2, the second one is 0.5 and 3": rows that are not read. */
@@ -170,7 +187,7 @@ static void add_groups(struct attn_grouping *g, const struct attn_scan_line *lin
                        struct attn_results *r) {
   struct attn_result_line now = {.line = line->line};
   if (has_turns(g, line) || !find_groups(g, line->text, r, &now)) {
-    add_strays(g, r);
+    add_strays(g, line, r);
     return;
   }
   int alike = is_alike(g, &g->results, &now), at = 0;

@@ -129,6 +129,12 @@ static int names_root(struct attn_grouping *g, const char *text, struct attn_par
   return attn_part_find(g, SYMBOLS, text, formula, NULL);
 }
 
+/* "q·k = 2, /2 = 1": the comma ends what is equal. */
+static int is_divided_next(struct attn_grouping *g, const char *text, struct attn_part formula) {
+  static const char NEXT_QUOTIENT[] = "\\s*-?" ATTN_NUMBER "\\s*,\\s*[/\\x{F7}]";
+  return attn_part_begins_in(g, NEXT_QUOTIENT, text, formula, NULL);
+}
+
 /* "a = 1 + 2 = 3": the name of 3 is a. */
 static struct attn_part result_name(struct attn_grouping *g, const char *text, size_t sign) {
   static const char INDEX[] = "(*UCP)[\\pL_]_?\\d+$";
@@ -139,7 +145,8 @@ static struct attn_part result_name(struct attn_grouping *g, const char *text, s
   if (!is_formula) return attn_name_before(text, sign);
   size_t first = attn_part_last(text, left, TERMS_CHARACTERS).begin;
   size_t equals = rfind(text, first, left.end, '=');
-  if (equals == first) return attn_name_before(text, left.end);
+  if (equals == first || is_divided_next(g, text, (struct attn_part){equals, left.end}))
+    return attn_name_before(text, left.end);
   int is_root = names_root(g, text, (struct attn_part){equals, left.end});
   left.begin = rfind(text, first, equals - 1, '=');
   if (!is_root) left.end = equals - 1;

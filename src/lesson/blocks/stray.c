@@ -15,6 +15,15 @@ static int only_counts(const char *text, struct attn_part p) {
   return at == p.end;
 }
 
+/* Without the end of a word that began before: "e values" of "The values" is no e. */
+static struct attn_part whole_words(const char *text, struct attn_part p, size_t least) {
+  size_t next = p.begin;
+  if (p.begin <= least || !attn_is_letter(text[p.begin - 1])) return p;
+  while (next < p.end && attn_is_letter(text[next])) next++;
+  if (next < p.end && text[next] == ' ') p.begin = next + 1;
+  return p;
+}
+
 struct attn_part attn_name_before(const char *text, size_t at) {
   struct attn_part p = attn_part_chop(text, (struct attn_part){0, at}, " \t\r\f\v=:");
   size_t least = attn_part_last(text, p, ATTN_NAME_CHARACTERS).begin;
@@ -26,7 +35,8 @@ struct attn_part attn_name_before(const char *text, size_t at) {
     if (c != ',' || characters != ATTN_LABEL_CHARACTERS || !only_counts(text, p)) break;
     characters = ATTN_NAME_CHARACTERS;
   }
-  return attn_part_last(text, attn_part_trim(text, p), characters);
+  p = attn_part_trim(text, p);
+  return whole_words(text, attn_part_last(text, p, characters), p.begin);
 }
 
 /* "abs=2e-3", "atol = 0.002": how much a result may be off. */
@@ -46,6 +56,10 @@ static void add_stray(struct attn_grouping *g, struct attn_stray stray) {
 
 void attn_stray_cell(struct attn_grouping *g, char *name, const attn_cell *cell, int is_result) {
   add_stray(g, (struct attn_stray){.name = name, .is_result = is_result, .cell = *cell});
+}
+
+void attn_stray_turn(struct attn_grouping *g, char *name, const attn_cell *cell, int turn) {
+  add_stray(g, (struct attn_stray){.name = name, .is_result = 1, .turn = turn, .cell = *cell});
 }
 
 void attn_stray_of(struct attn_grouping *g, char *name, const attn_cell *cell, int vector) {

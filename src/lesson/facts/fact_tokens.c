@@ -69,6 +69,7 @@ static size_t number_end(struct attn_fact_reader *r, size_t at, size_t end) {
   const char *text = r->line->text;
   struct attn_match m;
   if (!attn_is_digit(text[at]) && !strchr("+-.", text[at])) return at;
+  if (at && strchr("+-", text[at]) && attn_is_digit(text[at - 1])) return at; /* tokens 1-2 */
   return attn_match_at(r->g->scan->patterns, r->is_text ? IN_TEXT : ALONE, text, end, at, &m)
              ? m.group[0].end
              : at;

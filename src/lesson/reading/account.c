@@ -3,29 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "account.h"
 #include "blocks.h"
 #include "cell.h"
 #include "error.h"
-#include "reading.h"
 #include "role_search.h"
 #include "steps.h"
 
-struct account {
-  struct attn_scan *scan;
-  const struct attn_priors *priors;
-  attn_lesson *lesson;
-  struct attn_pool *pool;
-  struct attn_places shown;                /* that steps show */
-  int64_t work;                            /* steps that were compared so far */
-  const struct attn_known *known, *values; /* with sizes, and without */
-  const struct attn_known *operands;       /* of arithmetic */
-  int prints_shapes;
-};
-
 static const double A_WORD = 6, HEADING = 1.5; /* bits of what a block is called by */
-enum { FINE = 3 };                             /* decimals that are not prose */
-enum { ANY_STEP = -1, ROW_MAX = 256 };
-enum { WORK_MAX = 20000000 }; /* then what is a mention or a mask is listed, too */
+
+enum { A_RESULT = ATTN_ANY_STEP - 1 }; /* any step that is computed */
 
 /* What decides whether the steps of an example are read. */
 struct flow {
@@ -51,18 +38,19 @@ static int find_flow(const attn_example *e, struct attn_pool *pool, struct flow 
   return 0;
 }
 
-static const attn_step *find_step(struct account *a, const attn_example *e, int name, int head) {
+static const attn_step *find_step(struct attn_account *a, const attn_example *e, int name,
+                                  int head) {
   a->work += e->steps;
-  return a->work < WORK_MAX ? attn_find_step(e, name, head) : NULL;
+  return a->work < ATTN_ACCOUNT_WORK ? attn_find_step(e, name, head) : NULL;
 }
 
-static int has_step(struct account *a, const attn_example *e, int name, int head) {
-  return find_step(a, e, name, head) || find_step(a, e, name, -1) || a->work >= WORK_MAX;
+static int has_step(struct attn_account *a, const attn_example *e, int name, int head) {
+  return find_step(a, e, name, head) || find_step(a, e, name, -1) || a->work >= ATTN_ACCOUNT_WORK;
 }
 
 /* Scores or weights that do not follow from the queries and keys of their example; W q, not from W
  * and q. */
-static int is_unexplained(struct account *a, const attn_example *e, const attn_step *s) {
+static int is_unexplained(struct attn_account *a, const attn_example *e, const attn_step *s) {
   int of_scores = s->name >= ATTN_STEP_SCORES && s->name <= ATTN_STEP_WEIGHTS;
   if (s->name == ATTN_STEP_OTHER && has_step(a, e, ATTN_STEP_W_A, s->head))
     return has_step(a, e, ATTN_STEP_Q, s->head);
@@ -74,22 +62,22 @@ static int is_unexplained(struct account *a, const attn_example *e, const attn_s
 }
 
 /* Is anything that is printed computed of this head? */
-static int is_followed(struct account *a, const attn_example *e, int32_t head) {
+static int is_followed(struct attn_account *a, const attn_example *e, int32_t head) {
   if (head < 0 || e->heads < 2) return 1;
-  for (int32_t n = 0; n < e->steps && a->work < WORK_MAX; n++, a->work++)
+  for (int32_t n = 0; n < e->steps && a->work < ATTN_ACCOUNT_WORK; n++, a->work++)
     if (e->step[n].head == head && e->step[n].op != ATTN_OP_GIVEN && e->step[n].printings) return 1;
-  return a->work >= WORK_MAX;
+  return a->work >= ATTN_ACCOUNT_WORK;
 }
 
 /* The last step that a block is called by, as scores for x_1 are; least: bits. */
-static int called_step(const struct account *a, int block, double least) {
+static int called_step(const struct attn_account *a, int block, double least) {
   for (int role = ATTN_ROLES - 1; role >= 0; role--)
     if (a->priors[block].bits[role] >= least) return attn_step_of_role(role);
-  return ANY_STEP;
+  return ATTN_ANY_STEP;
 }
 
 /* Is the block called a step more than anything else? */
-static int is_called(const struct account *a, int block, int step) {
+static int is_called(const struct attn_account *a, int block, int step) {
   const struct attn_priors *p = &a->priors[block];
   for (int role = 0; role < ATTN_ROLES; role++)
     if (attn_step_of_role(role) == step && p->bits[role] == p->best) return 1;
@@ -104,29 +92,29 @@ int attn_block_of(const struct attn_scan *scan, const attn_printing *p) {
 }
 
 /* The block of a printing; -1: none, or the document is too long. */
-static int block_of(struct account *a, const attn_printing *p) {
-  if (a->work >= WORK_MAX) return -1;
+static int block_of(struct attn_account *a, const attn_printing *p) {
+  if (a->work >= ATTN_ACCOUNT_WORK) return -1;
   a->work += a->scan->blocks;
   return attn_block_of(a->scan, p);
 }
 
 /* Is the block of a printing called a result, as scores are, and not the step that it is read as?
  */
-static int is_called_result(struct account *a, const attn_printing *p, int step) {
+static int is_called_result(struct attn_account *a, const attn_printing *p, int step) {
   int block = block_of(a, p);
-  if (block < 0) return a->work >= WORK_MAX;
+  if (block < 0) return a->work >= ATTN_ACCOUNT_WORK;
   return called_step(a, block, A_WORD) > ATTN_STEP_V && !is_called(a, block, step);
 }
 
 /* Queries or keys by their name. */
-static int is_called_input(struct account *a, const attn_printing *p) {
+static int is_called_input(struct attn_account *a, const attn_printing *p) {
   int block = block_of(a, p);
   return block >= 0 && a->priors[block].best >= A_WORD &&
          (is_called(a, block, ATTN_STEP_Q) || is_called(a, block, ATTN_STEP_K));
 }
 
 /* An input without a use, after one that is used, and not called an input. */
-static int is_late_input(struct account *a, const attn_example *e, const struct flow *f,
+static int is_late_input(struct attn_account *a, const attn_example *e, const struct flow *f,
                          const attn_step *s) {
   int block = s->printings ? block_of(a, &s->printing[0]) : -1;
   if (block < 0 || (a->priors[block].best >= A_WORD && is_called(a, block, s->name))) return 0;
@@ -139,23 +127,24 @@ static int is_late_input(struct account *a, const attn_example *e, const struct 
 }
 
 /* An input that is printed after results, and is called one. */
-static int is_result_as_input(struct account *a, const struct flow *f, const attn_step *s) {
+static int is_result_as_input(struct attn_account *a, const struct flow *f, const attn_step *s) {
   return s->name <= ATTN_STEP_V && s->printings &&
          attn_cell_place(&s->printing[0].cells[0]) > f->result &&
          is_called_result(a, &s->printing[0], s->name);
 }
 
-/* The step that an input is for; ANY_STEP: an embedding or the like, which may be of no use. */
+/* The step that an input is for; ATTN_ANY_STEP: an embedding or the like, which may be of no use.
+ */
 static int result_of(int name) {
   if (name == ATTN_STEP_W_A || name == ATTN_STEP_U_A) return ATTN_STEP_SCORES;
   if (name == ATTN_STEP_Q || name == ATTN_STEP_K) return ATTN_STEP_SCORES;
-  return name == ATTN_STEP_V ? ATTN_STEP_OUTPUT : ANY_STEP;
+  return name == ATTN_STEP_V ? ATTN_STEP_OUTPUT : ATTN_ANY_STEP;
 }
 
 /* Is the step that an input without a use is for computed from others? W = I changes nothing. */
-static int is_passed_over(struct account *a, const attn_example *e, const attn_step *s) {
+static int is_passed_over(struct attn_account *a, const attn_example *e, const attn_step *s) {
   int name = result_of(s->name);
-  const attn_step *result = name == ANY_STEP ? NULL : find_step(a, e, name, s->head);
+  const attn_step *result = name == ATTN_ANY_STEP ? NULL : find_step(a, e, name, s->head);
   if (s->name == ATTN_STEP_W_A &&
       (attn_keeps_rows(&s->exact, find_step(a, e, ATTN_STEP_Q, s->head)) ||
        attn_keeps_rows(&s->exact, find_step(a, e, ATTN_STEP_K, s->head))))
@@ -165,7 +154,8 @@ static int is_passed_over(struct account *a, const attn_example *e, const attn_s
 
 /* A given that nothing is computed from is read among the inputs of an example. Weights are not, if
  * their product is printed and does not follow from them. */
-static int is_read(struct account *a, const attn_example *e, const struct flow *f, int32_t step) {
+static int is_read(struct attn_account *a, const attn_example *e, const struct flow *f,
+                   int32_t step) {
   const attn_step *s = &e->step[step];
   if (s->op != ATTN_OP_GIVEN) return 1;
   if (is_unexplained(a, e, s)) return 0;
@@ -178,10 +168,10 @@ static int is_read(struct account *a, const attn_example *e, const struct flow *
   if (is_late_input(a, e, f, s) || is_passed_over(a, e, s)) return 0;
   if (s->name < ATTN_STEP_W_Q || s->name > ATTN_STEP_W_V) return 1;
   const attn_step *of = find_step(a, e, s->name - ATTN_STEP_W_Q + ATTN_STEP_Q, s->head);
-  return of ? of->op != ATTN_OP_GIVEN : a->work < WORK_MAX;
+  return of ? of->op != ATTN_OP_GIVEN : a->work < ATTN_ACCOUNT_WORK;
 }
 
-static int collect_steps(struct account *a, const attn_example *e) {
+static int collect_steps(struct attn_account *a, const attn_example *e) {
   struct flow f;
   if (find_flow(e, a->pool, &f)) return -1;
   for (int32_t s = 0; s < e->steps; s++) {
@@ -192,14 +182,14 @@ static int collect_steps(struct account *a, const attn_example *e) {
   return 0;
 }
 
-static int collect_places(struct account *a) {
+static int collect_places(struct attn_account *a) {
   for (int32_t i = 0; i < a->lesson->examples; i++)
     if (collect_steps(a, &a->lesson->example[i])) return -1;
   attn_sort_places(&a->shown);
   return 0;
 }
 
-static int is_placed(const struct account *a, const attn_cell *cell) {
+int attn_is_placed(const struct attn_account *a, const attn_cell *cell) {
   uint64_t place = attn_cell_place(cell); /* with its sign or without */
   return attn_has_place(&a->shown, place) || attn_has_place(&a->shown, place - 1) ||
          attn_has_place(&a->shown, place + 1);
@@ -211,19 +201,27 @@ static int has_decimals(const attn_printing *p) {
   return 0;
 }
 
+/* "and the answer is [3, 1]" */
+static int is_answer(const struct attn_account *a, const struct attn_block *b) {
+  static const char ANSWER[] = "(*UCP)(?i)\\b(?:answer|result)(?: vector)?(?: is)?\\W*$|答え|結果";
+  return attn_occurs(a->scan->patterns, ANSWER, b->name);
+}
+
 /* Counts, indices and the like are prose. A heading above them is no name. */
-static int is_prose(const struct account *a, int block) {
+static int is_prose(const struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   const attn_printing *p = &b->reading[0];
-  int named = a->priors[block].best > HEADING, decimals = has_decimals(p);
-  if (p->rows * p->cols == 1 && !decimals && called_step(a, block, A_WORD) == ANY_STEP) return 1;
+  int named = a->priors[block].best > HEADING || (p->cols > 1 && is_answer(a, b));
+  int decimals = has_decimals(p);
+  if (p->rows * p->cols == 1 && !decimals && called_step(a, block, A_WORD) == ATTN_ANY_STEP)
+    return 1;
   if (!named && !decimals && p->rows == 1 && (b->source != ATTN_BLOCK_SCALARS || p->cols < 3))
     return 1;
   return !decimals && p->rows * p->cols < 3 && !named;
 }
 
 /* Is the number one of arithmetic? That is listed as a whole if its sides differ. */
-static int is_worked_out(const struct attn_scan *scan, const attn_cell *cell) {
+int attn_is_worked_out(const struct attn_scan *scan, const attn_cell *cell) {
   uint64_t place = attn_cell_place(cell);
   int low = 0, high = scan->workeds;
   while (low < high) {
@@ -239,9 +237,9 @@ static int is_worked_out(const struct attn_scan *scan, const attn_cell *cell) {
 }
 
 /* The results of arithmetic in a sentence, and nothing else. */
-static int block_is_worked_out(const struct account *a, const attn_printing *p) {
+static int block_is_worked_out(const struct attn_account *a, const attn_printing *p) {
   for (int32_t n = 0; n < p->rows * p->cols; n++)
-    if (!is_worked_out(a->scan, &p->cells[n])) return 0;
+    if (!attn_is_worked_out(a->scan, &p->cells[n])) return 0;
   return 1;
 }
 
@@ -254,7 +252,7 @@ static int names_sum(const struct attn_scan *scan, const char *text) {
 }
 
 /* Beside the numbers of a step: a sum of its row, the number of a row. */
-static int is_margin(const struct account *a, const struct attn_block *b, int row, int col) {
+static int is_margin(const struct attn_account *a, const struct attn_block *b, int row, int col) {
   const attn_printing *p = &b->reading[0];
   const attn_cell *cell = &p->cells[row * p->cols + col];
   if (col == p->cols - 1 && col > 1 && names_sum(a->scan, b->header))
@@ -266,7 +264,7 @@ static int is_margin(const struct account *a, const struct attn_block *b, int ro
 }
 
 /* The first number that no step shows; *left: how many. NULL: the block is placed. */
-static const attn_cell *find_unplaced(const struct account *a, const struct attn_block *b,
+static const attn_cell *find_unplaced(const struct attn_account *a, const struct attn_block *b,
                                       int *left) {
   const attn_printing *p = &b->reading[0];
   const attn_cell *first = NULL;
@@ -275,7 +273,7 @@ static const attn_cell *find_unplaced(const struct account *a, const struct attn
   for (int n = 0; n < p->rows * p->cols; n++) {
     const attn_cell *cell = &p->cells[n];
     if (cell->kind == ATTN_CELL_BLANK) continue;
-    if (is_placed(a, cell)) {
+    if (attn_is_placed(a, cell)) {
       placed++;
       continue;
     }
@@ -286,66 +284,80 @@ static const attn_cell *find_unplaced(const struct account *a, const struct attn
   return placed && margins == *left ? NULL : first;
 }
 
-/* Does a row of numbers that a step shows equal this one? */
-static int is_row_of(const attn_printing *shown, const attn_cell *row) {
+/* Does a row of numbers that a step shows equal this one? Without its name
+ * [1.00, 3.00] is not [1, 3]. */
+static int is_row_of(const attn_printing *shown, const attn_cell *row, int is_named) {
   for (int32_t i = 0; i < shown->rows; i++) {
-    int32_t same = 0;
-    for (int32_t j = 0; j < shown->cols; j++)
-      same += shown->cells[i * shown->cols + j].value == row[j].value;
-    if (same == shown->cols) return 1;
+    int32_t same = 0, finer = 0;
+    for (int32_t j = 0; j < shown->cols; j++) {
+      const attn_cell *cell = &shown->cells[i * shown->cols + j];
+      same += cell->value == row[j].value;
+      finer += cell->decimals == 0 && row[j].decimals > 0;
+    }
+    if (same == shown->cols && (is_named || finer < shown->cols)) return 1;
   }
   return 0;
 }
 
 /* And all rows of the block? Then it mentions them. */
-static int has_rows_of(const attn_printing *shown, const attn_printing *p) {
-  if (shown->cols != p->cols) return 0;
+static int has_rows_of(const attn_printing *shown, const attn_printing *p, int is_named) {
+  if (shown->cols != p->cols || shown->rows < p->rows) return 0;
   for (int32_t i = 0; i < p->rows; i++)
-    if (!is_row_of(shown, p->cells + i * p->cols)) return 0;
+    if (!is_row_of(shown, p->cells + i * p->cols, is_named)) return 0;
   return 1;
 }
 
-static int is_read_printing(const struct account *a, const attn_printing *p) {
-  return p->rows * p->cols > 0 && is_placed(a, &p->cells[0]);
+static int is_read_printing(const struct attn_account *a, const attn_printing *p) {
+  return p->rows * p->cols > 0 && attn_is_placed(a, &p->cells[0]);
 }
 
-/* Does a printing that was read have the rows of q? step: of this step; ANY_STEP. */
-static int has_printing_of(struct account *a, const attn_printing *q, int step) {
+static int is_step(const attn_step *s, int step) {
+  if (step == A_RESULT) return s->op != ATTN_OP_GIVEN;
+  return step == ATTN_ANY_STEP || s->name == step;
+}
+
+/* Does a printing that was read have the rows of q? step: of this step; ATTN_ANY_STEP. */
+int attn_has_printing_of(struct attn_account *a, const attn_printing *q, int step) {
   const attn_lesson *l = a->lesson;
-  for (int32_t i = 0; i < l->examples && a->work < WORK_MAX; i++)
+  for (int32_t i = 0; i < l->examples && a->work < ATTN_ACCOUNT_WORK; i++)
     for (int32_t s = 0; s < l->example[i].steps; s++, a->work += q->rows)
       for (int32_t p = 0; p < l->example[i].step[s].printings; p++)
-        if ((step == ANY_STEP || l->example[i].step[s].name == step) &&
+        if (is_step(&l->example[i].step[s], step) &&
             is_read_printing(a, &l->example[i].step[s].printing[p]) &&
-            has_rows_of(&l->example[i].step[s].printing[p], q))
+            has_rows_of(&l->example[i].step[s].printing[p], q, step != ATTN_ANY_STEP))
           return 1;
   return 0;
 }
 
-static int is_mention(struct account *a, int block) {
+static int is_mention(struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   const attn_printing *q = &b->reading[0];
   int is_list = b->source == ATTN_BLOCK_INLINE && q->rows == 1;
   int by_chance = !has_decimals(q); /* small integers */
   int is_argument = attn_occurs(a->scan->patterns, "(?i)(?:softmax|exp)\\W*$", b->name);
-  int step = is_argument ? ANY_STEP : called_step(a, block, A_WORD);
-  if (!is_list && (q->cols < 2 || (by_chance && step == ANY_STEP))) return 0;
-  return has_printing_of(a, q, step);
+  int step = is_argument ? ATTN_ANY_STEP : called_step(a, block, A_WORD);
+  if (step == ATTN_ANY_STEP && is_answer(a, b)) step = A_RESULT;
+  if (attn_has_more_added(a->scan, b->name)) return 0;
+  if (!is_list && (q->cols < 2 || (by_chance && step == ATTN_ANY_STEP))) return 0;
+  return attn_has_printing_of(a, q, step);
 }
 
 /* Rows of two matrices, one after the other: [c; s]. */
-static int is_joined(struct account *a, int block) {
+static int is_joined(struct attn_account *a, int block) {
   const attn_printing *p = &a->scan->block[block].reading[0];
   attn_printing left = *p, right = *p;
   if (p->rows != 1 || !has_decimals(p)) return 0;
   for (int32_t n = 2; n + 2 <= p->cols; n++) {
     left.cols = n, right.cols = p->cols - n, right.cells = p->cells + n;
-    if (has_printing_of(a, &left, ANY_STEP) && has_printing_of(a, &right, ANY_STEP)) return 1;
+    if (attn_has_printing_of(a, &left, ATTN_ANY_STEP) &&
+        attn_has_printing_of(a, &right, ATTN_ANY_STEP))
+      return 1;
   }
   return 0;
 }
 
-static int list(struct account *a, const attn_cell *first, int rows, int cols, const char *words) {
+int attn_list_unread(struct attn_account *a, const attn_cell *first, int rows, int cols,
+                     const char *words) {
   attn_lesson *l = a->lesson;
   if (attn_pool_grow(a->pool, (void **)&l->unread, (size_t)l->unreads, sizeof *l->unread))
     return -1;
@@ -356,15 +368,15 @@ static int list(struct account *a, const attn_cell *first, int rows, int cols, c
 }
 
 /* A part of a block is so many numbers. */
-static int list_block(struct account *a, int block, const attn_cell *first, int left) {
+static int list_block(struct attn_account *a, int block, const attn_cell *first, int left) {
   const struct attn_block *b = &a->scan->block[block];
   const attn_printing *p = &b->reading[0];
   int all = left == p->rows * p->cols || first == &p->cells[0];
-  return list(a, first, all ? p->rows : 1, all ? p->cols : left, b->name);
+  return attn_list_unread(a, first, all ? p->rows : 1, all ? p->cols : left, b->name);
 }
 
 /* "d_k,2" above "sqrt(d_k),1.4142" of a sheet. */
-static int are_labelled_sizes(const struct account *a, const struct attn_block *b) {
+static int are_labelled_sizes(const struct attn_account *a, const struct attn_block *b) {
   static const char SIZE[] = "(?i)^\\W*(?:(?:sqrt|\\x{221A})\\W*)?(?:d_?[a-z]{1,5}|[nmh])\\W*$";
   const attn_printing *p = &b->reading[0];
   if (p->cols != 1 || p->rows < 2 || b->labels != p->rows) return 0;
@@ -378,7 +390,7 @@ static int are_labelled_sizes(const struct account *a, const struct attn_block *
 }
 
 /* "shape (4, 3)", "d_model, d_k: 4, 3", or what a program prints for a shape. */
-static int are_sizes(const struct account *a, const struct attn_block *b) {
+static int are_sizes(const struct attn_account *a, const struct attn_block *b) {
   static const char SIZES[] =
       "(?i)\\bshapes?\\W*$|^\\W*(?:(?:d_?[a-z]{1,5}|[nmh])\\b\\W{0,4}){2,}$";
   const attn_printing *p = &b->reading[0];
@@ -403,10 +415,10 @@ static int shows_mask(const attn_matrix *mask, const attn_printing *table) {
   return !differ;
 }
 
-static int is_mask(struct account *a, int block) {
+static int is_mask(struct attn_account *a, int block) {
   const attn_lesson *l = a->lesson;
   const struct attn_block *b = &a->scan->block[block];
-  for (int32_t i = 0; i < l->examples && a->work < WORK_MAX; i++)
+  for (int32_t i = 0; i < l->examples && a->work < ATTN_ACCOUNT_WORK; i++)
     for (int32_t s = 0; s < l->example[i].steps; s++, a->work++)
       for (int k = 0; l->example[i].step[s].name == ATTN_STEP_MASK && k < b->readings; k++)
         if (shows_mask(&l->example[i].step[s].exact, &b->reading[k])) return 1;
@@ -414,10 +426,10 @@ static int is_mask(struct account *a, int block) {
 }
 
 /* Is it read as a step that does not follow from what it should? */
-static int is_unexplained_block(struct account *a, const attn_printing *p) {
+static int is_unexplained_block(struct attn_account *a, const attn_printing *p) {
   const attn_lesson *l = a->lesson;
   for (int32_t i = 0; i < l->examples; i++)
-    for (int32_t n = 0; n < l->example[i].steps && a->work < WORK_MAX; n++, a->work++) {
+    for (int32_t n = 0; n < l->example[i].steps && a->work < ATTN_ACCOUNT_WORK; n++, a->work++) {
       const attn_step *s = &l->example[i].step[n];
       if (s->op == ATTN_OP_GIVEN && s->printings &&
           attn_cell_place(s->printing[0].cells) == attn_cell_place(p->cells))
@@ -427,157 +439,20 @@ static int is_unexplained_block(struct account *a, const attn_printing *p) {
 }
 
 /* Arithmetic is listed as such, unless a step is unexplained by it. */
-static int is_explained_otherwise(struct account *a, int block) {
+static int is_explained_otherwise(struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   if (block_is_worked_out(a, &b->reading[0])) return !is_unexplained_block(a, &b->reading[0]);
   return is_mention(a, block) || is_joined(a, block) || is_mask(a, block) || are_sizes(a, b) ||
          are_labelled_sizes(a, b);
 }
 
-static int list_blocks(struct account *a) {
+static int list_blocks(struct attn_account *a) {
   int failed = 0, left;
   for (int n = 0; n < a->scan->blocks && !failed; n++) {
     const attn_cell *first = is_prose(a, n) ? NULL : find_unplaced(a, &a->scan->block[n], &left);
     if (first && !is_explained_otherwise(a, n)) failed = list_block(a, n, first, left);
   }
   return failed;
-}
-
-/* ---- numbers of sentences ---- */
-
-/* "√d_k": the number after it is the root of a size. */
-static const char ROOT[] = "(?:\\x{221A}|sqrt)[\\s({]*[A-Za-z][^=(]{0,9}$";
-
-/* "q(1, 0)" */
-static const char GIVEN[] = "(?<![A-Za-z])[qkvQKV]\\($";
-
-/* Is another number with as many decimals in its line? */
-static int is_in_list(const struct account *a, const struct attn_stray *s) {
-  const struct attn_stray *end = a->scan->stray + a->scan->strays;
-  for (const struct attn_stray *t = s > a->scan->stray ? s - 1 : s; t <= s + 1 && t < end; t++)
-    if (t != s && t->cell.line == s->cell.line && t->cell.decimals == s->cell.decimals) return 1;
-  return 0;
-}
-
-/* Integers in passing are prose, and so is a number with one or two decimals in an example without
- * such numbers; after a sign of equality they are a result. */
-static int is_explained(struct account *a, const struct attn_stray *s) {
-  const struct attn_known *known = a->known;
-  if (s->is_size && attn_occurs(a->scan->patterns, ROOT, s->name))
-    return attn_is_known_root(known, &s->cell);
-  if (s->is_size) return attn_is_known_size(known, s->cell.value);
-  int is_fine = s->cell.decimals >= FINE || attn_occurs(a->scan->patterns, GIVEN, s->name) ||
-                attn_has_decimals(known, s->cell.decimals) ||
-                (s->cell.decimals > 0 && is_in_list(a, s));
-  if (!s->is_result && !is_fine) return 1;
-  int is_size = s->cell.decimals < 1 || s->cell.value != rint(s->cell.value); /* 2.00 is none */
-  return is_placed(a, &s->cell) || is_worked_out(a->scan, &s->cell) ||
-         attn_is_known(is_size ? known : a->values, &s->cell) ||
-         (s->vector && attn_is_known_row(a->lesson, s, 1, &a->work));
-}
-
-/* What a number is called in a sentence, and which steps that may be. */
-static const struct called {
-  const char *name;
-  uint32_t steps;
-} CALLED[] = {
-    {"(*UCP)(?i)(?:\\bsums?\\b|合計|総和)[^.:;]*$",
-     1u << ATTN_STEP_WEIGHTS | 1u << ATTN_STEP_EXPONENTIALS | 1u << ATTN_STEP_ROW_SUM |
-         1u << ATTN_STEP_OUTPUT | 1u << ATTN_STEP_SCORES},
-    {"(*UCP)(?i)(?:\\bweights?\\b|重み)[^.:;]*$", 1u << ATTN_STEP_WEIGHTS},
-    {"(*UCP)(?i)(?:\\bscores?\\b|\\bdot products?\\b|\\blogits?\\b|スコア|内積)[^.:;]*$",
-     ((1u << (ATTN_STEP_WEIGHTS + 1)) - 1) & ~((1u << ATTN_STEP_SCORES) - 1)},
-    {"(*UCP)(?i)(?:\\boutputs?\\b|出力)[^.:;]*$",
-     1u << ATTN_STEP_OUTPUT | 1u << ATTN_STEP_CONCAT | 1u << ATTN_STEP_PROJECTED},
-};
-enum { CALLS = sizeof CALLED / sizeof *CALLED };
-
-/* Is it called a step of which it is no value? known: of each of CALLED. */
-static int is_misnamed(const struct account *a, struct attn_known *const *known,
-                       const struct attn_stray *s) {
-  int is_value = !s->is_size && s->cell.decimals > 0 && !is_worked_out(a->scan, &s->cell);
-  for (int n = 0; n < CALLS && is_value; n++)
-    if (attn_occurs(a->scan->patterns, CALLED[n].name, s->name))
-      return !is_placed(a, &s->cell) && !attn_is_known_value(known[n], &s->cell) &&
-             s->cell.value != attn_stated_temperature(a->scan);
-  return 0;
-}
-
-/* How many numbers of one vector begin there: numbers of steps each, but not a row of one. 0: they
- * are. */
-static int out_of_order(struct account *a, const struct attn_stray *s) {
-  const struct attn_stray *end = a->scan->stray + a->scan->strays;
-  int count = 0, decimals = 0;
-  if (!s->vector ||
-      (s > a->scan->stray && s[-1].vector == s->vector && s[-1].cell.line == s->cell.line))
-    return 0;
-  for (; s + count < end && s[count].vector == s->vector && s[count].cell.line == s->cell.line;
-       count++) {
-    if (is_placed(a, &s[count].cell) || is_worked_out(a->scan, &s[count].cell)) return 0;
-    decimals += s[count].cell.decimals > 0;
-  }
-  if (count < 2 || count > ROW_MAX || !decimals || a->work >= WORK_MAX) return 0;
-  return attn_is_known_row(a->lesson, s, count, &a->work) ? 0 : count;
-}
-
-/* Do weights and a column of numbers give it: values that are scalars? */
-static int is_weighted(const attn_example *e, const attn_cell *cell) {
-  const attn_step *weights = attn_find_step(e, ATTN_STEP_WEIGHTS, -1);
-  for (int32_t n = 0; n < e->steps && weights; n++) {
-    const attn_matrix *v = &e->step[n].exact, *w = &weights->exact;
-    if (e->step[n].op != ATTN_OP_GIVEN || v->cols != 1 || v->rows != w->cols) continue;
-    for (int32_t i = 0; i < w->rows; i++) {
-      double sum = 0;
-      for (int32_t j = 0; j < w->cols; j++) sum += w->at[i * w->cols + j] * v->at[j];
-      if (fabs(sum - cell->value) <= (v->rows + 1) * attn_cell_half(cell) * 2) return 1;
-    }
-  }
-  return 0;
-}
-
-/* Is the last side of a sum of products a number of a step? An integer is one by chance. */
-static int has_known_result(const struct account *a, const struct attn_worked *w) {
-  const attn_printing *p = &w->side[w->sides - 1];
-  const attn_cell *cell = &p->cells[0];
-  int known = w->sides < 2 || p->cols != 1 || cell->kind != ATTN_CELL_NUMBER ||
-              cell->decimals < 1 || attn_is_known(a->known, cell);
-  for (int32_t n = 0; n < a->lesson->examples && !known; n++)
-    known = is_weighted(&a->lesson->example[n], cell);
-  return known;
-}
-
-/* Is a decimal number that is worked with none of a step? */
-static int has_unknown_operand(const struct account *a, const struct attn_worked *w) {
-  for (int n = 0; n < w->operands; n++)
-    if (w->operand[n].decimals > 0 && !attn_is_known_operand(a->operands, &w->operand[n])) return 1;
-  return 0;
-}
-
-static int list_strays(struct account *a) {
-  struct attn_known *called[CALLS];
-  for (int n = 0; n < CALLS && a->scan->strays; n++)
-    if (!(called[n] = attn_known_of(a->lesson, CALLED[n].steps, a->pool))) return -1;
-  if (a->scan->workeds) a->operands = attn_known_of(a->lesson, ATTN_AND_EXPONENTIALS, a->pool);
-  if (a->scan->workeds && !a->operands) return -1;
-  for (int n = 0; n < a->scan->strays; n++) {
-    const struct attn_stray *s = &a->scan->stray[n];
-    const attn_unread *last =
-        a->lesson->unreads ? &a->lesson->unread[a->lesson->unreads - 1] : NULL;
-    if (last && last->line == s->cell.line && last->column == s->cell.column) continue;
-    int count = !is_explained(a, s) || is_misnamed(a, called, s) ? 1 : out_of_order(a, s);
-    if (count && list(a, &s->cell, 1, count, s->name)) return -1;
-    if (count) n += count - 1;
-  }
-  for (int n = 0; n < a->scan->workeds; n++) {
-    const struct attn_worked *w = &a->scan->worked[n];
-    int is_odd = has_unknown_operand(a, w);
-    if (w->is_read && !is_odd) continue;
-    int unknown = w->differs || is_odd ||
-                  (w->sides == 1 && !has_printing_of(a, &w->side[0], ANY_STEP)) ||
-                  (w->is_sum && !has_known_result(a, w));
-    if (unknown && list(a, &w->first, 1, w->numbers, w->name)) return -1;
-  }
-  return 0;
 }
 
 static int in_order(const void *a, const void *b) {
@@ -589,7 +464,7 @@ static int in_order(const void *a, const void *b) {
 attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,
                              struct attn_lesson_owner *o, attn_error *err) {
   attn_lesson *lesson = &o->lesson;
-  struct account a = {.scan = scan, .priors = priors, .lesson = lesson, .pool = scan->pool};
+  struct attn_account a = {.scan = scan, .priors = priors, .lesson = lesson, .pool = scan->pool};
   a.prints_shapes = attn_occurs(scan->patterns, "\\.shape\\b", scan->text);
   a.known = attn_known_of(lesson, UINT32_MAX, a.pool);
   a.values = attn_known_of(lesson, ATTN_VALUES_ONLY, a.pool);
@@ -599,7 +474,7 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
   attn_status status = failed ? ATTN_OK : attn_doubt_below_unread(lesson, a.pool, err);
   if (status) return status;
   int has_strays = lesson->examples && !attn_has_programs(lesson);
-  if (failed || (has_strays && list_strays(&a)))
+  if (failed || (has_strays && attn_list_strays(&a)))
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson");
   if (lesson->unreads > 1)
     qsort(lesson->unread, (size_t)lesson->unreads, sizeof *lesson->unread, in_order);

@@ -97,6 +97,38 @@ static int is_other_row(const struct attn_builder *b, const struct attn_placemen
   return index > 0 && index < 10 && index != row + 1 && index != row;
 }
 
+/* Is a number the largest of a row that softmax is taken of? */
+static int is_largest(const attn_matrix *m, int axis, const attn_cell *cell) {
+  if (!m->at) return 1;
+  for (int i = 0; i < (axis ? m->rows : m->cols); i++) {
+    double largest = axis ? attn_largest(m->at + i * m->cols, m->cols, 1)
+                          : attn_largest(m->at + i, m->rows, m->cols);
+    if (fabs(largest - cell->value) <= cell->hi - cell->lo + 1e-9 * fabs(largest)) return 1;
+  }
+  return 0;
+}
+
+/* "Subtract the maximum 3.54: [..]", which is not the largest. */
+int attn_shifts_by_other(const struct attn_builder *b, const struct attn_block *block,
+                         const attn_step *s) {
+  static const char LARGEST[] =
+      "(*UCP)(?i)(?:\\bmax(?:imum)?|\\blargest|最大値?)[^\\d,:=]{0,24}?(-?\\d+(?:\\.\\d+)?)";
+  struct attn_match m;
+  attn_cell cell;
+  return s->op == ATTN_OP_SHIFT &&
+         attn_find(b->scan->patterns, LARGEST, block->name, strlen(block->name), 0, &m) &&
+         attn_scan_number(block->name + m.group[1].begin, m.group[1].end - m.group[1].begin,
+                          &cell) &&
+         !is_largest(&b->ex->step[s->operand[0]].exact, s->axis, &cell);
+}
+
+int attn_has_more_added(struct attn_scan *scan, const char *name) {
+  static const char ADDED[] =
+      "(*UCP)(?i)(?<!before )(?<!before the )(?<!without )(?<!without the )"
+      "(?:\\bresidual|\\bskip connection|\\blayer ?norm|残差)";
+  return attn_occurs(scan->patterns, ADDED, name);
+}
+
 int attn_is_contradicted(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_block *block = &b->scan->block[p->block];
   return are_out_of_order(b, block->label, block->labels) ||

@@ -141,6 +141,37 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+double attn_largest(const double *at, int count, int step) {
+  double largest = -INFINITY;
+  for (int n = 0; n < count; n++) largest = fmax(largest, at[n * step]);
+  return largest;
+}
+
+static void add_largest(struct attn_known *k, const attn_matrix *m) {
+  for (int i = 0; i < m->rows && k->count < STEPS_CELLS_MAX && m->cols > 1; i++)
+    add(k, attn_largest(m->at + i * m->cols, m->cols, 1));
+  for (int j = 0; j < m->cols && k->count < STEPS_CELLS_MAX && m->rows > 1; j++)
+    add(k, attn_largest(m->at + j, m->rows, m->cols));
+}
+
+struct attn_known *attn_known_maxima(const attn_lesson *lesson, struct attn_pool *pool) {
+  struct attn_known *k = attn_pool_take(pool, sizeof *k);
+  if (!k) return NULL;
+  k->pool = pool;
+  for (int32_t i = 0; i < lesson->examples; i++)
+    for (int32_t s = 0; s < lesson->example[i].steps; s++) {
+      const attn_step *step = &lesson->example[i].step[s];
+      if (step->exact.at) add_largest(k, &step->exact);
+      for (int32_t p = 0; p < step->printings; p++) {
+        attn_matrix m = matrix_of(k, &step->printing[p]);
+        if (m.at) add_largest(k, &m);
+      }
+    }
+  if (k->failed) return NULL;
+  if (k->count) qsort(k->value, k->count, sizeof *k->value, ascending);
+  return k;
+}
+
 struct attn_known *attn_known_of(const attn_lesson *lesson, uint32_t steps,
                                  struct attn_pool *pool) {
   struct attn_known *k = attn_pool_take(pool, sizeof *k);

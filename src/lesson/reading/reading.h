@@ -62,6 +62,9 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
  * half of it is. */
 attn_status attn_doubt_below_unread(attn_lesson *lesson, struct attn_pool *pool, attn_error *err);
 
+/* contradicted.c. Is something added to what is called so, or done to it? "output + residual" */
+int attn_has_more_added(struct attn_scan *scan, const char *name);
+
 /* The block of a printing; -1: none. */
 int attn_block_of(const struct attn_scan *scan, const attn_printing *p);
 
@@ -72,6 +75,9 @@ int attn_block_of(const struct attn_scan *scan, const attn_printing *p);
 #define ATTN_AND_EXPONENTIALS (UINT32_MAX ^ 1u << 30)
 struct attn_known;
 struct attn_known *attn_known_of(const attn_lesson *lesson, uint32_t steps, struct attn_pool *pool);
+double attn_largest(const double *at, int count, int step);
+/* That of each row and column of a step. */
+struct attn_known *attn_known_maxima(const attn_lesson *lesson, struct attn_pool *pool);
 int attn_is_known(const struct attn_known *known, const attn_cell *cell);
 /* Does the matrix leave the rows of a step as they are, on the left or on the right? of may be
  * NULL. */

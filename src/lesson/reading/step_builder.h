@@ -43,6 +43,8 @@ int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p);
 /* contradicted.c: do other words or numbers of the page not go with the place of a computed block?
  */
 int attn_is_contradicted(const struct attn_builder *b, const struct attn_placement *p);
+int attn_shifts_by_other(const struct attn_builder *b, const struct attn_block *block,
+                         const attn_step *s);
 
 /* tokens.c: labels of the rows of X, Q, K or V name the tokens; else a list of tokens. */
 void attn_name_tokens(struct attn_builder *b, const struct attn_placement *p);

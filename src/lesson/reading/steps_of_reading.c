@@ -236,7 +236,7 @@ static void add_computed(struct attn_builder *b, const struct attn_placement *p)
   int is_new = s->printings == 1, guess = attn_is_guess(b, p);
   if (p->node->share >= MOST && cause) s->suspected = cause;
   s->uncertain = (guess && (is_new || s->uncertain)) || b->reading->exhausted;
-  b->ex->uncertain |= attn_is_contradicted(b, p);
+  b->ex->uncertain |= attn_is_contradicted(b, p) || attn_shifts_by_other(b, block, s);
   note_unfollowed(b, p);
   set_symbol(b, block, s);
   remember(b, p->node, step);
@@ -281,6 +281,14 @@ static int has_other_index(const struct attn_builder *b, const char *name,
          strcmp(b->scan->block[n].name, name) != 0;
 }
 
+/* [3.00, 1.00] without the name of the given [3, 1]. */
+static int is_finer(const struct attn_builder *b, const struct attn_placement *p,
+                    const attn_printing *first, const attn_printing *again) {
+  for (int n = 0; n < again->rows * again->cols; n++)
+    if (first->cells[n].decimals != 0 || again->cells[n].decimals < 1) return 0;
+  return b->priors[p->block].bits[p->role] <= 0;
+}
+
 /* A given once more, by its own name and with other numbers, is a mistake of the document. */
 static void add_given_again(struct attn_builder *b, const struct attn_placement *p, int step,
                             const attn_printing *again) {
@@ -288,6 +296,7 @@ static void add_given_again(struct attn_builder *b, const struct attn_placement 
   const struct attn_block *block = &b->scan->block[p->block];
   int n = contradicted(&s->printing[0], again);
   if (n < 0) {
+    b->ex->uncertain |= is_finer(b, p, &s->printing[0], again);
     show(b, step, again, -1);
   } else if (has_other_index(b, block->name, &s->printing[0])) {
     b->ex->uncertain = 1;
@@ -459,6 +468,19 @@ static int may_be_anything(const struct attn_builder *b, int index) {
   return computed == 1;
 }
 
+/* One token, of which nothing but its value is printed again: "sum: (1, 2)" below (1, 2). */
+static int only_repeats(const attn_example *ex) {
+  int repeats = 0;
+  for (int n = 0; n < ex->steps; n++) {
+    const attn_step *s = &ex->step[n];
+    int is_result = s->op != ATTN_OP_GIVEN && s->printings > 0;
+    if (is_result && s->name != ATTN_STEP_OUTPUT) return 0;
+    if (s->name == ATTN_STEP_WEIGHTS && s->exact.rows * s->exact.cols != 1) return 0;
+    repeats |= is_result;
+  }
+  return repeats && !attn_find_step(ex, ATTN_STEP_W_V, ATTN_ANY_HEAD);
+}
+
 /* q_0, x0 */
 static int counts_from_zero(const struct attn_block *block) {
   for (int n = 0; n < block->labels; n++) {
@@ -497,6 +519,7 @@ static attn_status build_example(struct attn_builder *b, int index) {
   if (title) ex.title = title->text;
   if (title && title->line > after) ex.line = title->line;
   ex.uncertain |= is_turned_silently(b, &ex);
+  ex.uncertain |= only_repeats(&ex);
   ex.uncertain |= attn_forgets_mask(b->scan, b->reading, index);
   return attn_add_example(&b->maker, b->lesson, &ex);
 }

@@ -60,6 +60,7 @@ struct attn_stray {
   char *name;    /* the words in front of it, never NULL */
   int is_result; /* 1: after a sign of equality, or in a line of numbers; 0: in passing */
   int is_size;   /* 1: of matrices: d_k = 2, √2 */
+  int turn;      /* of "the second one": 2; 0: none */
   int vector;    /* the column of the first number of its vector; 0: it is of none */
   attn_cell cell;
 };

@@ -1,0 +1,43 @@
+/* account.h -- between the files that account for the numbers of a document. */
+#ifndef ATTN_LESSON_ACCOUNT_H
+#define ATTN_LESSON_ACCOUNT_H
+
+#include "reading.h"
+
+enum {
+  ATTN_ANY_STEP = -1,
+  ATTN_ACCOUNT_WORK = 20000000 /* then what is a mention or a mask is listed, too */
+};
+
+struct attn_account {
+  struct attn_scan *scan;
+  const struct attn_priors *priors;
+  attn_lesson *lesson;
+  struct attn_pool *pool;
+  struct attn_places shown;                /* that steps show */
+  int64_t work;                            /* steps that were compared so far */
+  const struct attn_known *known, *values; /* with sizes, and without */
+  const struct attn_known *operands;       /* of arithmetic */
+  const struct attn_known *maxima;         /* of rows and columns */
+  int prints_shapes;
+};
+
+/* account.c */
+int attn_is_placed(const struct attn_account *a, const attn_cell *cell); /* in a step */
+/* Is the number one of arithmetic? That is listed as a whole if its sides differ. */
+int attn_is_worked_out(const struct attn_scan *scan, const attn_cell *cell);
+/* Does a printing that was read have the rows of q? step: of this step; ATTN_ANY_STEP. */
+int attn_has_printing_of(struct attn_account *a, const attn_printing *q, int step);
+/* Adds numbers to those that are not read. -1: no memory. */
+int attn_list_unread(struct attn_account *a, const attn_cell *first, int rows, int cols,
+                     const char *words);
+
+/* mentioned.c. Lists the numbers of sentences that nothing explains, and arithmetic. -1: no memory
+ */
+int attn_list_strays(struct attn_account *a);
+
+/* pair.c. Is a number that of another query or key than the score of its line? Or arithmetic? */
+int attn_is_of_other_pair(struct attn_account *a, const struct attn_stray *s);
+int attn_divides_other_pair(struct attn_account *a, const struct attn_worked *w);
+
+#endif

@@ -1,0 +1,184 @@
+/* mentioned.c -- is a number of a sentence, or of arithmetic, one of a step? */
+#include <math.h>
+
+#include "account.h"
+#include "cell.h"
+#include "role_search.h"
+
+enum { FINE = 3, ROW_MAX = 256 }; /* FINE: decimals that are not prose */
+
+/* "√d_k": the number after it is the root of a size. */
+static const char ROOT[] = "(?:\\x{221A}|sqrt)[\\s({]*[A-Za-z][^=(]{0,9}$";
+
+/* "q(1, 0)" */
+static const char GIVEN[] = "(?<![A-Za-z])[qkvQKV]\\($";
+
+/* Is another number with as many decimals in its line? */
+static int is_in_list(const struct attn_account *a, const struct attn_stray *s) {
+  const struct attn_stray *end = a->scan->stray + a->scan->strays;
+  for (const struct attn_stray *t = s > a->scan->stray ? s - 1 : s; t <= s + 1 && t < end; t++)
+    if (t != s && t->cell.line == s->cell.line && t->cell.decimals == s->cell.decimals) return 1;
+  return 0;
+}
+
+/* Integers in passing are prose, and so is a number with one or two decimals in an example without
+ * such numbers; after a sign of equality they are a result. */
+static int is_explained(struct attn_account *a, const struct attn_stray *s) {
+  const struct attn_known *known = a->known;
+  if (s->is_size && attn_occurs(a->scan->patterns, ROOT, s->name))
+    return attn_is_known_root(known, &s->cell);
+  if (s->is_size) return attn_is_known_size(known, s->cell.value);
+  int is_fine = s->cell.decimals >= FINE || attn_occurs(a->scan->patterns, GIVEN, s->name) ||
+                attn_has_decimals(known, s->cell.decimals) ||
+                (s->cell.decimals > 0 && is_in_list(a, s));
+  if (!s->is_result && !is_fine) return 1;
+  int is_size = s->cell.decimals < 1 || s->cell.value != rint(s->cell.value); /* 2.00 is none */
+  return attn_is_placed(a, &s->cell) || attn_is_worked_out(a->scan, &s->cell) ||
+         attn_is_known(is_size ? known : a->values, &s->cell) ||
+         (s->vector && attn_is_known_row(a->lesson, s, 1, &a->work));
+}
+
+/* What a number is called in a sentence, and which steps that may be. */
+static const struct called {
+  const char *name;
+  uint32_t steps;
+} CALLED[] = {
+    {"(*UCP)(?i)(?:\\bsums?\\b|合計|総和)[^.:;]*$",
+     1u << ATTN_STEP_WEIGHTS | 1u << ATTN_STEP_EXPONENTIALS | 1u << ATTN_STEP_ROW_SUM |
+         1u << ATTN_STEP_OUTPUT | 1u << ATTN_STEP_SCORES},
+    {"(*UCP)(?i)(?:\\bweights?\\b|重み)[^.:;]*$", 1u << ATTN_STEP_WEIGHTS},
+    {"(*UCP)(?i)(?:\\bscores?\\b|\\bdot products?\\b|\\blogits?\\b|スコア|内積)[^.:;]*$",
+     ((1u << (ATTN_STEP_WEIGHTS + 1)) - 1) & ~((1u << ATTN_STEP_SCORES) - 1)},
+    {"(*UCP)(?i)(?:\\boutputs?\\b|出力)[^.:;]*$",
+     1u << ATTN_STEP_OUTPUT | 1u << ATTN_STEP_CONCAT | 1u << ATTN_STEP_PROJECTED},
+};
+enum { CALLS = sizeof CALLED / sizeof *CALLED };
+
+/* Is it called a step of which it is no value? known: of each of CALLED. */
+static int is_misnamed(const struct attn_account *a, struct attn_known *const *known,
+                       const struct attn_stray *s) {
+  int is_value = !s->is_size && s->cell.decimals > 0 && !attn_is_worked_out(a->scan, &s->cell);
+  for (int n = 0; n < CALLS && is_value; n++)
+    if (attn_occurs(a->scan->patterns, CALLED[n].name, s->name))
+      return !attn_is_placed(a, &s->cell) && !attn_is_known_value(known[n], &s->cell) &&
+             s->cell.value != attn_stated_temperature(a->scan);
+  return 0;
+}
+
+/* "the largest is 0.25": a value of a step, but the largest of none of its rows. */
+static int is_smaller(const struct attn_account *a, const struct attn_stray *s) {
+  static const char LARGEST[] =
+      "(*UCP)(?i)(?:\\bmax(?:imum)?\\b|\\b(?<!second )(?<!second-)(?:largest|highest)\\b|最大)"
+      "[^\\d.:;,(]*$";
+  return !s->is_size && s->cell.decimals > 0 && attn_occurs(a->scan->patterns, LARGEST, s->name) &&
+         attn_is_known(a->values, &s->cell) && !attn_is_known(a->maxima, &s->cell);
+}
+
+/* "the third gets 0.25": a weight, but in no row or column the third. */
+static int is_of_other_turn(const struct attn_account *a, const struct attn_stray *s) {
+  int found = 0;
+  for (int32_t i = 0; i < a->lesson->examples && s->turn && s->cell.decimals > 0; i++) {
+    const attn_step *w = attn_find_step(&a->lesson->example[i], ATTN_STEP_WEIGHTS, ATTN_ANY_HEAD);
+    for (int32_t n = 0; w && w->exact.at && n < w->exact.rows * w->exact.cols; n++) {
+      if (fabs(w->exact.at[n] - s->cell.value) > 3 * attn_cell_half(&s->cell)) continue;
+      if (n / w->exact.cols == s->turn - 1 || n % w->exact.cols == s->turn - 1) return 0;
+      found = 1;
+    }
+  }
+  return found;
+}
+
+/* How many numbers of one vector begin there: numbers of steps each, but not a row of one. 0: they
+ * are. */
+static int out_of_order(struct attn_account *a, const struct attn_stray *s) {
+  const struct attn_stray *end = a->scan->stray + a->scan->strays;
+  int count = 0, decimals = 0;
+  if (!s->vector ||
+      (s > a->scan->stray && s[-1].vector == s->vector && s[-1].cell.line == s->cell.line))
+    return 0;
+  for (; s + count < end && s[count].vector == s->vector && s[count].cell.line == s->cell.line;
+       count++) {
+    if (attn_is_placed(a, &s[count].cell) || attn_is_worked_out(a->scan, &s[count].cell)) return 0;
+    decimals += s[count].cell.decimals > 0;
+  }
+  if (count < 2 || count > ROW_MAX || !decimals || a->work >= ATTN_ACCOUNT_WORK) return 0;
+  return attn_is_known_row(a->lesson, s, count, &a->work) ? 0 : count;
+}
+
+/* Do weights and a column of numbers give it: values that are scalars? */
+static int is_weighted(const attn_example *e, const attn_cell *cell) {
+  const attn_step *weights = attn_find_step(e, ATTN_STEP_WEIGHTS, -1);
+  for (int32_t n = 0; n < e->steps && weights; n++) {
+    const attn_matrix *v = &e->step[n].exact, *w = &weights->exact;
+    if (e->step[n].op != ATTN_OP_GIVEN || v->cols != 1 || v->rows != w->cols) continue;
+    for (int32_t i = 0; i < w->rows; i++) {
+      double sum = 0;
+      for (int32_t j = 0; j < w->cols; j++) sum += w->at[i * w->cols + j] * v->at[j];
+      if (fabs(sum - cell->value) <= (v->rows + 1) * attn_cell_half(cell) * 2) return 1;
+    }
+  }
+  return 0;
+}
+
+/* Is the last side of a sum of products a number of a step? An integer is one by chance. */
+static int has_known_result(const struct attn_account *a, const struct attn_worked *w) {
+  const attn_printing *p = &w->side[w->sides - 1];
+  const attn_cell *cell = &p->cells[0];
+  int known = w->sides < 2 || p->cols != 1 || cell->kind != ATTN_CELL_NUMBER ||
+              cell->decimals < 1 || attn_is_known(a->known, cell);
+  for (int32_t n = 0; n < a->lesson->examples && !known; n++)
+    known = is_weighted(&a->lesson->example[n], cell);
+  return known;
+}
+
+/* Is a decimal number that is worked with none of a step? Not of "0.67·100 = 67 %". */
+static int has_unknown_operand(const struct attn_account *a, const struct attn_worked *w) {
+  if (w->operands == 2 && w->operand[1].value == 100) return 0;
+  for (int n = 0; n < w->operands; n++)
+    if (w->operand[n].decimals > 0 && !attn_is_known_operand(a->operands, &w->operand[n])) return 1;
+  return 0;
+}
+
+/* A number that is none of the document's, or another one than its words claim. */
+static int is_odd(struct attn_account *a, struct attn_known *const *known,
+                  const struct attn_stray *s) {
+  int is_argument = s->vector && !s->is_result; /* tanh(-1.5, 0.5) */
+  if (!is_explained(a, s) || is_misnamed(a, known, s) || is_of_other_turn(a, s)) return 1;
+  if (attn_is_placed(a, &s->cell) || attn_is_worked_out(a->scan, &s->cell)) return 0;
+  return is_smaller(a, s) || (!is_argument && attn_is_of_other_pair(a, s));
+}
+
+/* What numbers are compared with. 0: no memory. */
+static int know_values(struct attn_account *a, struct attn_known **called) {
+  for (int n = 0; n < CALLS && a->scan->strays; n++)
+    if (!(called[n] = attn_known_of(a->lesson, CALLED[n].steps, a->pool))) return 0;
+  a->maxima = attn_known_maxima(a->lesson, a->pool);
+  a->operands = attn_known_of(a->lesson, ATTN_AND_EXPONENTIALS, a->pool);
+  return a->maxima && a->operands;
+}
+
+static int list_worked(struct attn_account *a, const struct attn_worked *w) {
+  int is_other = has_unknown_operand(a, w) || attn_divides_other_pair(a, w);
+  if (w->is_read && !is_other) return 0;
+  int unknown = w->differs || is_other ||
+                (w->sides == 1 && !attn_has_printing_of(a, &w->side[0], ATTN_ANY_STEP)) ||
+                (w->is_sum && !has_known_result(a, w));
+  return unknown ? attn_list_unread(a, &w->first, 1, w->numbers, w->name) : 0;
+}
+
+int attn_list_strays(struct attn_account *a) {
+  struct attn_known *called[CALLS];
+  if (!know_values(a, called)) return -1;
+  for (int n = 0; n < a->scan->strays; n++) {
+    const struct attn_stray *s = &a->scan->stray[n];
+    const attn_unread *last =
+        a->lesson->unreads ? &a->lesson->unread[a->lesson->unreads - 1] : NULL;
+    if (last && last->line == s->cell.line && last->column == s->cell.column) continue;
+    int count = is_odd(a, called, s) ? 1 : out_of_order(a, s);
+    if (count && attn_list_unread(a, &s->cell, 1, count, s->name)) return -1;
+    if (count) n += count - 1;
+  }
+  for (int n = 0; n < a->scan->workeds; n++)
+    if (list_worked(a, &a->scan->worked[n])) return -1;
+  return 0;
+}
