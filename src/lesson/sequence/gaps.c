@@ -23,11 +23,12 @@ static int next_matched(const struct attn_sequence *s, int item, int way) {
   return item;
 }
 
-/* The only number between two items that is no cell; -1: none, or more. */
-static int only_between(const struct attn_sequence *s, int first, int last) {
-  int found = -1;
+/* The only number between two items that is no cell, a decimal as the number next to it; -1: none,
+ * or more. */
+static int only_between(const struct attn_sequence *s, int first, int last, int next_to) {
+  int found = -1, is_decimal = s->item[next_to].cell.decimals > 0;
   for (int n = first + 1; n < last; n++) {
-    if (!is_unmatched(s, n)) continue;
+    if (!is_unmatched(s, n) || (is_decimal && s->item[n].cell.decimals < 1)) continue;
     if (found >= 0) return -1;
     found = n;
   }
@@ -44,13 +45,13 @@ static int find_missing(const struct attn_sequence *s, int cell) {
   int left = e->col > 0 ? item_of(s, cell - 1) : -1, found = -1;
   int has_right = cell + 1 < s->expecteds && is_same_row(e, e + 1);
   int right = has_right ? item_of(s, cell + 1) : -1;
-  if (left >= 0) found = only_between(s, left, next_matched(s, left, 1));
-  if (found < 0 && right >= 0) found = only_between(s, next_matched(s, right, -1), right);
+  if (left >= 0) found = only_between(s, left, next_matched(s, left, 1), left);
+  if (found < 0 && right >= 0) found = only_between(s, next_matched(s, right, -1), right, right);
   for (int n = cell - 1; n >= 0 && found < 0; n--) {
     const struct attn_expected *b = &s->expected[n];
     if (b->row != e->row || b->col != e->col || b->step == e->step) continue;
     int item = item_of(s, n);
-    if (item >= 0) return only_between(s, item, next_matched(s, item, 1));
+    if (item >= 0) return only_between(s, item, next_matched(s, item, 1), item);
   }
   return found;
 }

@@ -124,7 +124,7 @@ static struct attn_item_list *begin_list(struct reader *x, int at) {
   struct attn_item_list *l = &s->list[s->lists++];
   *l = (struct attn_item_list){.first = s->items, .called = x->called, .is_own = x->is_own};
   l->is_bare = x->last >= 0 && !x->words;
-  x->words = 0;
+  if (!is_index(x, at)) x->words = 0;
   l->is_root = is_root(x, at), l->is_argument = is_argument(x, at);
   l->is_operand = is_operand(x, at) || is_index(x, at);
   x->is_own = 0;

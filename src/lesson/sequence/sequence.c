@@ -71,14 +71,6 @@ static int has_left_over(const struct attn_sequence *s) {
   return n < s->items;
 }
 
-/* The ways of these givens: the best, if it is better than the best so far. */
-static void try_ways(struct attn_sequence *s, int *best, struct attn_givens *chosen) {
-  for (int n = 0; n < WAYS; n++) {
-    int value = set_way(s, n) ? attn_sequence_align(s) : 0;
-    if (value > *best) *best = value, *chosen = s->given;
-  }
-}
-
 /* Is each number a cell, and the order that of steps? */
 static int is_explained(struct attn_sequence *s) {
   return attn_sequence_expect(s) && attn_sequence_align(s) > 0 && attn_sequence_is_smooth(s) &&
@@ -87,28 +79,47 @@ static int is_explained(struct attn_sequence *s) {
 
 enum { SLIPS = 8 };
 
-/* With a few slips. */
-static int explain(struct attn_sequence *s) {
+/* By how many slips the numbers differ from what these givens give; SLIPS: by too many. */
+static int count_slips(struct attn_sequence *s) {
+  int n = 0;
   memset(s->is_printed, 0, sizeof s->is_printed);
-  for (int n = 0; n < SLIPS; n++) {
-    if (is_explained(s)) return 1;
-    if (!attn_sequence_fill(s)) return 0;
-  }
-  return 0;
+  while (n < SLIPS && !is_explained(s) && attn_sequence_fill(s)) n++;
+  return n < SLIPS && is_explained(s) ? n : SLIPS;
 }
 
-/* The givens, scale and mask by which most numbers are explained, and all. */
-static int choose(struct attn_sequence *s) {
-  struct attn_givens chosen = {0};
+/* The givens, scale and mask of this pattern by which most numbers are explained, and all. */
+static int find_whole(struct attn_sequence *s, int pattern) {
+  struct attn_givens chosen;
   int best = 0;
-  for (int pattern = 0; pattern < ATTN_PATTERNS; pattern++) {
-    for (int keys = ATTN_TOKENS_MAX; keys > 1; keys--)
-      if (attn_sequence_givens(s, pattern, keys)) try_ways(s, &best, &chosen);
-    s->given = chosen;
-    if (best > 0 && explain(s)) return 1;
-    memset(s->is_printed, 0, sizeof s->is_printed);
-  }
-  return 0;
+  memset(s->is_printed, 0, sizeof s->is_printed);
+  for (int keys = ATTN_TOKENS_MAX; keys > 1; keys--)
+    for (int way = 0; way < WAYS && attn_sequence_givens(s, pattern, keys); way++) {
+      int value = set_way(s, way) ? attn_sequence_align(s) : 0;
+      if (value > best) best = value, chosen = s->given;
+    }
+  if (!best) return 0;
+  s->given = chosen;
+  return is_explained(s);
+}
+
+/* Those that words call so, with the fewest slips. */
+static int find_with_slips(struct attn_sequence *s) {
+  struct attn_givens chosen;
+  int best = SLIPS;
+  for (int keys = ATTN_TOKENS_MAX; keys > 1; keys--)
+    for (int way = 0; way < WAYS && attn_sequence_givens(s, ATTN_BY_WORDS, keys); way++) {
+      int slips = set_way(s, way) ? count_slips(s) : SLIPS;
+      if (slips < best) best = slips, chosen = s->given;
+    }
+  if (best == SLIPS) return 0;
+  s->given = chosen;
+  return count_slips(s) == best;
+}
+
+static int choose(struct attn_sequence *s) {
+  for (int pattern = 0; pattern < ATTN_PATTERNS; pattern++)
+    if (find_whole(s, pattern)) return 1;
+  return find_with_slips(s);
 }
 
 /* ---- blocks ---- */
@@ -202,10 +213,10 @@ static int find_printed(const struct attn_sequence *s, int step, struct printed 
   return 1;
 }
 
-/* A block of all rows of a step, or one of each. */
-static void add_step(struct attn_sequence *s, const char *name, int cols, const struct printed *p,
-                     int by_query) {
+/* A block of all rows of a step, or one of each that is printed. */
+static void add_step(struct attn_sequence *s, const char *name, int cols, const struct printed *p) {
   struct attn_block *b = NULL;
+  int by_query = p->rows < s->given.queries;
   for (int row = 0; row < s->given.queries; row++) {
     const struct attn_item *const *from = p->item[row];
     if (!p->whole[row]) continue;
@@ -218,16 +229,13 @@ static void add_step(struct attn_sequence *s, const char *name, int cols, const 
   if (b && !by_query) attn_block_end(s->g, b, b->line);
 }
 
-/* Query by query, if one lacks a row that another has. 0: a row is not whole. */
+/* 0: a row is not whole. */
 static int add_steps(struct attn_sequence *s) {
-  struct printed *p = attn_group_take(s->g, STEPS_COUNT, sizeof *p);
-  int by_query = 0;
+  struct printed *p = attn_group_take(s->g, 1, sizeof *p);
   for (int n = 0; n < STEPS_COUNT; n++) {
-    if (!p || !find_printed(s, STEPS[n].step, &p[n])) return 0;
-    by_query |= p[n].rows > 0 && p[n].rows < s->given.queries;
+    if (!p || !find_printed(s, STEPS[n].step, p)) return 0;
+    add_step(s, STEPS[n].name, cols_of(s, STEPS[n].step), p);
   }
-  for (int n = 0; n < STEPS_COUNT; n++)
-    add_step(s, STEPS[n].name, cols_of(s, STEPS[n].step), &p[n], by_query);
   return 1;
 }
 
