@@ -104,13 +104,17 @@ static int is_operand(const struct reader *x, int at) {
          (attn_fact_is_sign(x->r, before, "/") && is_division(x, before)) || is_argument(x, at);
 }
 
-/* "2." or "3)" in front of a line, the 1 of "token 1" */
+/* "2." or "3)" in front of a line, the 1 of "token 1", the 2 of "2つ目" */
 static int is_index(const struct reader *x, int at) {
   static const char COUNTED[] =
       "token tokens word row column step head position part section problem exercise example page "
       "トークン 単語 行 列 ステップ 問 例 図 表 章 節 第";
+  static const char COUNTER[] = "つ|番|次元|個|語|人|回|桁|単語";
   size_t end = x->r->token[at].part.end;
   if (!attn_fact_is_whole(x->r, at)) return 0;
+  if (attn_match_at(x->s->g->scan->patterns, COUNTER, x->r->line->text, x->r->line->bytes, end,
+                    NULL))
+    return 1;
   if (at > 0) return is_one_of(x, at - 1, COUNTED);
   return x->r->line->text[end - 1] == '.' || attn_fact_is_sign(x->r, 1, ".):/");
 }
@@ -164,7 +168,7 @@ static int is_joined(const struct reader *x, int at) {
 static int add_number(struct reader *x, int at) {
   struct attn_sequence *s = x->s;
   int joined = is_joined(x, at) && s->lists && !s->list[s->lists - 1].is_vector &&
-               s->list[s->lists - 1].is_operand == is_operand(x, at);
+               s->list[s->lists - 1].is_operand == (is_operand(x, at) || is_index(x, at));
   if (!joined) {
     if (s->lists == ATTN_ITEMS_MAX) return 0;
     begin_list(x, at);

@@ -47,6 +47,13 @@ static int is_odd_argument(const struct attn_sequence *s, int item) {
   return 1;
 }
 
+/* Is another number of the list a cell? */
+static int has_cell(const struct attn_sequence *s, const struct attn_item_list *l) {
+  for (int n = l->first; n < l->first + l->count; n++)
+    if (s->item[n].expected >= 0) return 1;
+  return 0;
+}
+
 /* Is a number of the steps, from the first on to the last, that is no cell a decimal, or called a
  * step? Sizes and mentions are not. */
 static int is_left_over(const struct attn_sequence *s, int item, int is_within) {
@@ -56,7 +63,7 @@ static int is_left_over(const struct attn_sequence *s, int item, int is_within) 
   if (l->is_root && value == rint(value)) return value != s->given.width;
   if (l->is_argument && i->cell.decimals > 0) return is_odd_argument(s, item);
   if (i->expected >= 0 || l->is_operand || attn_sequence_is_given(s, i->list)) return 0;
-  if (i->cell.decimals > 0) return 1;
+  if (i->cell.decimals > 0 || has_cell(s, l)) return 1;
   if (!is_within || !l->is_own || l->called < ATTN_STEP_SCORES || isinf(value)) return 0;
   for (int n = 0; n < s->expecteds; n++)
     if (s->expected[n].value == value) return 0;
@@ -145,27 +152,30 @@ static int find_row(const struct attn_sequence *s, int step, int row,
 }
 
 /* The block whose words are near: the last one that begins before a number. */
-static const struct attn_block *block_before(const struct attn_grouping *g, const attn_cell *cell) {
-  const struct attn_block *found = g->block[0];
-  for (int n = 0; n < g->blocks; n++)
-    if (attn_cell_compare(g->block[n]->reading[0].cells, cell) <= 0) found = g->block[n];
+static const struct attn_block *block_before(const struct attn_sequence *s, const attn_cell *cell) {
+  struct attn_block *const *block = s->g->block, *found = block[0];
+  for (int n = 0; n < s->blocks; n++)
+    if (attn_cell_compare(block[n]->reading[0].cells, cell) <= 0) found = block[n];
   return found;
 }
 
-static struct attn_block *begin(struct attn_grouping *g, const char *name, const attn_cell *cell) {
+/* A result is called as on the page, if it has a name there. */
+static struct attn_block *begin(struct attn_sequence *s, const char *name, const attn_cell *cell,
+                                int is_result) {
+  struct attn_grouping *g = s->g;
   char *copy = attn_group_copy(g, name, strlen(name));
-  const struct attn_block *near = block_before(g, cell);
-  struct attn_block *b = attn_block_in_place_of(g, near, copy);
-  if (!b) return NULL;
-  b->source = ATTN_BLOCK_TURNS, b->header = "", b->line = cell->line;
-  b->captions = b->line >= near->line && b->line <= near->end;
-  b->caption[0] = near->name;
+  const struct attn_block *near = block_before(s, cell);
+  int is_there = is_result && attn_cell_compare(near->reading[0].cells, cell) == 0;
+  struct attn_block *b = attn_block_in_place_of(g, near, is_there ? near->name : copy);
+  if (!b || !copy) return NULL;
+  b->source = ATTN_BLOCK_TURNS, b->header = "", b->line = cell->line, b->is_factor = 0;
+  b->captions = 1, b->caption[0] = copy;
   return b;
 }
 
 static void add_given(struct attn_sequence *s, const char *name, const int *list, int count) {
   const attn_cell *first = &s->item[s->list[list[0]].first].cell;
-  struct attn_block *b = begin(s->g, name, first);
+  struct attn_block *b = begin(s, name, first, 0);
   for (int n = 0; b && n < count; n++) {
     const struct attn_item_list *l = &s->list[list[n]];
     attn_cell *row = attn_block_add_row(s->g, b, l->count, "");
@@ -220,7 +230,7 @@ static void add_step(struct attn_sequence *s, const char *name, int cols, const 
   for (int row = 0; row < s->given.queries; row++) {
     const struct attn_item *const *from = p->item[row];
     if (!p->whole[row]) continue;
-    if (!b || by_query) b = begin(s->g, name, &from[0]->cell);
+    if (!b || by_query) b = begin(s, name, &from[0]->cell, 1);
     attn_cell *cells = b ? attn_block_add_row(s->g, b, cols, "") : NULL;
     if (!cells) return;
     for (int c = 0; c < cols; c++) cells[c] = from[c] ? from[c]->cell : attn_cell_blank();
@@ -255,7 +265,7 @@ void attn_sequence_merge(struct attn_grouping *g) {
   struct attn_sequence *s = attn_group_take(g, 1, sizeof *s);
   int from = g->blocks;
   if (!s || !g->blocks) return;
-  s->g = g;
+  s->g = g, s->blocks = from;
   if (attn_sequence_items(s) && choose(s) && !add_blocks(s)) g->blocks = from;
   g->scan->regrouped = g->blocks - from;
   if (g->status == ATTN_OK) attn_blocks_replace(g, from);

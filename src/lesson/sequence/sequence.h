@@ -71,6 +71,7 @@ enum attn_pattern {
 
 struct attn_sequence {
   struct attn_grouping *g;
+  int blocks; /* of g, without those of the sequence */
   int items, lists;
   struct attn_item item[ATTN_ITEMS_MAX];
   struct attn_item_list list[ATTN_ITEMS_MAX];
