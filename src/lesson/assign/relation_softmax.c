@@ -113,6 +113,14 @@ static void list_scaled_sources(struct weights *w, const struct attn_node *score
   }
 }
 
+/* softmax(masked / sqrt(d)): the scores are masked before they are divided. */
+static void list_scaled_masked(struct attn_listing *l, int d_k) {
+  const struct attn_node *masked = attn_listing_node(l, ATTN_ROLE_MASKED);
+  struct source s = {masked, {sqrt(d_k), ATTN_DIVISOR_ROOT, d_k, ATTN_CAUSE_NONE, 1.5}, 0, 0};
+  if (masked && d_k && !attn_listing_node(l, ATTN_ROLE_SCALED))
+    list_softmax(l, &s, 1, NULL, ATTN_CAUSE_NONE, 0);
+}
+
 /* Scores that were scaled or masked, and softmax is taken of others. */
 static void list_passed_sources(struct weights *w, int d_k) {
   const struct attn_listing *l = w->l;
@@ -206,6 +214,7 @@ void attn_list_weights(struct attn_listing *l) {
   if (plain.from) list_source(&w, &plain), list_tempered(l, plain.from);
   if (scores && d_k && !masked && !attn_listing_node(l, ATTN_ROLE_SCALED))
     list_scaled_sources(&w, scores, d_k);
+  list_scaled_masked(l, d_k);
   list_passed_sources(&w, d_k);
 }
 

@@ -11,6 +11,7 @@ static const double QUALIFIER = 0.3; /* of the bits of a name: it is whose the n
 static const double OWN_NAME = 9, CAPTION = 6, HEADING = 1.5, HEADER = 3, LINE_ABOVE = 2;
 
 #define END "(?![A-Za-z])"
+#define NAME "(?:\\b|(?<=[a-z]{3}_))" /* the q of temp_q */
 /* W, W_, W_1^, W^(1)_: what is after it names the weights. */
 #define WEIGHTS "\\bW\\s*(?:[_^]?\\s*(?:\\d|\\(\\d\\))\\s*)?[_^]?\\s*\\(?"
 
@@ -58,7 +59,8 @@ static const struct word WORDS[] = {
      "(*UCP)(?i)(?:(?:times|by|with) (?:the )?V(?:alues?)?(?!(?: vectors?)? v_?\\d)|[×·@*] "
      "?V)\\d?\\b|\\bA(?:_?\\d)? ?V(?:_?\\d)?" END
      "|output|\\bout(?:_?\\d|(?=\\s*[=:\\[]))|context|weighted "
-     "(?:sum|mean|average)|(?:blend|mix|combin|averag)\\w*(?: of)? (?:the |all "
+     "(?:sum|mean|average)(?: of (?:the |all )?values?(?: vectors?| columns?| "
+     "rows?)?)?|(?:blend|mix|combin|averag)\\w*(?: of)? (?:the |all "
      ")?values?|result|\\bO\\b|\\bhead_?\\d|(?-i:\\bH\\d?\\b)(?!\\pM)|\\bh\\d\\b(?!\\pM)"
      "|\\bo_?\\d|"
      "\\bz_?\\d|\\bc_?\\d|\\by_?\\d|(?-i:\\bZ\\b)"},
@@ -75,11 +77,11 @@ static const struct word WORDS[] = {
      "\\b(?:src|"
      "enc)" END "|tokens?\\b|encoder(?: states?)?|states?|" /* that serve as all three */
      "\\bas (?:the |its |their )?quer(?:y|ies),? (?:the )?keys?,? and (?:the )?values?" END},
-    {ATTN_ROLE_Q, "(*UCP)(?i)quer(?:y|ies)(?: matrix)?+|\\bq" END
+    {ATTN_ROLE_Q, "(*UCP)(?i)quer(?:y|ies)(?: matrix)?+|" NAME "q" END
                   "|decoder states?|(?<!\\w\\()(?<!['’])\\b(?-i:s)(?:_?t)?" END},
-    {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?(?: matrix)?+" END "|\\bk" END
+    {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?(?: matrix)?+" END "|" NAME "k" END
                   "|\\bh_?\\d|\\b[hk]_[ijt]\\b|(?-i:\\bh\\b)(?!\\pM)|h\\x{304}|encoder states?"},
-    {ATTN_ROLE_V, "(*UCP)(?i)\\bvalues?(?: matrix)?+" END "|\\bv" END},
+    {ATTN_ROLE_V, "(*UCP)(?i)\\bvalues?(?: matrix)?+" END "|" NAME "v" END},
     {ATTN_ROLE_W_A, "(*UCP)(?i)\\bW(?:_?[as1])?" END "|matrix in (?:the middle|between)|bilinear"},
     {ATTN_ROLE_U_A, "(*UCP)(?i)\\bU(?:_?[ah])?" END "|\\bW_?[h2]" END},
     {ATTN_ROLE_V_A, "(*UCP)(?i)\\bv(?:_?a)?" END},

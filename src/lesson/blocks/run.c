@@ -8,7 +8,8 @@ static const char SHORT_LABEL[] =
     "\\([\\w\\s,]{"
     "1,16}\\))$";
 /* "d_k", "sqrt(d": sizes and divisors are not results */
-static const char SIZE_LABEL[] = "d_?\\{?(?:k|v|model|head)|\\x{221A}|sqrt";
+static const char SIZE_LABEL[] =
+    "d_?\\{?(?:k|v|model|head)|\\x{221A}|sqrt|(?i:\\b(?:n_?|num_?)?heads$|\\bscale$)";
 static const char COUNT_LABEL[] =
     "(?i)\\bd_?\\{?(?:k|v|model|head)|dimension|number of|(?:トークン|単語|ヘッド|次元)の?数";
 enum { VALUE_LABEL_MAX = 40, SIZE_CHARACTERS = 14, WORDS_MAX = 2 };
@@ -37,11 +38,28 @@ static int is_size(struct attn_grouping *g, const struct attn_row *row, struct a
          attn_part_ends_in(g, SIZE_LABEL, text, label, SIZE_CHARACTERS);
 }
 
+/* "√d_k,1.4142": a line of a sheet that is none of its tables. */
+static int is_size_of_sheet(struct attn_grouping *g, const struct attn_row *row) {
+  static const char ROOT[] = "(?i)\\s*(?:\\x{221A}|sqrt|root of )";
+  if (row->style != ATTN_ROW_TABS && row->style != ATTN_ROW_COMMAS) return 0;
+  if (count_texts(row) != 1 || count_numbers(row) != 1) return 0;
+  struct attn_part name = {row->item[0].begin, row->item[0].end};
+  return row->item[0].kind == ATTN_ITEM_TEXT && attn_item_is_number(&row->item[1]) &&
+         attn_part_begins_in(g, ROOT, row->line->text, name, NULL);
+}
+
+/* "scores,cat,dog,0.5" below "step,row,col,value" and "Q,cat,1,0.2". */
+static int is_record(const struct attn_grouping *g, const struct attn_row *row) {
+  return g->rows > 0 && g->row[0].style == row->style && g->row[0].items == row->items &&
+         g->header.items == row->items && attn_item_is_number(&row->item[row->items - 1]);
+}
+
 /* "We get 0.5", "d_k = 2" */
 static int is_prose(struct attn_grouping *g, const struct attn_row *row) {
   const char *label = row->label.text;
   int texts = attn_row_is_delimited(row->style) ? count_texts(row) : 0;
-  if (texts > WORDS_MAX && texts > count_numbers(row)) return 1;
+  if (texts > WORDS_MAX && texts > count_numbers(row) && !is_record(g, row)) return 1;
+  if (is_size_of_sheet(g, row)) return 1;
   if (row->items != 1) return 0;
   struct attn_part all = {0, strlen(label)};
   if (row->style == ATTN_ROW_SPACES)
@@ -154,11 +172,14 @@ static int are_apart(struct attn_grouping *g, const struct attn_row *last,
          !same_name(last, row) && !is_next_name(g, last->label.text, row->label.text);
 }
 
-/* "Q = [1, 0], [0, 1]", "keys: [1, 0]  [0, 1]": all rows of a matrix. */
+/* "Q = [1, 0], [0, 1]", "keys: [1, 0]  [0, 1]", "scores / sqrt(2) = [1, 0], [0, 1]": all rows of a
+ * matrix. */
 static int is_matrix_row(struct attn_grouping *g, const struct attn_row *row) {
-  int is_called =
-      row->style == ATTN_ROW_COLON || (row->style == ATTN_ROW_EQUALS && row->label.stem);
-  if (row->items < 2 || !is_called || row->label.index >= 0) return 0;
+  if (row->items < 2 || (row->style != ATTN_ROW_COLON && row->style != ATTN_ROW_EQUALS)) return 0;
+  if (row->style != ATTN_ROW_EQUALS || attn_step_of_text(g, row->label.text) < ATTN_STEP_SCORES) {
+    int is_called = row->style == ATTN_ROW_COLON || row->label.stem;
+    if (!is_called || row->label.index >= 0) return 0;
+  }
   for (int n = 0; n < row->items; n++)
     if (!item_length(g, &row->item[n]) ||
         item_length(g, &row->item[n]) != item_length(g, &row->item[0]))

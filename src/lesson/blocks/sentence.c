@@ -163,7 +163,8 @@ static int is_of_list(struct attn_grouping *g, const char *text, struct attn_par
 /* The sentence that the part ends in: "For the query q =" of "It is masked. For the query q =". */
 static struct attn_part last_sentence(struct attn_grouping *g, const char *text,
                                       struct attn_part p) {
-  static const char END[] = "(?<=[a-z0-9)][.!?]|[a-z)] [.!?])\\s++(?=[A-Z])";
+  static const char END[] =
+      "(?<=[a-z0-9)][.!?]|[a-z)] [.!?])\\s++(?=[A-Z])|(?<=[a-z]{2});\\s++(?=[a-z])";
   struct attn_match m;
   while (attn_part_find(g, END, text, p, &m)) p.begin = m.group[0].end;
   return p;

@@ -292,10 +292,11 @@ static int may_begin(const struct worked_reader *r, size_t at) {
   return !attn_part_ends_in(r->g, MIDDLE, r->text, front, FRONT_CHARACTERS);
 }
 
-/* The 1 of "score 1 = 2·1 + 3·1 = 5". */
+/* The 1 of "score 1 = 2·1 + 3·1 = 5", "重み1 = 1.0 ÷ 4.0 = 0.25". */
 static int is_index(const struct worked_reader *r, size_t at) {
   static const char LABEL[] =
-      "(?i)[a-z](?<!\\bis|\\bof|\\bby|\\bto|\\bare|gives|makes|equals|sum|total|root) $";
+      "(?i)[a-z](?<!\\bis|\\bof|\\bby|\\bto|\\bare|gives|makes|equals|sum|total|root) $|"
+      "[\\x{3040}-\\x{9FFF}](?<![はがをにでとものへ和計]) ?$";
   return attn_match_at(r->g->scan->patterns, "\\d+\\s*=", r->text, r->end, at, NULL) &&
          attn_part_ends_in(r->g, LABEL, r->text, (struct attn_part){0, at}, FRONT_CHARACTERS);
 }
@@ -351,6 +352,12 @@ static size_t after_number(struct attn_grouping *g, const struct attn_scan_line 
   return found ? m.group[0].end : 0;
 }
 
+/* "exp 1 = 8.34" is the first exponential, if it is not e. */
+static int is_numbered(const struct worked_reader *r, size_t at, const struct chain *c) {
+  return c->differs &&
+         attn_match_at(r->g->scan->patterns, "exp [1-9]\\s*=", r->text, r->end, at, NULL);
+}
+
 static void read_line(struct attn_grouping *g, const struct attn_scan_line *line) {
   struct worked_reader r = {.g = g, .line = line, .text = line->text, .end = line->bytes};
   struct chain c;
@@ -361,7 +368,8 @@ static void read_line(struct attn_grouping *g, const struct attn_scan_line *line
     r.at = at, r.literals = r.operators = r.sums = c.sides = 0;
     if (begins) read_chain(&r, &c);
     int is_sum = c.sides == 1 && r.sums && c.side[0].cols > 1; /* of vectors, without a result */
-    if ((c.sides > 1 && r.operators) || is_sum) add_worked(&r, at, &c);
+    if (((c.sides > 1 && r.operators) || is_sum) && !is_numbered(&r, at, &c))
+      add_worked(&r, at, &c);
     at = c.sides && r.at > at ? r.at : at + 1;
   }
 }

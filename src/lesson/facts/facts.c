@@ -90,6 +90,7 @@ static void add_name(struct attn_fact_reader *r, struct attn_fact *f, int begin,
   if (attn_fact_is_sign(r, end - 1, ")]"))
     for (open = end - 1; open > begin && !attn_fact_is_sign(r, open, "([");) open--;
   int name = open - 1;
+  if (name == begin + 1 && attn_fact_is_whole(r, name)) name--; /* "score 1 = 3" */
   while (name >= begin && r->token[name].kind == TOKEN_INDEX) name--;
   if (name < begin || !attn_fact_is_kind(r, name, TOKEN_WORD)) {
     if (f->keys) add_operation(r, f, begin, end);

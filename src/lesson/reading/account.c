@@ -243,7 +243,7 @@ static int block_is_worked_out(const struct attn_account *a, const attn_printing
   return 1;
 }
 
-static int names_sum(const struct attn_scan *scan, const char *text) {
+int attn_names_sum(const struct attn_scan *scan, const char *text) {
   static const char SUM[] =
       "(*UCP)(?i)\\b(?:sums?|totals?|adds? (?:it |them "
       ")?up|summen?|sommes?|sumas?|somas?|somma)\\b|"
@@ -255,7 +255,7 @@ static int names_sum(const struct attn_scan *scan, const char *text) {
 static int is_margin(const struct attn_account *a, const struct attn_block *b, int row, int col) {
   const attn_printing *p = &b->reading[0];
   const attn_cell *cell = &p->cells[row * p->cols + col];
-  if (col == p->cols - 1 && col > 1 && names_sum(a->scan, b->header))
+  if (col == p->cols - 1 && col > 1 && attn_names_sum(a->scan, b->header))
     return attn_is_sum(cell, cell - col, col, 1);
   return (col == 0 && attn_counts(p->cells, p->rows, p->cols)) ||
          (row == 0 && attn_counts(p->cells, p->cols, 1)) ||

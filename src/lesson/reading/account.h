@@ -40,4 +40,7 @@ int attn_list_strays(struct attn_account *a);
 int attn_is_of_other_pair(struct attn_account *a, const struct attn_stray *s);
 int attn_divides_other_pair(struct attn_account *a, const struct attn_worked *w);
 
+/* "total", "Σ" */
+int attn_names_sum(const struct attn_scan *scan, const char *text);
+
 #endif

@@ -82,11 +82,19 @@ static int is_first_of_softmax(const struct attn_roles *head, const struct attn_
          (p->role != ATTN_ROLE_OUTPUT || p->relation->uses > 1);
 }
 
+/* softmax(masked / sqrt(d)): are masked scores divided later? */
+static int is_divided_after(const struct attn_roles *head, const struct attn_placement *p) {
+  const struct attn_node *weights = head->at[ATTN_ROLE_WEIGHTS];
+  const struct attn_relation *of = weights ? weights->relation : NULL;
+  return p->role == ATTN_ROLE_MASKED && of && of->divisor == ATTN_DIVISOR_ROOT &&
+         of->operand[0] == p->node;
+}
+
 /* Is nothing divided on the way to it? */
 static int is_unscaled(const struct attn_roles *head, const struct attn_placement *p) {
   const struct attn_node *masked = head->at[ATTN_ROLE_MASKED];
   int is_one = p->role == ATTN_ROLE_MASKED || is_first_of_softmax(head, p);
-  if (!is_one || p->relation->divided_by != 1) return 0;
+  if (!is_one || p->relation->divided_by != 1 || is_divided_after(head, p)) return 0;
   if (masked && (!masked->relation || masked->relation->divided_by != 1)) return 0;
   return !head->at[ATTN_ROLE_SCALED] && !head->at[ATTN_ROLE_W_A];
 }

@@ -55,6 +55,27 @@ static int is_divided_otherwise(const struct attn_builder *b, const struct attn_
   return ends_in_other(b, block->name, divisor);
 }
 
+/* "scale = 0.5", once in the document, and scores are neither multiplied nor divided by that. */
+static int is_scaled_otherwise(const struct attn_builder *b, const struct attn_placement *p) {
+  static const char SCALE[] =
+      "(?ims)\\A(?!.*^\\s*scale\\s*[=:].*^\\s*scale\\s*[=:])"
+      ".*?^\\s*scale\\s*[=:]\\s*(\\d*\\.?\\d+)\\s*(?:#|$)";
+  const struct attn_roles *head = attn_roles_of(b->reading, p);
+  double by = p->relation->divided_by;
+  struct attn_match m;
+  attn_cell cell;
+  if (p->role != ATTN_ROLE_WEIGHTS ||
+      !attn_find(b->scan->patterns, SCALE, b->scan->text, strlen(b->scan->text), 0, &m))
+    return 0;
+  for (int role = ATTN_ROLE_SCALED; role < ATTN_ROLE_WEIGHTS; role++)
+    if (head->at[role] && head->at[role]->relation) by *= head->at[role]->relation->divided_by;
+  if (!attn_scan_number(b->scan->text + m.group[1].begin, m.group[1].end - m.group[1].begin, &cell))
+    return 0;
+  double slack = 2 * attn_cell_half(&cell) + 1e-9;
+  if (cell.value == rint(cell.value)) slack = 1e-9;
+  return fabs(1 / by - cell.value) > slack && fabs(by - cell.value) > slack;
+}
+
 /* Weights of the scores, where the exponentials above them are those of the scaled scores. */
 static int is_of_other_exponentials(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_node *e = attn_roles_of(b->reading, p)->at[ATTN_ROLE_EXPONENTIALS];
@@ -133,5 +154,6 @@ int attn_is_contradicted(const struct attn_builder *b, const struct attn_placeme
   const struct attn_block *block = &b->scan->block[p->block];
   return are_out_of_order(b, block->label, block->labels) ||
          are_out_of_order(b, block->column_label, block->column_labels) || is_other_row(b, p) ||
-         is_exchanged(b, p) || is_divided_otherwise(b, p) || is_of_other_exponentials(b, p);
+         is_exchanged(b, p) || is_divided_otherwise(b, p) || is_of_other_exponentials(b, p) ||
+         is_scaled_otherwise(b, p);
 }

@@ -32,7 +32,8 @@ static int is_explained(struct attn_account *a, const struct attn_stray *s) {
                 attn_has_decimals(known, s->cell.decimals) ||
                 (s->cell.decimals > 0 && is_in_list(a, s));
   if (!s->is_result && !is_fine) return 1;
-  int is_size = s->cell.decimals < 1 || s->cell.value != rint(s->cell.value); /* 2.00 is none */
+  int is_size = s->cell.decimals < 1 || s->cell.value != rint(s->cell.value) || /* 2.00 is none */
+                (s->cell.value == 1 && attn_names_sum(a->scan, s->name));
   return attn_is_placed(a, &s->cell) || attn_is_worked_out(a->scan, &s->cell) ||
          attn_is_known(is_size ? known : a->values, &s->cell) ||
          (s->vector && attn_is_known_row(a->lesson, s, 1, &a->work));

@@ -26,11 +26,14 @@ struct named {
   int block; /* that is checked */
 };
 
-/* The role that a block is called by; OTHER: none, or its numbers are part of a sentence. */
+/* The role that a block is called by; OTHER: none, or its numbers are part of a sentence. One
+ * number below "multiply it with each key:" is a result. */
 static int named_role(struct attn_scan *scan, const struct attn_priors *priors, int block) {
   const struct attn_priors *p = &priors[block];
   int role = ATTN_ROLE_OTHER, source = scan->block[block].source;
+  const attn_printing *is = &scan->block[block].reading[0];
   if (source == ATTN_BLOCK_INLINE || source == ATTN_BLOCK_SCALARS) return role;
+  if (is->rows * is->cols == 1 && p->best < OWN_NAME) return role;
   for (int r = 0; r < ATTN_ROLES; r++) /* "V" is that of values before that of additive scores */
     if (p->bits[r] >= CALLED && p->bits[r] == p->best &&
         (role == ATTN_ROLE_OTHER || r == ATTN_ROLE_V))

@@ -1,4 +1,5 @@
 /* steps_of_reading.c -- the placements of a reading become steps. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -329,9 +330,21 @@ static const attn_printing *straight(struct attn_builder *b, const attn_printing
   return p;
 }
 
+/* The scores in "Q K^T / √d = 1/√2 [..] = [..]": "; scores (2)" to the scan. Is that what scores
+ * are divided by? */
+static int is_divided_here(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_node *scaled = attn_roles_of(b->reading, p)->at[ATTN_ROLE_SCALED];
+  double by = scaled && scaled->relation ? scaled->relation->divided_by : 1;
+  const char *of = strstr(b->scan->block[p->block].name, "; scores (");
+  attn_cell cell;
+  return of && attn_scan_number(of + 10, strcspn(of + 10, ")"), &cell) &&
+         fabs(sqrt(cell.value) - by) < 1e-9;
+}
+
 /* Scores once more that are called scaled or masked: nothing was done to them. */
 static int is_called_otherwise(const struct attn_builder *b, const struct attn_placement *p) {
   const double *bits = b->priors[p->block].bits;
+  if (is_divided_here(b, p)) return 0;
   return p->role == ATTN_ROLE_SCORES && (bits[ATTN_ROLE_SCALED] > 5 || bits[ATTN_ROLE_MASKED] > 5);
 }
 

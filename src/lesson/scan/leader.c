@@ -17,6 +17,12 @@ static const char NUMBERS[] =
     "(?m)^[ \\t]*+(#)(?=[ \\t])(?:[ \\t,|]++[-+]?\\d*+\\.\\d++){2}[^\\n]*+"
     "(?:\\n[ \\t]*+#[ \\t]++[-+]?\\d*+\\.\\d[^\\n]*+)*+";
 
+/* "# [[0.5, 1.0],", "#  [0.2, 0.3]]": a matrix in a comment */
+static const char MATRIX[] =
+    "(?m)^[ \\t]*+" SIGN
+    "[^\\n\\[]*+\\[[ \\t]*+\\[[^\\n\\[\\]]++\\],?[ \\t]*+"
+    "(?:\\n[ \\t]*+\\1[ \\t]++\\[[^\\n\\[\\]]++\\]++[,)]?[ \\t]*+(?=\\n|\\z))++";
+
 /* "##      [,1] [,2]" above "## [1,] 0.5 1.0": what R prints; or lines that begin a fence */
 static const char PRINTED[] =
     "(?m)^(?:(?<=```\\n)(?=[^\\n]*+\\n#)|(?=##?[ \\t]++\\[,?1,?\\]))(##?)(?=[ \\t])[^\\n]*+"
@@ -41,6 +47,7 @@ static void blank(struct attn_rewrite *r, const char *pattern) {
 void attn_blank_leaders(struct attn_rewrite *r) {
   blank(r, RUN);
   blank(r, NUMBERS);
+  blank(r, MATRIX);
   blank(r, PRINTED);
   blank(r, CONTINUED);
   blank(r, RESULTS);

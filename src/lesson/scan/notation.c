@@ -85,6 +85,7 @@ struct notation {
 #define LISTS "\\s*+(\\[\\[(?:[-\\d.,\\s]|\\](?!\\])|\\[)++\\]\\])\\s*+"
 /* A cell of HTML, which may begin and end with newlines. */
 #define CELL(attribute) "(?i)\\s{0,200}+<t[hd]\\b" attribute "[^<>]*+>\\s*+"
+#define CONTENT "((?:[^<]++|<(?!/?t))*+)"
 #define OPTION "(?:\\[[^\\]\\n]{0,80}\\])?"
 #define END "(?![a-zA-Z])" /* of a command */
 #define FONTS                                                                                     \
@@ -145,6 +146,8 @@ static const struct notation notations[] = {
     {"(?m)(^[ \\t]*+\\|[^|\\n\\pL]*+\\pL[^|\\n]*+\\||(?!\\A)\\G\\|)[ \\t]++(" LITERAL
      "(?:[ \\t]++(?:" LITERAL "|-(?=[ \\t|]))){1,8}+)[ \\t]*+(?=\\|)",
      "$1 ($2) ", 0, "|"},
+    /* a vector in a field between tabs: 0.5 -1 */
+    {"(?<=\\t)(" LITERAL "(?:[ ]" LITERAL "){1,8}+)(?=[\\t\\n]|\\z)", "($1)", 0, "\t"},
     /* Textile: *0.5, 1* */
     {"(?<=[ :])\\*(" LITERAL "(?:, ?" LITERAL "){1,8}+)\\*(?![\\w*])", "($1)", 0, "*"},
 
@@ -166,7 +169,8 @@ static const struct notation notations[] = {
     {"(?:(?<=\u23A4\\n)|(?!\\A)\\G)(\\n?[ \\t]++)\\[(" ROW_IN_BRACKETS ")\\]", "$1\u23A3$2\u23A6",
      0, "\u23A4"},
     /* p[0][1] = 0.5, as p_01 */
-    {"\\b([A-Za-z]\\w{0,11})\\[(\\d)\\]\\[(\\d)\\](?=[ \\t]*+=[^=])", "$1_$2$3", 0, "["},
+    {"\\b([A-Za-z]\\w{0,11})\\[(\\d)\\]\\[(\\d)\\](?=[ \\t]*+=(?![ \\t]*+[={]))", "$1_$2$3", 0,
+     "["},
     /* of loops: "j = 0  s = 4" */
     {"(?m)^([ \\t]*+)[ijkt] = \\d{1,2}[ \\t]{2,}+(?=[^\\n=]{1,40}=)", "$1", 0, "="},
     /* a shape; (1 x 2) + and (3 x 4) = 12 are products */
@@ -174,11 +178,21 @@ static const struct notation notations[] = {
      "(?=\\)(?![ \\t]*+[-+*/\u00B7\u00D7])(?![ \\t]*+=[ \\t]*+-?[\\d.]++(?![ \\t]*+[-\\d,;/|])))",
      "($1 by $2", 0, "("},
     {", ?shape=\\([\\d, ]*+\\)", "", 0, "="},
+    /* "weights (3, 2)" above "[[0.5 1.0]" */
+    {"(?m)^([A-Za-z][^\\n\\[\\]]{0,60}) \\((\\d{1,4}), ?(\\d{1,4})\\)(?=[ \\t]*+\\n[ \\t]*+\\[\\[)",
+     "$1 ($2 by $3)", 0, "["},
+    {"(?<=\\.\\d|\\.\\d\\d|\\d\\.|\\.\\d{3}|\\.\\d{4})f(?=[ ]?[,}])", "", 0, "}"}, /* 0.5f of C */
+    /* { 1, 0 },  in front of the comment of a row */
+    {"(?m)(?<=[},])[ \\t]*+/\\*[^*\\n]{0,80}+\\*/[ \\t]*+$", "", 0, "*"},
+    {"\\b(ones|zeros|empty)\\(\\((\\d{1,4}), ?(\\d{1,4})\\)", "$1(($2 by $3)", 0, "("},
     {"(?i)\\b(shape)(?: is| =|:)?[ ]?\\[\\d{1,4}(?:, ?\\d{1,4})++\\]", "$1", 0, "["},
     /* the frame of a spreadsheet: A, B, C above the columns, 1, 2, 3 in front of the rows */
     {"(?m)^([\\t,])A\\1B\\1C(?:\\1[A-Z])*+[ \\t]*+\\n1(?=[\\t,\\n])[\\t,]?+"
      "|(?!\\A)\\G([^\\n]*+\\n)\\d{1,3}(?=[\\t,\\n]|\\z)[\\t,]?+",
      "$2", 0, "A"},
+    {"(?m)^[ ]++A[ ]++B[ ]++C(?:[ ]++[A-Z])*+[ ]*+\\n1(?=[ ]{2})"
+     "|(?!\\A)\\G([^\\n]*+\\n)\\d{1,2}(?=[ ]{2}|\\n|\\z)",
+     "$1", 0, "A"},
     /* [1, 2],  # a comment in a list */
     {"(?m)^([^\\n#\\[\\]]{0,60}\\[\\[" UP_TO_BRACKET
      ",?|[ \\t]*+(?:\\.{3}[ \\t]*+)?\\[" UP_TO_BRACKET "[\\]),]{0,3})"
@@ -190,6 +204,10 @@ static const struct notation notations[] = {
     /* X=|1 0|, a row of a drawn matrix */
     {"(?m)^([^|\\n]{0,40}(?:=|[ \\t]|^))\\|(-?\\d[-.\\d \\t]*+)(?<=\\d)\\|[ \\t]*+$", "$1| $2 |", 0,
      "|"},
+    /* the columns of two heads: 1 2 | 0 1 below a line without bars */
+    {"(?m)(?:^[^|\\n]*+\\n\\K|(?!\\A)\\G(\\n))([ \\t]*+(?:" LITERAL "[ \\t]++){2,}+)\\|"
+     "((?:[ \\t]++" LITERAL "){2,}+)[ \\t]*+$",
+     "$1$2 $3", 0, "|"},
     /* rows of one line: X = 1 2 / 0 1 */
     {"([=:][ \\t]*+)(" ROW_OF_LINE "(?:[ \\t]*+(?://?|;|\\|)[ \\t]*+" ROW_OF_LINE
      ")++)(?![ \\t,;|]*+[-+*/=\\w.])",
@@ -265,6 +283,9 @@ static const struct notation notations[] = {
     {"(?<=\\d)[ \\t]*+\\x{2192}[ \\t]*+([/\\x{F7}][ \\t]*+[\\x{221A}\\d][\\w.]*+)[ \\t]*+\\x{2192}",
      " $1 =", 0, "\xE2"},
 
+    /* of a list of cells: F2 score 1 =SUMPRODUCT(..) 3 */
+    {"(?m)^[A-Z]{1,2}\\d{1,4}\\t([A-Za-z][^\\t\\n=]{0,30})\\t(?:=[^\\t\\n]*+)?\\t(?=" LITERAL "$)",
+     "$1 = ", 0, "\t"},
     /* of a sheet: C14 =SUM(A14:B14) 6.1414 */
     {"(?m)^[A-Z]{1,2}\\d{1,4}\\t=SUM\\([A-Z\\d:]++\\)\\t(?=[-.\\d]++$)", "sum: ", 0, "\t"},
 
@@ -314,9 +335,9 @@ static const struct notation notations[] = {
     {"\\\\[dt]?frac\\s*+\\{" TERMS "\\}\\s*+" BRACED, "($1)/$2", 0, "\\"},
     {"\\\\[dt]?frac\\s*+" BRACED "\\s*+\\{" TERMS "\\}", "$1/($2)", 0, "\\"},
     {"\\\\[dt]?frac\\s*+" BRACED_TWICE "\\s*+" BRACED_TWICE, "$1/$2", 0, "\\"},
-    /* what is multiplied by 1/√2 are scores */
-    {"=[ \\t]*+1/\\x{221A}\\(?[\\d.]++\\)?[ \\t]*+[\\x{B7}\\x{D7}*]?[ \\t]*+(?=\\x{27E6})",
-     "; scores = ", 0, "\xE2"},
+    /* what is multiplied by 1/√2 are scores: "; scores (2) =" */
+    {"=[ \\t]*+1/\\x{221A}\\(?([\\d.]++)\\)?[ \\t]*+[\\x{B7}\\x{D7}*]?[ \\t]*+(?=\\x{27E6})",
+     "; scores ($1) = ", 0, "\xE2"},
     {"([_^])" BRACED, "$1$2", 0, "{"},
 
     /* LaTeX: symbols */
@@ -341,8 +362,8 @@ static const struct notation notations[] = {
      "){2,}+</tr>)",
      "$1" ATTN_MARK_ROW "|---|", HTML, "<"},
     {"(?i)\\s{0,200}+</t[hd]>\\s*+", "", HTML, "<"},
-    {CELL("[^<>]*?colspan=[\"']?2\\b"), " | |", HTML, "<"},
-    {CELL("[^<>]*?colspan=[\"']?3\\b"), " | | |", HTML, "<"},
+    {CELL("[^<>]*?colspan=[\"']?2\\b") CONTENT, " | $1 |", HTML, "<"},
+    {CELL("[^<>]*?colspan=[\"']?3\\b") CONTENT, " | $1 | |", HTML, "<"},
     {CELL(""), " |", HTML, "<"},
     {"(?i)</?tr\\b[^<>]*+>(?:\\s++(?=<))?+", ATTN_MARK_ROW, HTML, "<"},
     {"(?i)</?pre\\b[^<>]*+>", "\n\n", HTML, "<"}, /* a blank line */
@@ -379,6 +400,10 @@ static const struct notation notations[] = {
     {"\\bmat\\((?:\\s*+(?:delim|gap|align|augment|row-gap|column-gap)\\s*+:\\s*+(?:\"[^\"\\n]*+\"|["
      "^,\\n;]++),)*+",
      ATTN_MARK_OPEN, TYPST, "("},
+    /* "ql = (1, 0)" of a scan that has a q2, too */
+    {"(?<![A-Za-z])([qkvzohas])l(?=[ \\t]*+[=:(]|[ \\t]{2})"
+     "(?=[^\\x{27E6}]{0,500}?(?<![A-Za-z])\\g{1}2(?!\\w))",
+     "$11", 0, "l"},
     {"_\\{?t,?(\\d)\\}?(?!\\w)", "_$1", 0, "_"}, /* e_{t1}, of the step t of a decoder */
     /* "scores: [1, 2] → divided by √2: [0.71, 1.41]": steps in one line */
     {"\\][ \\t]*+(?:\\x{2192}|->)[ \\t]*+(?=[^\\n\\[\\]:=]{2,40}+:[ \\t]*+\\[)", "]; ", 0, "]"},

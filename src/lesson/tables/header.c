@@ -178,24 +178,32 @@ static int find_spans(struct attn_grouping *g, struct attn_table *t,
   return parts > 1 && widest > 1 ? parts : 0;
 }
 
-/* "score cat | score dog", "weight(cat) | weight(dog)": do columns n - 1 and n begin with the same
- * step? */
+/* The bytes before the last separator that both texts have in front of what differs. */
+static size_t common_words(const char *a, const char *b) {
+  size_t bytes = 0;
+  for (size_t n = 0; a[n] && a[n] == b[n]; n++)
+    if (strchr(" ([_", a[n])) bytes = n;
+  return bytes;
+}
+
+/* "score cat | score dog", "weight(cat) | weight(dog)", "scaled_score_cat | scaled_score_dog": do
+ * columns n - 1 and n begin with the same step? */
 static int same_step(struct attn_grouping *g, const struct attn_table *t, int n) {
   const char *a = attn_item_text(g, &t->header, t->number[n - 1]);
   const char *b = attn_item_text(g, &t->header, t->number[n]);
-  size_t bytes = a ? strcspn(a, " ([") : 0;
-  if (!b || !bytes || !a[bytes] || strcspn(b, " ([") != bytes || memcmp(a, b, bytes) != 0) return 0;
-  const char *word = attn_group_copy(g, a, bytes);
+  size_t bytes = a && b ? common_words(a, b) : 0;
+  const char *word = bytes ? attn_group_copy(g, a, bytes) : NULL;
   return word && attn_step_of_text(g, word) >= 0;
 }
 
-/* "k_x | k_y": the same name with the next letter. */
+/* "k_x | k_y", "キー1 | キー2", "key(1) | key(2)": the same name with the next letter or digit. */
 static int is_next_axis(struct attn_grouping *g, const struct attn_table *t, int n) {
   const char *a = n ? attn_item_text(g, &t->header, t->number[n - 1]) : NULL;
   const char *b = attn_item_text(g, &t->header, t->number[n]);
   size_t last = a && *a ? strlen(a) - 1 : 0;
-  return last && b && strlen(b) == last + 1 && memcmp(a, b, last) == 0 && strchr("xyza", a[last]) &&
-         b[last] == a[last] + 1;
+  if (!last || !b || strlen(b) != last + 1) return 0;
+  if (a[last] == ')' && b[last] == ')') last--;
+  return memcmp(a, b, last) == 0 && strchr("xyza12345678", a[last]) && b[last] == a[last] + 1;
 }
 
 /* "q1 | q2 | k1 | k2", "k1 | k2 | score": a part for each stem. */
@@ -260,11 +268,14 @@ static int find_repeats(struct attn_grouping *g, struct attn_table *t) {
   return parts;
 }
 
-/* Editors remove blank cells at the end of a header: its first cell is blank, too. */
+/* Editors remove blank cells at the end of a header: its first cell is blank, too. So is the last
+ * one of a span lost between pipes: "w | Q | | K |". */
 static void restore_blanks(struct attn_grouping *g, const struct attn_table *t,
                            struct attn_row *header) {
-  int has_corner = header->items > 0 && header->item[0].begin == header->item[0].end;
-  if (has_corner && header->style == ATTN_ROW_TABS) attn_row_pad(g, header, t->cols);
+  int has_corner = header->items > 0 && header->item[0].begin == header->item[0].end, spans = 0;
+  for (int n = 1; n < header->items; n++) spans += header->item[n].begin == header->item[n].end;
+  int lacks_one = header->style == ATTN_ROW_PIPES && spans && header->items == t->cols - 1;
+  if ((has_corner && header->style == ATTN_ROW_TABS) || lacks_one) attn_row_pad(g, header, t->cols);
 }
 
 void attn_header_find(struct attn_grouping *g, struct attn_table *t) {

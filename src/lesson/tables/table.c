@@ -231,8 +231,10 @@ static int first_row_counts(const struct attn_table *t) {
   return t->numbers > 1;
 }
 
-/* "Q = 1 0" alone, or above rows without a name. */
+/* "Q = 1 0" alone, or above rows without a name; "query | 1 | 0" alone. */
 static int first_label_names(const struct attn_table *t) {
+  if (t->rows == 1 && t->labels == 0 && t->numbers > 1)
+    return attn_label_step(t->row[0].label.text) >= 0;
   return is_assigned(t->style) && (t->rows == 1 || *t->row[1].label.text == 0);
 }
 
@@ -251,7 +253,8 @@ static void add_without_sums(struct attn_grouping *g, struct attn_block *b) {
 
 static void add_table(struct attn_grouping *g, const struct attn_table *t) {
   int counts = first_row_counts(t), names = first_label_names(t) || counts;
-  struct attn_block *b = rows_block(g, t, 0, t->rows, t->skip, names ? t->row[0].label.text : "");
+  char *name = names ? t->row[0].label.text : attn_table_components(g, t);
+  struct attn_block *b = rows_block(g, t, 0, t->rows, t->skip, name ? name : "");
   if (!b) return;
   if (counts)
     attn_block_add_reading(b, t->rows - 1, b->reading[0].cols,
@@ -384,13 +387,15 @@ int attn_step_of_text(struct attn_grouping *g, const char *text) {
   static const struct {
     int step;
     const char *words;
-  } called[] = {{ATTN_STEP_WEIGHTS, "(?i)softmax|^(?:a|α|alpha)_?\\w{0,2}(?:\\(\\w{1,2}\\))?$"},
-                {ATTN_STEP_EXPONENTIALS, "(?i)\\bexp|^e\\^"},
-                {ATTN_STEP_SCALED, "(?i)√|sqrt|\\bdivi|\\bscal|\\bskal|escala|割|÷|/ ?(?:T|τ)\\b"},
-                {ATTN_STEP_SCORES,
-                 "(?i)^[qs](?:_?\\w)?\\s?(?:[·⋅*.]|\\^T)\\s*+[kh](?:_?\\w|\\([ij]\\)|\\[[ij]\\])?$|"
-                 "^e(?:_?[ijkt]{1,2})?$|\\bscores?\\b|^dots?$|dot product|スコア|内積"}};
-  static const char SYMBOL[] = "(*UCP)\\s+\\pL(?:_\\w{1,2}|\\d{1,2})?$"; /* "weight α_j" */
+  } called[] = {
+      {ATTN_STEP_WEIGHTS, "(?i)softmax|^(?:a|α|alpha)_?\\w{0,2}(?:\\(\\w{1,2}\\))?$"},
+      {ATTN_STEP_EXPONENTIALS, "(?i)\\bexp|^e\\^"},
+      {ATTN_STEP_SCALED, "(?i)√|sqrt|\\bdivi|\\bscal|\\bskal|escala|割|÷|/ ?(?:T|τ)(?!\\pL)"},
+      {ATTN_STEP_SCORES,
+       "(?i)^[qs](?:_?\\w)?\\s?(?:[·⋅*.]|\\^T)\\s*+[kh](?:_?\\w|\\([ij]\\)|\\[[ij]\\])?$|"
+       "^e(?:_?[ijkt]{1,2})?$|\\bscores?\\b|^dots?$|dot product|スコア|内積"}};
+  static const char SYMBOL[] =
+      "(*UCP)(?<![·⋅*.])\\s+\\pL(?:_\\w{1,2}|\\d{1,2})?$"; /* "weight α_j" */
   struct attn_match m;
   int step = attn_label_step(text);
   if (step < 0 && attn_find(g->scan->patterns, SYMBOL, text, strlen(text), 0, &m)) {
@@ -399,6 +404,8 @@ int attn_step_of_text(struct attn_grouping *g, const char *text) {
   }
   for (size_t n = 0; n < sizeof called / sizeof *called && step < 0; n++)
     if (attn_occurs(g->scan->patterns, called[n].words, text)) step = called[n].step;
+  if (step == ATTN_STEP_SCORES && attn_occurs(g->scan->patterns, "(?i)√|sqrt|÷", text))
+    step = ATTN_STEP_SCALED;
   return step;
 }
 
@@ -473,6 +480,7 @@ void attn_run_flush(struct attn_grouping *g) {
     return;
   }
   t.labels = -1;
+  attn_table_turn(g, &t);
   int has_terms = attn_table_terms(g, &t);
   if (add_long(g, &t, blocks)) return;
   int is_read = read_columns(g, &t) && read_labels(g, &t);

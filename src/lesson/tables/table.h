@@ -51,6 +51,11 @@ enum { ATTN_TERM_COLUMNS = 48 };
  * the output. Removes both from the table. 0: it has none. */
 int attn_table_terms(struct attn_grouping *g, struct attn_table *t);
 
+/* turned.c: a column for each token becomes a row. */
+void attn_table_turn(struct attn_grouping *g, struct attn_table *t);
+/* "query(1) | 1" above "query(2) | 0": what the one vector is called. NULL: it is none. */
+char *attn_table_components(struct attn_grouping *g, const struct attn_table *t);
+
 /* pairs.c: tables with a row for each pair of tokens, each number, or each row of all matrices ->
  * blocks. 0: it is none. */
 int attn_table_pairs(struct attn_grouping *g, const struct attn_table *t);

@@ -57,13 +57,36 @@ static void add_total(struct attn_grouping *g, const struct attn_table *t, struc
   }
 }
 
+/* "output |  |  | 1.5 | 0.5" below rows that have no blanks: its numbers are a block. 0: it is no
+ * such row. */
+static int add_named(struct attn_grouping *g, const struct attn_table *t, int row) {
+  int begin = 1, end, blanks = 0;
+  char *name = row > 1 ? attn_item_text(g, &t->row[row], 0) : NULL;
+  while (begin < t->cols && !number_at(t, row, begin)) begin++;
+  for (end = begin; end < t->cols && number_at(t, row, end);) end++;
+  for (int c = 1; c < t->cols; c++) {
+    blanks += !number_at(t, row, c) && number_at(t, 0, c);
+    if (c >= end && number_at(t, row, c)) return 0;
+  }
+  int step = name && blanks && end - begin > 1 ? attn_label_step(name) : -1;
+  if (step != ATTN_STEP_OUTPUT && step != ATTN_STEP_Q) return 0;
+  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_ROWS, t->row[row].line->line, name);
+  attn_cell *cell = attn_block_add_row(g, b, end - begin, "");
+  for (int c = begin; cell && c < end; c++) *cell++ = t->row[row].item[c].cell;
+  return cell && attn_block_end(g, b, t->row[row].line->line);
+}
+
 /* "total |  |  | 0.5": values: the column of those that terms have, -1: none. */
 static int is_total(struct attn_grouping *g, const struct attn_table *t, int row, int values) {
-  int last = t->cols - 1, blanks = 0;
+  int blanks = 0, numbers = 0;
   if (values >= 0) return !number_at(t, row, values);
-  for (int c = 1; c < last; c++) blanks += row > 0 && !number_at(t, row, c) && number_at(t, 0, c);
-  char *name = blanks ? attn_item_text(g, &t->row[row], 0) : NULL;
-  return name && number_at(t, row, last) && attn_label_step(name) == ATTN_STEP_ROW_SUM;
+  for (int c = 1; c < t->cols; c++) {
+    blanks += row > 0 && !number_at(t, row, c) && number_at(t, 0, c);
+    numbers += number_at(t, row, c) != NULL;
+    if (attn_table_item(t, row, c)->kind == ATTN_ITEM_VALUE) return 0;
+  }
+  char *name = blanks && numbers ? attn_item_text(g, &t->row[row], 0) : NULL;
+  return name && attn_label_step(name) == ATTN_STEP_ROW_SUM;
 }
 
 int attn_table_terms(struct attn_grouping *g, struct attn_table *t) {
@@ -75,9 +98,12 @@ int attn_table_terms(struct attn_grouping *g, struct attn_table *t) {
   struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_ROWS, t->last_line, "output");
   unsigned char *total = attn_group_take(g, (size_t)t->rows, 1);
   if (!b || !total) return 0;
-  for (int r = 0; r < t->rows; r++)
+  for (int r = 0; r < t->rows; r++) {
     if ((total[r] = is_total(g, t, r, y) != 0))
       add_total(g, t, b, begin, r, values, terms), begin = r + 1;
+    else
+      total[r] = add_named(g, t, r) != 0;
+  }
   for (int r = 0; r < t->rows; r++) {
     for (int c = 0; c < t->cols; c++)
       if (values[c] >= 0)
