@@ -1,11 +1,12 @@
 /* items.c -- the numbers of the text in their order, and what each list of them is called. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "fact_tokens.h"
 #include "sequence.h"
 #include "steps.h"
 
-enum { WORD_BYTES = 40 };
+enum { WORD_BYTES = ATTN_WORD_BYTES };
 
 /* Single words of longer names. */
 static const struct {
@@ -28,6 +29,8 @@ struct reader {
   int called, is_own;
   int last;  /* the token after the last number; -1: there is none in the line */
   int words; /* since then */
+  int index; /* of the last key that they name */
+  char word[ATTN_WORDS][WORD_BYTES];
 };
 
 /* The text of a token in small letters. Empty: there is none, or it is longer. */
@@ -66,6 +69,9 @@ static int step_of_word(const struct reader *x, int at) {
 static void read_word(struct reader *x, int at) {
   int step = attn_fact_is_sign(x->r, at - 1, "_") ? -1 : step_of_word(x, at);
   if (step >= 0) x->called = step, x->is_own = 1;
+  if (step < 0) text_of(x, at, x->word[x->words % ATTN_WORDS]);
+  if (step == ATTN_STEP_K && attn_fact_is_kind(x->r, at + 1, TOKEN_INDEX))
+    x->index = atoi(x->r->line->text + x->r->token[at + 1].part.begin);
   x->words++;
 }
 
@@ -128,7 +134,9 @@ static struct attn_item_list *begin_list(struct reader *x, int at) {
   struct attn_item_list *l = &s->list[s->lists++];
   *l = (struct attn_item_list){.first = s->items, .called = x->called, .is_own = x->is_own};
   l->is_bare = x->last >= 0 && !x->words;
-  if (!is_index(x, at)) x->words = 0;
+  l->index = x->index;
+  memcpy(l->word, x->word, sizeof l->word);
+  if (!is_index(x, at)) x->words = x->index = 0, memset(x->word, 0, sizeof x->word);
   l->is_root = is_root(x, at), l->is_argument = is_argument(x, at);
   l->is_operand = is_operand(x, at) || is_index(x, at);
   x->is_own = 0;

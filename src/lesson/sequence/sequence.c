@@ -47,6 +47,43 @@ static int is_odd_argument(const struct attn_sequence *s, int item) {
   return 1;
 }
 
+/* ---- labels ---- */
+
+static int has_word(const struct attn_item_list *l, const char *word) {
+  for (int n = 0; n < ATTN_WORDS; n++)
+    if (strcmp(l->word[n], word) == 0) return 1;
+  return 0;
+}
+
+/* A word that is in front of this key, and of no other. NULL: there is none. */
+static const char *label_of(const struct attn_sequence *s, int key) {
+  const struct attn_item_list *l = &s->list[s->given.key[key]];
+  for (int n = 0; n < ATTN_WORDS; n++) {
+    int others = 0;
+    for (int k = 0; k < s->given.keys && *l->word[n]; k++)
+      others += k != key && has_word(&s->list[s->given.key[k]], l->word[n]);
+    if (*l->word[n] && !others) return l->word[n];
+  }
+  return NULL;
+}
+
+/* "sea = 4", read as what is of the sun? "q1·k2 = 4", of k1? */
+static int is_of_other_key(const struct attn_sequence *s, int item) {
+  const struct attn_item_list *l = &s->list[s->item[item].list];
+  const struct attn_expected *e = &s->expected[s->item[item].expected];
+  int named = 0, is_own = 0;
+  if (l->count > 1 || e->step == ATTN_STEP_ROW_SUM || e->step == ATTN_STEP_OUTPUT) return 0;
+  if (l->index && l->index != e->col + 1 && l->index != e->col) return 1;
+  for (int k = 0; k < s->given.keys; k++) {
+    const char *label = label_of(s, k);
+    if (!label || !has_word(l, label)) continue;
+    named = 1, is_own |= k == e->col;
+  }
+  return named && !is_own;
+}
+
+/* ---- what is left ---- */
+
 /* Is another number of the list a cell? */
 static int has_cell(const struct attn_sequence *s, const struct attn_item_list *l) {
   for (int n = l->first; n < l->first + l->count; n++)
@@ -62,7 +99,8 @@ static int is_left_over(const struct attn_sequence *s, int item, int is_within) 
   double value = i->cell.value;
   if (l->is_root && value == rint(value)) return value != s->given.width;
   if (l->is_argument && i->cell.decimals > 0) return is_odd_argument(s, item);
-  if (i->expected >= 0 || l->is_operand || attn_sequence_is_given(s, i->list)) return 0;
+  if (i->expected >= 0) return is_of_other_key(s, item);
+  if (l->is_operand || attn_sequence_is_given(s, i->list)) return 0;
   if (i->cell.decimals > 0 || has_cell(s, l)) return 1;
   if (!is_within || !l->is_own || l->called < ATTN_STEP_SCORES || isinf(value)) return 0;
   for (int n = 0; n < s->expecteds; n++)

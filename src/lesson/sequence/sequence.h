@@ -14,7 +14,9 @@ enum {
   ATTN_EXPECTED_MAX = 400,
   ATTN_TOKENS_MAX = 12,
   ATTN_WIDTH_MAX = 8,
-  ATTN_LINKS_MAX = 6000
+  ATTN_LINKS_MAX = 6000,
+  ATTN_WORDS = 4,
+  ATTN_WORD_BYTES = 32
 };
 
 /* A printed number. */
@@ -34,6 +36,8 @@ struct attn_item_list {
   int is_root;     /* the 2 of √2 */
   int is_argument; /* of softmax or exp */
   int is_bare;     /* no word is between it and the list before, in its line */
+  int index;       /* of the key that it is of: 2 of "q1·k2 ="; 0: none */
+  char word[ATTN_WORDS][ATTN_WORD_BYTES]; /* the last words since the list before, none of steps */
 };
 
 /* What a number may be. */
@@ -88,7 +92,7 @@ struct attn_sequence {
 /* items.c: the numbers of all lines, with what they are called. 0: too many, or no memory. */
 int attn_sequence_items(struct attn_sequence *s);
 
-/* givens.c: which lists are the queries, keys and values: so many keys. 0: none. */
+/* called.c: which lists are the queries, keys and values: so many keys. 0: none. */
 int attn_sequence_givens(struct attn_sequence *s, int pattern, int keys);
 /* Is the list one of the queries, keys and values? */
 int attn_sequence_is_given(const struct attn_sequence *s, int list);

@@ -1,4 +1,4 @@
-/* givens.c -- which lists of numbers are queries, keys and values. */
+/* called.c -- which lists of numbers are queries, keys and values. */
 #include <string.h>
 
 #include "sequence.h"
