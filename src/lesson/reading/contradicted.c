@@ -42,7 +42,7 @@ static int ends_in_other(const struct attn_builder *b, const char *text, double 
       !attn_scan_number(text + m.group[2].begin, m.group[2].end - m.group[2].begin, &cell))
     return 0;
   double by = m.group[1].end > m.group[1].begin ? sqrt(cell.value) : cell.value;
-  return fabs(by - divisor) > 2 * attn_cell_half(&cell) + 1e-9;
+  return fabs(by - divisor) > 2 * attn_cell_half(&cell) + .01 * by; /* a root may be rounded */
 }
 
 /* Scaled scores whose name, or the equation above them, divides by something else. */
@@ -114,7 +114,6 @@ static int is_other_row(const struct attn_builder *b, const struct attn_placemen
       !block->label[0] || attn_occurs(b->scan->patterns, SUM, block->name))
     return 0;
   int index = index_of(b, block->label[0]);
-
   return index > 0 && index < 10 && index != row + 1 && index != row;
 }
 

@@ -27,6 +27,7 @@ static double price_of(const struct attn_item_list *l, const struct attn_expecte
 
 /* Is the cell the last one of its row that is printed? */
 static int is_last(const struct attn_sequence *s, const struct attn_expected *e) {
+  if (e->step < 0) return e->col == s->list[s->given.v].count - 1;
   if (e->step == ATTN_STEP_ROW_SUM) return 1;
   if (e->step == ATTN_STEP_OUTPUT) return e->col == s->given.out_width - 1;
   return e->col >= attn_sequence_visible(s, e->row) - 1;
@@ -34,12 +35,27 @@ static int is_last(const struct attn_sequence *s, const struct attn_expected *e)
 
 static int is_of_keys(int step) { return step <= ATTN_STEP_WEIGHTS && step != ATTN_STEP_ROW_SUM; }
 
+/* The key that a cell on the way to additive scores is of, or a score. */
+static int key_of(const struct attn_expected *e) { return e->step < 0 ? e->row : e->col; }
+
+/* From a cell on the way to additive scores, or to one. */
+static double way_of_additive(const struct attn_sequence *s, const struct attn_expected *a,
+                              const struct attn_expected *b) {
+  int begins = (a->step >= 0 || is_last(s, a)) && (b->step >= 0 || b->col == 0);
+  if (!begins) return JUMP;
+  if (a->step == ATTN_W_S) return key_of(b) == 0 ? NEXT_STEP : JUMP;
+  if (key_of(b) == key_of(a) && b->step > a->step) return SAME_KEY;
+  if (key_of(b) == key_of(a) + 1 && (b->step < 0 || b->step == a->step)) return NEXT_KEY;
+  return key_of(b) == 0 && b->step > a->step ? NEXT_STEP : JUMP;
+}
+
 /* From one cell to the next, of the next item or a later one. */
 static double way(const struct attn_sequence *s, int from, int to, int same_list, int is_bare) {
   const struct attn_expected *a = &s->expected[from], *b = &s->expected[to];
   int begins = b->col == 0 && is_last(s, a), is_of_key = is_of_keys(a->step) && is_of_keys(b->step);
   if (a->step == b->step && a->row == b->row && b->col == a->col + 1) return 0;
   if (same_list) return DBL_MAX;
+  if (a->step < 0 || b->step < 0) return way_of_additive(s, a, b);
   if (a->row == b->row && b->step > a->step && b->col == a->col && is_of_key) return SAME_KEY;
   if (a->row == b->row && b->step > a->step && begins) return NEXT_STEP;
   if (a->row == b->row && b->col == a->col + 1 && b->step < a->step) return NEXT_KEY;

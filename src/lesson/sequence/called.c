@@ -56,6 +56,42 @@ static int find_by_words(struct attn_sequence *s, int keys) {
   return g->queries > 0;
 }
 
+/* The rows of a matrix that is called so. Returns how many: at most `most`. */
+static int find_rows(const struct attn_sequence *s, int called, int *list, int most) {
+  int found[ATTN_TOKENS_MAX], rows = find_called(s, called, 0, found);
+  for (int n = 0; n < rows && n < most; n++) list[n] = found[n];
+  return rows < most ? rows : most;
+}
+
+/* The state that scores are of: it may be called s, as scores are. */
+static int find_state(const struct attn_sequence *s, int *list) {
+  int found[ATTN_TOKENS_MAX];
+  if (!find_called(s, ATTN_STEP_Q, 0, found) && !find_called(s, ATTN_STEP_SCORES, 0, found))
+    return 0;
+  *list = found[0];
+  return is_vector(s, *list);
+}
+
+/* One query, called so, with matrices: W; or W, U and v of a text with tanh. */
+static int find_with_matrices(struct attn_sequence *s, int pattern, int keys) {
+  struct attn_givens *g = &s->given;
+  int is_additive = pattern == ATTN_WITH_TANH, found[ATTN_TOKENS_MAX];
+  if (is_additive != attn_occurs(s->g->scan->patterns, "tanh", s->g->scan->text)) return 0;
+  if (find_called(s, ATTN_STEP_K, 0, g->key) != keys || !find_state(s, g->query)) return 0;
+  g->w_rows = find_rows(s, ATTN_STEP_W_A, g->w, ATTN_WIDTH_MAX);
+  g->queries = 1, g->scoring = is_additive ? ATTN_ADDITIVE : ATTN_GENERAL;
+  memcpy(g->value, g->key, sizeof g->key);
+  if (!g->w_rows || !is_additive) return g->w_rows > 0;
+  g->u_rows = find_rows(s, ATTN_STEP_U_A, g->u, ATTN_WIDTH_MAX);
+  if (!g->u_rows && g->w_rows % 2 == 0) {
+    g->u_rows = g->w_rows /= 2;
+    memcpy(g->u, g->w + g->w_rows, (size_t)g->u_rows * sizeof *g->u);
+  }
+  if (!find_called(s, ATTN_STEP_V, 0, found) && !find_called(s, ATTN_STEP_V_A, 0, found)) return 0;
+  g->v = found[0];
+  return g->u_rows > 0;
+}
+
 /* ---- by their order ---- */
 
 /* The vectors in order, so many. */
@@ -106,7 +142,10 @@ static int have_length(const struct attn_sequence *s, const int *list, int count
 
 int attn_sequence_givens(struct attn_sequence *s, int pattern, int keys) {
   struct attn_givens *g = &s->given;
-  if (!(pattern == ATTN_BY_WORDS ? find_by_words(s, keys) : find_by_order(s, pattern, keys)))
+  g->scoring = ATTN_DOT;
+  if (!(pattern == ATTN_BY_WORDS      ? find_by_words(s, keys)
+        : pattern >= ATTN_WITH_MATRIX ? find_with_matrices(s, pattern, keys)
+                                      : find_by_order(s, pattern, keys)))
     return 0;
   g->keys = keys;
   g->width = s->list[g->key[0]].count, g->out_width = s->list[g->value[0]].count;
@@ -120,5 +159,9 @@ int attn_sequence_is_given(const struct attn_sequence *s, int list) {
     if (g->key[n] == list || g->value[n] == list) return 1;
   for (int n = 0; n < g->queries; n++)
     if (g->query[n] == list) return 1;
-  return 0;
+  for (int n = 0; g->scoring && n < g->w_rows; n++)
+    if (g->w[n] == list) return 1;
+  for (int n = 0; g->scoring == ATTN_ADDITIVE && n < g->u_rows; n++)
+    if (g->u[n] == list) return 1;
+  return g->scoring == ATTN_ADDITIVE && g->v == list;
 }

@@ -33,21 +33,74 @@ static double expect(struct attn_sequence *s, int step, int row, int col, double
   int cell = s->expecteds++;
   if (cell >= ATTN_EXPECTED_MAX) return value;
   if (s->is_printed[cell]) value = s->printed[cell];
-  int is_hidden = step <= ATTN_STEP_MASKED && col >= attn_sequence_visible(s, row);
+  int is_hidden = step >= 0 && step <= ATTN_STEP_MASKED && col >= attn_sequence_visible(s, row);
   s->expected[cell] = (struct attn_expected){step, row, col, is_hidden, value, slack};
   return value;
 }
 
-static double score_of(const struct attn_sequence *s, int row, int key) {
+/* Has W s, or s W, as many components as `size`? */
+static int fits_rows(const struct attn_sequence *s, const int *rows, int count, int list,
+                     int size) {
+  int columns = s->list[rows[0]].count, terms = s->list[list].count;
+  for (int n = 1; n < count; n++)
+    if (s->list[rows[n]].count != columns) return 0;
+  if (size > ATTN_WIDTH_MAX) return 0;
+  return s->given.in_columns ? columns == terms && count == size
+                             : count == terms && columns == size;
+}
+
+static int matrices_fit(const struct attn_sequence *s) {
+  const struct attn_givens *g = &s->given;
+  if (g->scoring == ATTN_GENERAL) return fits_rows(s, g->w, g->w_rows, g->query[0], g->width);
+  int size = s->list[g->v].count;
+  return fits_rows(s, g->w, g->w_rows, g->query[0], size) &&
+         fits_rows(s, g->u, g->u_rows, g->key[0], size);
+}
+
+/* Cell n of W s, or of s W. */
+static double product_of(const struct attn_sequence *s, const int *rows, int list, int n) {
   double sum = 0;
-  for (int k = 0; k < s->given.width; k++)
-    sum += at(s, s->given.query[row], k) * at(s, s->given.key[key], k);
+  int terms = s->list[list].count;
+  for (int k = 0; k < terms; k++)
+    sum += at(s, list, k) * (s->given.in_columns ? at(s, rows[n], k) : at(s, rows[k], n));
+  return sum;
+}
+
+/* v . tanh(W s + U h), and what is on the way to it. */
+static double additive_score(struct attn_sequence *s, int key, double unit) {
+  const struct attn_givens *g = &s->given;
+  double w[ATTN_WIDTH_MAX], u[ATTN_WIDTH_MAX], score = 0;
+  int size = s->list[g->v].count;
+  for (int n = 0; n < size; n++) {
+    w[n] = product_of(s, g->w, g->query[0], n);
+    if (key == 0) expect(s, ATTN_W_S, 0, n, w[n], 0);
+  }
+  for (int n = 0; n < size; n++)
+    u[n] = expect(s, ATTN_U_H, key, n, product_of(s, g->u, g->key[key], n), 0);
+  for (int n = 0; n < size; n++) u[n] = expect(s, ATTN_W_S_U_H, key, n, w[n] + u[n], unit / 2);
+  for (int n = 0; n < size; n++) u[n] = expect(s, ATTN_TANH, key, n, tanh(u[n]), unit / 2);
+  for (int n = 0; n < size; n++) score += u[n] * at(s, g->v, n);
+  return score;
+}
+
+static double score_of(struct attn_sequence *s, int row, int key, double unit) {
+  const struct attn_givens *g = &s->given;
+  double sum = 0;
+  if (g->scoring == ATTN_ADDITIVE) return additive_score(s, key, unit);
+  for (int k = 0; k < g->width; k++)
+    sum += (g->scoring == ATTN_GENERAL ? product_of(s, g->w, g->query[row], k)
+                                       : at(s, g->query[row], k)) *
+           at(s, g->key[key], k);
   return sum;
 }
 
 static void expect_scores(struct attn_sequence *s, int row, double unit, double *x) {
   int n = s->given.keys, keys = attn_sequence_visible(s, row);
-  for (int j = 0; j < n; j++) x[j] = expect(s, ATTN_STEP_SCORES, row, j, score_of(s, row, j), 0);
+  for (int j = 0; j < n; j++) {
+    double score = score_of(s, row, j, unit);
+    x[j] = expect(s, ATTN_STEP_SCORES, row, j, score,
+                  s->given.scoring == ATTN_ADDITIVE ? 2 * unit : 0);
+  }
   for (int j = 0; j < n && s->given.is_scaled; j++)
     x[j] = expect(s, ATTN_STEP_SCALED, row, j, x[j] / sqrt(s->given.width), unit / 2);
   for (int j = 0; j < n && (s->given.is_causal || s->given.padding); j++)
@@ -75,6 +128,7 @@ static void expect_query(struct attn_sequence *s, int row, double unit) {
 int attn_sequence_expect(struct attn_sequence *s) {
   double unit = unit_of(s);
   s->expecteds = 0;
+  if (s->given.scoring && !matrices_fit(s)) return 0;
   for (int row = 0; row < s->given.queries; row++) expect_query(s, row, unit);
   return s->expecteds <= ATTN_EXPECTED_MAX;
 }

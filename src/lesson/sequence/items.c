@@ -77,6 +77,7 @@ static void read_word(struct reader *x, int at) {
 
 /* A bullet is none. */
 static int is_operator(const struct reader *x, int at) {
+  if (is_one_of(x, at, "^") && is_one_of(x, at + 1, "t ⊤")) return 0; /* transposed */
   return is_one_of(x, at, "* + ^ x × · ⋅ ∙ ÷ √ sqrt root") || (at > 0 && is_one_of(x, at, "-"));
 }
 

@@ -12,164 +12,26 @@ static const struct {
   int step;
   const char *name;
 } STEPS[] = {
-    {ATTN_STEP_SCORES, "scores ="},        {ATTN_STEP_SCALED, "scaled scores ="},
-    {ATTN_STEP_MASKED, "masked scores ="}, {ATTN_STEP_EXPONENTIALS, "exponentials ="},
-    {ATTN_STEP_ROW_SUM, "row sums ="},     {ATTN_STEP_WEIGHTS, "weights ="},
+    {ATTN_W_S, "W s ="},
+    {ATTN_U_H, "U h ="},
+    {ATTN_W_S_U_H, "W s + U h ="},
+    {ATTN_TANH, "tanh ="},
+    {ATTN_STEP_SCORES, "scores ="},
+    {ATTN_STEP_SCALED, "scaled scores ="},
+    {ATTN_STEP_MASKED, "masked scores ="},
+    {ATTN_STEP_EXPONENTIALS, "exponentials ="},
+    {ATTN_STEP_ROW_SUM, "row sums ="},
+    {ATTN_STEP_WEIGHTS, "weights ="},
     {ATTN_STEP_OUTPUT, "output ="},
 };
-enum { STEPS_COUNT = sizeof STEPS / sizeof *STEPS };
+enum { STEPS_COUNT = sizeof STEPS / sizeof *STEPS, ADDITIVE_STEPS = 4 };
 
-/* ---- hypotheses ---- */
-
-enum { WAYS = 8, MASKED_FROM = 2 };
-
-/* Scaled or not; no mask, a causal one, one or two keys of padding. 0: not possible. */
-static int set_way(struct attn_sequence *s, int way) {
-  struct attn_givens *g = &s->given;
-  g->is_scaled = !(way & 1), g->is_causal = way >> 1 == 1,
-  g->padding = way > 3 ? (way >> 1) - 1 : 0;
-  if (g->is_causal ? g->queries != g->keys : g->padding >= g->keys) return 0;
-  return attn_sequence_expect(s);
+static int rows_of(const struct attn_sequence *s, int step) {
+  return step >= 0 || step == ATTN_W_S ? s->given.queries : s->given.keys;
 }
-
-/* Is an argument of softmax none of the scores? The first of several may be any; the others follow
- * it. */
-static int is_odd_argument(const struct attn_sequence *s, int item) {
-  const struct attn_item_list *l = &s->list[s->item[item].list];
-  int at = item - l->first;
-  for (int n = at; n < s->expecteds && n < ATTN_EXPECTED_MAX; n++) {
-    const struct attn_expected *e = &s->expected[n];
-    if (e->step > ATTN_STEP_MASKED || (l->count > 1 && e->col != at)) continue;
-    int k = 0;
-    while (k <= at && attn_sequence_fits(&s->item[l->first + k].cell, e - at + k)) k++;
-    if (k > at) return 0;
-  }
-  return 1;
-}
-
-/* ---- labels ---- */
-
-static int has_word(const struct attn_item_list *l, const char *word) {
-  for (int n = 0; n < ATTN_WORDS; n++)
-    if (strcmp(l->word[n], word) == 0) return 1;
-  return 0;
-}
-
-/* A word that is in front of this key, and of no other. NULL: there is none. */
-static const char *label_of(const struct attn_sequence *s, int key) {
-  const struct attn_item_list *l = &s->list[s->given.key[key]];
-  for (int n = 0; n < ATTN_WORDS; n++) {
-    int others = 0;
-    for (int k = 0; k < s->given.keys && *l->word[n]; k++)
-      others += k != key && has_word(&s->list[s->given.key[k]], l->word[n]);
-    if (*l->word[n] && !others) return l->word[n];
-  }
-  return NULL;
-}
-
-/* "sea = 4", read as what is of the sun? "q1·k2 = 4", of k1? */
-static int is_of_other_key(const struct attn_sequence *s, int item) {
-  const struct attn_item_list *l = &s->list[s->item[item].list];
-  const struct attn_expected *e = &s->expected[s->item[item].expected];
-  int named = 0, is_own = 0;
-  if (l->count > 1 || e->step == ATTN_STEP_ROW_SUM || e->step == ATTN_STEP_OUTPUT) return 0;
-  if (l->index && l->index != e->col + 1 && l->index != e->col) return 1;
-  for (int k = 0; k < s->given.keys; k++) {
-    const char *label = label_of(s, k);
-    if (!label || !has_word(l, label)) continue;
-    named = 1, is_own |= k == e->col;
-  }
-  return named && !is_own;
-}
-
-/* ---- what is left ---- */
-
-/* Is another number of the list a cell? */
-static int has_cell(const struct attn_sequence *s, const struct attn_item_list *l) {
-  for (int n = l->first; n < l->first + l->count; n++)
-    if (s->item[n].expected >= 0) return 1;
-  return 0;
-}
-
-/* Is a number of the steps, from the first on to the last, that is no cell a decimal, or called a
- * step? Sizes and mentions are not. */
-static int is_left_over(const struct attn_sequence *s, int item, int is_within) {
-  const struct attn_item *i = &s->item[item];
-  const struct attn_item_list *l = &s->list[i->list];
-  double value = i->cell.value;
-  if (l->is_root && value == rint(value)) return value != s->given.width;
-  if (l->is_argument && i->cell.decimals > 0) return is_odd_argument(s, item);
-  if (i->expected >= 0) return is_of_other_key(s, item);
-  if (l->is_operand || attn_sequence_is_given(s, i->list)) return 0;
-  if (i->cell.decimals > 0 || has_cell(s, l)) return 1;
-  if (!is_within || !l->is_own || l->called < ATTN_STEP_SCORES || isinf(value)) return 0;
-  for (int n = 0; n < s->expecteds; n++)
-    if (s->expected[n].value == value) return 0;
-  return value != s->given.width && value != s->given.keys;
-}
-
-static int has_left_over(const struct attn_sequence *s) {
-  int first = 0, last = s->items - 1, n = 0;
-  while (first < s->items && s->item[first].expected < 0) first++;
-  while (last > first && s->item[last].expected < 0) last--;
-  while (n < s->items && !is_left_over(s, n, first < n && n < last)) n++;
-  return n < s->items;
-}
-
-/* Is each number a cell, and the order that of steps? */
-static int is_explained(struct attn_sequence *s) {
-  return attn_sequence_expect(s) && attn_sequence_align(s) > 0 && attn_sequence_is_smooth(s) &&
-         !has_left_over(s);
-}
-
-enum { SLIPS = 8 };
-
-/* By how many slips the numbers differ from what these givens give; SLIPS: by too many. */
-static int count_slips(struct attn_sequence *s) {
-  int n = 0;
-  memset(s->is_printed, 0, sizeof s->is_printed);
-  while (n < SLIPS && !is_explained(s) && attn_sequence_fill(s)) n++;
-  return n < SLIPS && is_explained(s) ? n : SLIPS;
-}
-
-/* The givens, scale and mask of this pattern by which most numbers are explained, and all. */
-static int find_whole(struct attn_sequence *s, int pattern) {
-  struct attn_givens chosen;
-  int best = 0;
-  memset(s->is_printed, 0, sizeof s->is_printed);
-  for (int keys = ATTN_TOKENS_MAX; keys > 1; keys--)
-    for (int way = 0; way < WAYS && attn_sequence_givens(s, pattern, keys); way++) {
-      int value = set_way(s, way) ? attn_sequence_align(s) : 0;
-      if (value > best) best = value, chosen = s->given;
-    }
-  if (!best) return 0;
-  s->given = chosen;
-  return is_explained(s);
-}
-
-/* Those that words call so, with the fewest slips. */
-static int find_with_slips(struct attn_sequence *s) {
-  struct attn_givens chosen;
-  int best = SLIPS;
-  for (int keys = ATTN_TOKENS_MAX; keys > 1; keys--)
-    for (int way = 0; way < WAYS && attn_sequence_givens(s, ATTN_BY_WORDS, keys); way++) {
-      int slips = set_way(s, way) ? count_slips(s) : SLIPS;
-      if (slips < best) best = slips, chosen = s->given;
-    }
-  if (best == SLIPS) return 0;
-  s->given = chosen;
-  return count_slips(s) == best;
-}
-
-static int choose(struct attn_sequence *s) {
-  for (int pattern = 0; pattern < ATTN_PATTERNS; pattern++)
-    if (find_whole(s, pattern)) return 1;
-  return find_with_slips(s);
-}
-
-/* ---- blocks ---- */
 
 static int cols_of(const struct attn_sequence *s, int step) {
+  if (step < 0) return s->list[s->given.v].count;
   return step == ATTN_STEP_OUTPUT    ? s->given.out_width
          : step == ATTN_STEP_ROW_SUM ? 1
                                      : s->given.keys;
@@ -226,7 +88,8 @@ static void add_given(struct attn_sequence *s, const char *name, const int *list
 /* Are all cells of a row printed, or none? Keys that are hidden need not be. */
 static int is_whole_or_empty(const struct attn_sequence *s, int step, int row,
                              const struct attn_item *const *item, int *found) {
-  int cols = cols_of(s, step), is_of_keys = cols == s->given.keys && step != ATTN_STEP_OUTPUT;
+  int cols = cols_of(s, step);
+  int is_of_keys = cols == s->given.keys && step >= 0 && step != ATTN_STEP_OUTPUT;
   int least = is_of_keys ? attn_sequence_visible(s, row) : cols, missing = 0;
   *found = 0;
   for (int n = 0; n < cols; n++) *found += item[n] != NULL;
@@ -250,7 +113,7 @@ static int is_row(const struct attn_sequence *s, int step, const struct attn_ite
 /* 0: a row is in another order, or not whole. */
 static int find_printed(const struct attn_sequence *s, int step, struct printed *p) {
   *p = (struct printed){.rows = 0};
-  for (int row = 0; row < s->given.queries; row++) {
+  for (int row = 0; row < rows_of(s, step); row++) {
     const struct attn_item **item = p->item[row];
     int found;
     if (!find_row(s, step, row, item)) return 0;
@@ -262,10 +125,11 @@ static int find_printed(const struct attn_sequence *s, int step, struct printed 
 }
 
 /* A block of all rows of a step, or one of each that is printed. */
-static void add_step(struct attn_sequence *s, const char *name, int cols, const struct printed *p) {
+static void add_step(struct attn_sequence *s, const char *name, int rows, int cols,
+                     const struct printed *p) {
   struct attn_block *b = NULL;
-  int by_query = p->rows < s->given.queries;
-  for (int row = 0; row < s->given.queries; row++) {
+  int by_query = p->rows < rows;
+  for (int row = 0; row < rows; row++) {
     const struct attn_item *const *from = p->item[row];
     if (!p->whole[row]) continue;
     if (!b || by_query) b = begin(s, name, &from[0]->cell, 1);
@@ -280,23 +144,26 @@ static void add_step(struct attn_sequence *s, const char *name, int cols, const 
 /* 0: a row is not whole. */
 static int add_steps(struct attn_sequence *s) {
   struct printed *p = attn_group_take(s->g, 1, sizeof *p);
-  for (int n = 0; n < STEPS_COUNT; n++) {
+  for (int n = s->given.scoring == ATTN_ADDITIVE ? 0 : ADDITIVE_STEPS; n < STEPS_COUNT; n++) {
     if (!p || !find_printed(s, STEPS[n].step, p)) return 0;
-    add_step(s, STEPS[n].name, cols_of(s, STEPS[n].step), p);
+    add_step(s, STEPS[n].name, rows_of(s, STEPS[n].step), cols_of(s, STEPS[n].step), p);
   }
   return 1;
 }
 
-static int add_blocks(struct attn_sequence *s) {
-  if (s->given.query[0] == s->given.key[0] && s->given.key[0] == s->given.value[0]) {
-    add_given(s, "X =", s->given.key, s->given.keys);
-  } else {
-    add_given(s, "Q =", s->given.query, s->given.queries);
-    add_given(s, s->given.key[0] == s->given.value[0] ? "K = V =" : "K =", s->given.key,
-              s->given.keys);
-    if (s->given.key[0] != s->given.value[0]) add_given(s, "V =", s->given.value, s->given.keys);
+static void add_givens(struct attn_sequence *s) {
+  const struct attn_givens *g = &s->given;
+  int is_shared = g->key[0] == g->value[0];
+  if (is_shared && g->query[0] == g->key[0]) {
+    add_given(s, "X =", g->key, g->keys);
+    return;
   }
-  return add_steps(s);
+  add_given(s, g->scoring ? "s =" : "Q =", g->query, g->queries);
+  add_given(s, g->scoring ? "h =" : is_shared ? "K = V =" : "K =", g->key, g->keys);
+  if (!is_shared) add_given(s, "V =", g->value, g->keys);
+  if (g->scoring) add_given(s, "W =", g->w, g->w_rows);
+  if (g->scoring == ATTN_ADDITIVE)
+    add_given(s, "U =", g->u, g->u_rows), add_given(s, "v =", &g->v, 1);
 }
 
 void attn_sequence_merge(struct attn_grouping *g) {
@@ -304,7 +171,10 @@ void attn_sequence_merge(struct attn_grouping *g) {
   int from = g->blocks;
   if (!s || !g->blocks) return;
   s->g = g, s->blocks = from;
-  if (attn_sequence_items(s) && choose(s) && !add_blocks(s)) g->blocks = from;
+  if (attn_sequence_items(s) && attn_sequence_explain(s)) {
+    add_givens(s);
+    if (!add_steps(s)) g->blocks = from;
+  }
   g->scan->regrouped = g->blocks - from;
   if (g->status == ATTN_OK) attn_blocks_replace(g, from);
 }

@@ -47,10 +47,20 @@ struct attn_expected {
   double value, slack;
 };
 
+/* What additive scores v . tanh(W s + U h) are computed by: as the steps of attn_step_name, but
+ * each with a row for a key. */
+enum attn_additive { ATTN_W_S = -4, ATTN_U_H, ATTN_W_S_U_H, ATTN_TANH };
+
+enum attn_scoring { ATTN_DOT, ATTN_GENERAL, ATTN_ADDITIVE };
+
 /* Queries, keys and values, each a list, and what is done with them. */
 struct attn_givens {
   int queries, keys, width, out_width;
   int query[ATTN_TOKENS_MAX], key[ATTN_TOKENS_MAX], value[ATTN_TOKENS_MAX];
+  int scoring;                                 /* attn_scoring */
+  int w_rows, u_rows;                          /* of W and U */
+  int w[ATTN_WIDTH_MAX], u[ATTN_WIDTH_MAX], v; /* lists */
+  int in_columns;                              /* W s, not s W */
   int is_scaled;
   int is_causal, padding; /* of the mask: keys hidden at the end */
 };
@@ -70,6 +80,8 @@ enum attn_pattern {
   ATTN_LISTS,       /* the queries, then the keys, then the values */
   ATTN_EQUAL_LISTS, /* as many queries, then the keys, then the values */
   ATTN_TURNS,       /* a query, its key and its value in turn */
+  ATTN_WITH_MATRIX, /* by words, with W between query and key */
+  ATTN_WITH_TANH,   /* by words, with W, U and v */
   ATTN_PATTERNS,
 };
 
@@ -109,6 +121,9 @@ int attn_sequence_align(struct attn_sequence *s);
 
 /* Is each cell the next one of the cell that is printed before it, mentions aside? */
 int attn_sequence_is_smooth(const struct attn_sequence *s);
+
+/* explain.c: finds the givens, and the cells of all numbers. 0: not of all. */
+int attn_sequence_explain(struct attn_sequence *s);
 
 /* gaps.c: a number that is no cell becomes the only one that is missing there, or several a row.
  * What follows is then expected of them. 0: there is none. */

@@ -1,0 +1,158 @@
+/* explain.c -- the queries, keys, values, scale and mask by which all numbers of the text are
+ * cells.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "sequence.h"
+#include "steps.h"
+
+/* ---- hypotheses ---- */
+
+enum { WAYS = 8 };
+
+/* Scaled or not; no mask, a causal one, one or two keys of padding. With matrices: W s, or s W. 0:
+ * not possible. */
+static int set_way(struct attn_sequence *s, int way) {
+  struct attn_givens *g = &s->given;
+  g->in_columns = way & 1, g->is_scaled = !g->scoring && !g->in_columns;
+  g->is_causal = way >> 1 == 1, g->padding = way > 3 ? (way >> 1) - 1 : 0;
+  if (g->is_causal ? g->queries != g->keys : g->padding >= g->keys) return 0;
+  return (!g->scoring || way < 2) && attn_sequence_expect(s);
+}
+
+/* Is an argument of softmax none of the scores? The first of several may be any; the others follow
+ * it. */
+static int is_odd_argument(const struct attn_sequence *s, int item) {
+  const struct attn_item_list *l = &s->list[s->item[item].list];
+  int at = item - l->first;
+  for (int n = at; n < s->expecteds && n < ATTN_EXPECTED_MAX; n++) {
+    const struct attn_expected *e = &s->expected[n];
+    if (e->step > ATTN_STEP_MASKED || (l->count > 1 && e->col != at)) continue;
+    int k = 0;
+    while (k <= at && attn_sequence_fits(&s->item[l->first + k].cell, e - at + k)) k++;
+    if (k > at) return 0;
+  }
+  return 1;
+}
+
+/* ---- labels ---- */
+
+static int has_word(const struct attn_item_list *l, const char *word) {
+  for (int n = 0; n < ATTN_WORDS; n++)
+    if (strcmp(l->word[n], word) == 0) return 1;
+  return 0;
+}
+
+/* A word that is in front of this key, and of no other. NULL: there is none. */
+static const char *label_of(const struct attn_sequence *s, int key) {
+  const struct attn_item_list *l = &s->list[s->given.key[key]];
+  for (int n = 0; n < ATTN_WORDS; n++) {
+    int others = 0;
+    for (int k = 0; k < s->given.keys && *l->word[n]; k++)
+      others += k != key && has_word(&s->list[s->given.key[k]], l->word[n]);
+    if (*l->word[n] && !others) return l->word[n];
+  }
+  return NULL;
+}
+
+/* "sea = 4", read as what is of the sun? "q1·k2 = 4", of k1? */
+static int is_of_other_key(const struct attn_sequence *s, int item) {
+  const struct attn_item_list *l = &s->list[s->item[item].list];
+  const struct attn_expected *e = &s->expected[s->item[item].expected];
+  int named = 0, is_own = 0;
+  if (l->count > 1 || e->step == ATTN_STEP_ROW_SUM || e->step == ATTN_STEP_OUTPUT) return 0;
+  if (l->index && l->index != e->col + 1 && l->index != e->col) return 1;
+  for (int k = 0; k < s->given.keys; k++) {
+    const char *label = label_of(s, k);
+    if (!label || !has_word(l, label)) continue;
+    named = 1, is_own |= k == e->col;
+  }
+  return named && !is_own;
+}
+
+/* ---- what is left ---- */
+
+/* Is another number of the list a cell? */
+static int has_cell(const struct attn_sequence *s, const struct attn_item_list *l) {
+  for (int n = l->first; n < l->first + l->count; n++)
+    if (s->item[n].expected >= 0) return 1;
+  return 0;
+}
+
+/* Is a number of the steps, from the first on to the last, that is no cell a decimal, or called a
+ * step? Sizes and mentions are not. */
+static int is_left_over(const struct attn_sequence *s, int item, int is_within) {
+  const struct attn_item *i = &s->item[item];
+  const struct attn_item_list *l = &s->list[i->list];
+  double value = i->cell.value;
+  if (l->is_root && value == rint(value)) return value != s->given.width;
+  if (l->is_argument && i->cell.decimals > 0) return is_odd_argument(s, item);
+  if (i->expected >= 0) return is_of_other_key(s, item);
+  if (l->is_operand || attn_sequence_is_given(s, i->list)) return 0;
+  if (i->cell.decimals > 0 || has_cell(s, l)) return 1;
+  if (!is_within || !l->is_own || l->called < ATTN_STEP_SCORES || isinf(value)) return 0;
+  for (int n = 0; n < s->expecteds; n++)
+    if (s->expected[n].value == value) return 0;
+  return value != s->given.width && value != s->given.keys;
+}
+
+static int has_left_over(const struct attn_sequence *s) {
+  int first = 0, last = s->items - 1, n = 0;
+  while (first < s->items && s->item[first].expected < 0) first++;
+  while (last > first && s->item[last].expected < 0) last--;
+  while (n < s->items && !is_left_over(s, n, first < n && n < last)) n++;
+  return n < s->items;
+}
+
+/* Is each number a cell, and the order that of steps? */
+static int is_explained(struct attn_sequence *s) {
+  return attn_sequence_expect(s) && attn_sequence_align(s) > 0 && attn_sequence_is_smooth(s) &&
+         !has_left_over(s);
+}
+
+enum { SLIPS = 8 };
+
+/* By how many slips the numbers differ from what these givens give; SLIPS: by too many. */
+static int count_slips(struct attn_sequence *s) {
+  int n = 0;
+  memset(s->is_printed, 0, sizeof s->is_printed);
+  while (n < SLIPS && !is_explained(s) && attn_sequence_fill(s)) n++;
+  return n < SLIPS && is_explained(s) ? n : SLIPS;
+}
+
+/* The givens, scale and mask of this pattern by which most numbers are explained, and all. */
+static int find_whole(struct attn_sequence *s, int pattern) {
+  struct attn_givens chosen;
+  int best = 0;
+  memset(s->is_printed, 0, sizeof s->is_printed);
+  for (int keys = ATTN_TOKENS_MAX; keys > 1; keys--)
+    for (int way = 0; way < WAYS && attn_sequence_givens(s, pattern, keys); way++) {
+      int value = set_way(s, way) ? attn_sequence_align(s) : 0;
+      if (value > best) best = value, chosen = s->given;
+    }
+  if (!best) return 0;
+  s->given = chosen;
+  return is_explained(s);
+}
+
+/* Those that words call so, with the fewest slips. */
+static int find_with_slips(struct attn_sequence *s, int pattern) {
+  struct attn_givens chosen;
+  int best = SLIPS;
+  for (int keys = ATTN_TOKENS_MAX; keys > 1; keys--)
+    for (int way = 0; way < WAYS && attn_sequence_givens(s, pattern, keys); way++) {
+      int slips = set_way(s, way) ? count_slips(s) : SLIPS;
+      if (slips < best) best = slips, chosen = s->given;
+    }
+  if (best == SLIPS) return 0;
+  s->given = chosen;
+  return count_slips(s) == best;
+}
+
+int attn_sequence_explain(struct attn_sequence *s) {
+  for (int pattern = 0; pattern < ATTN_PATTERNS; pattern++)
+    if (find_whole(s, pattern)) return 1;
+  return find_with_slips(s, ATTN_BY_WORDS) || find_with_slips(s, ATTN_WITH_MATRIX) ||
+         find_with_slips(s, ATTN_WITH_TANH);
+}
