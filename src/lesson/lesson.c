@@ -104,7 +104,8 @@ static int is_better(const struct candidate *c, const struct candidate *best,
                      const struct attn_left *left) {
   if (!best->lesson) return is_read(c->lesson) && !c->misread;
   int is_supposed = left && ((left->recurring && unexplained(c->lesson) > 0) ||
-                             (left->sequence && !is_read(c->lesson)));
+                             (left->sequence && !is_read(c->lesson) &&
+                              (c->errors || !best->errors || c->explained <= best->explained)));
   if (left && (c->misread || is_supposed || !c->lesson->examples)) return 0;
   if (left && !left->sequence && c->explained <= best->explained) return 0;
   if (!left && has_idle_snippet(best->lesson)) return c->value >= best->value;
@@ -143,7 +144,7 @@ static attn_status read_left(const struct attn_document *d, struct candidate *be
     status = try_way(d, 1, ways[n], best);
   struct attn_left left = lines_left(best->lesson, line, LINES);
   if (!status && !is_read(best->lesson)) status = try_way(d, 1, &left, best);
-  if (!status && !is_read(best->lesson)) status = try_way(d, 1, &SEQUENCE, best);
+  if (!status && (!is_read(best->lesson) || best->errors)) status = try_way(d, 1, &SEQUENCE, best);
   return status;
 }
 

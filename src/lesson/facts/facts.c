@@ -200,8 +200,10 @@ static void read_section(struct attn_fact_reader *r) {
 }
 
 void attn_facts_line(struct attn_grouping *g, const struct attn_scan_line *line) {
+  static const char ASIDE[] =
+      "(?i)\\b(?:common|typical) (?:mistake|error|slip)|\\bwould\\b|よくある(?:間違い|誤り|ミス)";
   struct attn_facts *f = g->facts;
-  if (f->is_full) return;
+  if (f->is_full || attn_occurs(g->scan->patterns, ASIDE, line->text)) return;
   if (!f->reader) f->reader = attn_group_take(g, 1, sizeof *f->reader);
   struct attn_fact_reader *r = f->reader;
   if (!r) return;

@@ -11,7 +11,7 @@ static const double INTEGER = 1.5, IN_VECTOR = .5, DECIMAL = 5, OPERAND = 0;
 static const double NEXT_ROW = .5, NEXT_STEP = .5, SAME_KEY = .45, NEXT_KEY = .7, AGAIN = 1.5,
                     JUMP = 3;
 enum { ITEMS_BACK = 40, WORK_MAX = 10000000 };
-static const double CALLED_SO = -.7, CALLED_OTHERWISE = 1.2;
+static const double CALLED_SO = -.7, CALLED_OTHERWISE = 1.2, UNNAMED = .2;
 
 int attn_sequence_fits(const attn_cell *c, const struct attn_expected *e) {
   if (c->kind == ATTN_CELL_BLANK) return 0;
@@ -22,6 +22,7 @@ int attn_sequence_fits(const attn_cell *c, const struct attn_expected *e) {
 
 static double price_of(const struct attn_item_list *l, const struct attn_expected *e) {
   if (l->called == e->step) return CALLED_SO;
+  if (e->step == ATTN_STEP_EXPONENTIALS && !l->is_own) return UNNAMED;
   return l->is_own && l->called >= ATTN_STEP_SCORES ? CALLED_OTHERWISE : 0;
 }
 
@@ -66,14 +67,15 @@ static double way(const struct attn_sequence *s, int from, int to, int same_list
 
 static double price_of_skip(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
-  if (l->is_operand || attn_sequence_is_given(s, s->item[item].list)) return OPERAND;
+  if (l->is_operand || l->is_aside || attn_sequence_is_given(s, s->item[item].list)) return OPERAND;
   if (isinf(s->item[item].cell.value)) return l->count > 1 ? DECIMAL : 0; /* "set to -inf" */
   if (s->item[item].cell.decimals > 0) return DECIMAL;
   return l->is_vector ? IN_VECTOR : INTEGER;
 }
 
 static int is_free(const struct attn_sequence *s, int item) {
-  return !s->list[s->item[item].list].is_operand && !attn_sequence_is_given(s, s->item[item].list);
+  const struct attn_item_list *l = &s->list[s->item[item].list];
+  return !l->is_operand && !l->is_aside && !attn_sequence_is_given(s, s->item[item].list);
 }
 
 /* The cheapest way to a cell for an item: from nothing, or from a cell of one of the items before.

@@ -80,28 +80,75 @@ static int has_cell(const struct attn_sequence *s, const struct attn_item_list *
   return 0;
 }
 
-/* Is a number of the steps, from the first on to the last, that is no cell a decimal, or called a
- * step? Sizes and mentions are not. */
-static int is_left_over(const struct attn_sequence *s, int item, int is_within) {
+static int are_equal(const struct attn_item *x, const struct attn_item *y, int count) {
+  int n = 0;
+  while (n < count && x[n].cell.value == y[n].cell.value) n++;
+  return n == count;
+}
+
+/* Is a list that of a given, or the row of a step, once more? */
+static int is_mention(const struct attn_sequence *s, const struct attn_item_list *l) {
+  const struct attn_item *item = &s->item[l->first];
+  for (int n = 0; n < s->lists; n++)
+    if (attn_sequence_is_given(s, n) && s->list[n].count == l->count &&
+        are_equal(item, &s->item[s->list[n].first], l->count))
+      return 1;
+  for (int n = 0; n + l->count <= s->expecteds; n++) {
+    int k = 0;
+    while (k < l->count && s->expected[n + k].col == k &&
+           s->expected[n + k].value == item[k].cell.value)
+      k++;
+    if (k == l->count) return 1;
+  }
+  return 0;
+}
+
+/* Is the list, or the row above it in a matrix, one of a step? */
+static int is_of_step(const struct attn_sequence *s, const struct attn_item_list *l) {
+  return has_cell(s, l) || (l->is_next_row && has_cell(s, l - 1));
+}
+
+/* An integer may be prose: but not in a list or vector of a step, nor as a step's own number. Sizes
+ * and mentions are. */
+static int is_prose(const struct attn_sequence *s, int item) {
+  const struct attn_item_list *l = &s->list[s->item[item].list];
+  double value = s->item[item].cell.value;
+  if (is_of_step(s, l)) return 0;
+  if (isinf(value)) return 1;
+  if (l->count > 1 && (l->is_vector || l->called >= ATTN_STEP_SCORES)) return is_mention(s, l);
+  if (!l->is_own || l->called < ATTN_STEP_SCORES) return 1;
+  for (int n = 0; n < s->expecteds; n++)
+    if (s->expected[n].value == value) return 1;
+  return value == s->given.width || value == s->given.keys;
+}
+
+/* Is a step of this name printed? */
+static int is_printed(const struct attn_sequence *s, int step) {
+  for (int n = 0; n < s->items; n++)
+    if (s->item[n].expected >= 0 && s->expected[s->item[n].expected].step == step) return 1;
+  return 0;
+}
+
+/* In front of all cells or after them a number may be of something else, which is then not read. */
+static int is_left_over(const struct attn_sequence *s, int item, int first, int last) {
   const struct attn_item *i = &s->item[item];
   const struct attn_item_list *l = &s->list[i->list];
-  double value = i->cell.value;
-  if (l->is_root && value == rint(value)) return value != s->given.width;
+  int is_within = first < item && item < last;
+  if (l->is_aside) return 0;
+  if (l->is_root && i->cell.value == rint(i->cell.value)) return i->cell.value != s->given.width;
   if (l->is_argument && i->cell.decimals > 0) return is_odd_argument(s, item);
   if (i->expected >= 0) return is_of_other_key(s, item);
   if (l->is_operand || attn_sequence_is_given(s, i->list)) return 0;
-  if (i->cell.decimals > 0 || has_cell(s, l)) return 1;
-  if (!is_within || !l->is_own || l->called < ATTN_STEP_SCORES || isinf(value)) return 0;
-  for (int n = 0; n < s->expecteds; n++)
-    if (s->expected[n].value == value) return 0;
-  return value != s->given.width && value != s->given.keys;
+  if (i->cell.decimals < 1 && (item < first || is_prose(s, item))) return 0;
+  return is_within || is_of_step(s, l) ||
+         (l->called >= ATTN_STEP_SCORES && !is_printed(s, l->called));
 }
 
 static int has_left_over(const struct attn_sequence *s) {
   int first = 0, last = s->items - 1, n = 0;
   while (first < s->items && s->item[first].expected < 0) first++;
   while (last > first && s->item[last].expected < 0) last--;
-  while (n < s->items && !is_left_over(s, n, first < n && n < last)) n++;
+  while (n < s->items && !is_left_over(s, n, first, last)) n++;
   return n < s->items;
 }
 
@@ -132,8 +179,8 @@ static int find_whole(struct attn_sequence *s, int pattern) {
       if (value > best) best = value, chosen = s->given;
     }
   if (!best) return 0;
-  s->given = chosen;
-  return is_explained(s);
+  s->given = chosen; /* found by their order alone, they need weights */
+  return is_explained(s) && (pattern == ATTN_BY_WORDS || is_printed(s, ATTN_STEP_WEIGHTS));
 }
 
 /* Those that words call so, with the fewest slips. */

@@ -6,8 +6,8 @@
 
 /* Is the number one that no cell and no given is? */
 static int is_unmatched(const struct attn_sequence *s, int item) {
-  return s->item[item].expected < 0 && !s->list[s->item[item].list].is_operand &&
-         !attn_sequence_is_given(s, s->item[item].list);
+  return s->item[item].expected < 0 && !s->list[s->item[item].list].is_aside &&
+         !s->list[s->item[item].list].is_operand && !attn_sequence_is_given(s, s->item[item].list);
 }
 
 /* The first item that is a cell; -1: none. */
@@ -64,6 +64,15 @@ static int has_cell_of_row(const struct attn_sequence *s, int cell) {
   return 0;
 }
 
+/* Weights and exponentials are no large integers. */
+static int may_be(const struct attn_sequence *s, int cell, int item) {
+  const attn_cell *c = &s->item[item].cell;
+  int step = s->expected[cell].step;
+  if (!isfinite(c->value)) return 0;
+  if (step == ATTN_STEP_WEIGHTS && fabs(c->value) > 2) return 0;
+  return c->decimals > 0 || step == ATTN_STEP_SCORES || step >= ATTN_STEP_OUTPUT;
+}
+
 static int fill(struct attn_sequence *s, int cell, int item) {
   s->printed[cell] = s->item[item].cell.value;
   s->is_printed[cell] = 1;
@@ -75,7 +84,7 @@ static int fill_cell(struct attn_sequence *s) {
   for (int cell = 0; cell < s->expecteds; cell++) {
     if (s->is_printed[cell] || item_of(s, cell) >= 0 || !has_cell_of_row(s, cell)) continue;
     int item = find_missing(s, cell);
-    if (item >= 0 && isfinite(s->item[item].cell.value)) return fill(s, cell, item);
+    if (item >= 0 && may_be(s, cell, item)) return fill(s, cell, item);
   }
   return 0;
 }
@@ -95,6 +104,8 @@ static int fill_row(struct attn_sequence *s) {
       int cols = 1;
       while (cell + cols < s->expecteds && is_same_row(e, e + cols)) cols++;
       if (end - first < cols) break;
+      for (int n = 0; n < cols; n++)
+        if (!may_be(s, cell + n, first + n)) return 0;
       for (int n = 0; n < cols; n++) fill(s, cell + n, first + n);
       return 1;
     }

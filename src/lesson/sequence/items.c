@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cell.h"
 #include "fact_tokens.h"
 #include "sequence.h"
 #include "steps.h"
@@ -30,6 +31,7 @@ struct reader {
   int last;  /* the token after the last number; -1: there is none in the line */
   int words; /* since then */
   int index; /* of the last key that they name */
+  int is_aside;
   char word[ATTN_WORDS][WORD_BYTES];
 };
 
@@ -68,11 +70,18 @@ static int step_of_word(const struct reader *x, int at) {
 /* Notes what the word at `at` calls the numbers after it; not the cat of k_cat. */
 static void read_word(struct reader *x, int at) {
   int step = attn_fact_is_sign(x->r, at - 1, "_") ? -1 : step_of_word(x, at);
+  x->is_aside |= is_one_of(x, at, "would mistake もし 仮に");
   if (step >= 0) x->called = step, x->is_own = 1;
   if (step < 0) text_of(x, at, x->word[x->words % ATTN_WORDS]);
   if (step == ATTN_STEP_K && attn_fact_is_kind(x->r, at + 1, TOKEN_INDEX))
     x->index = atoi(x->r->line->text + x->r->token[at + 1].part.begin);
   x->words++;
+}
+
+/* "0.7 for the sun, 0.3": what is in front of the comma is of the number before it. */
+static void forget_labels(struct reader *x) {
+  memset(x->word, 0, sizeof x->word);
+  x->index = 0;
 }
 
 /* A bullet is none. */
@@ -137,7 +146,8 @@ static struct attn_item_list *begin_list(struct reader *x, int at) {
   l->is_bare = x->last >= 0 && !x->words;
   l->index = x->index;
   memcpy(l->word, x->word, sizeof l->word);
-  if (!is_index(x, at)) x->words = x->index = 0, memset(x->word, 0, sizeof x->word);
+  l->is_aside = x->is_aside;
+  if (!is_index(x, at)) x->words = 0, forget_labels(x);
   l->is_root = is_root(x, at), l->is_argument = is_argument(x, at);
   l->is_operand = is_operand(x, at) || is_index(x, at);
   x->is_own = 0;
@@ -160,7 +170,10 @@ static int add_value(struct reader *x, int at) {
   for (int n = 0; n < v->grids; n++)
     for (int c = 0; c < v->grid[n].rows * v->grid[n].cols; c++) {
       if (x->s->lists == ATTN_ITEMS_MAX) return 0;
-      if (c % v->grid[n].cols == 0) begin_list(x, at)->is_vector = 1;
+      if (c % v->grid[n].cols == 0) {
+        struct attn_item_list *l = begin_list(x, at);
+        l->is_vector = 1, l->is_next_row = c > 0;
+      }
       if (!add_item(x->s, &v->grid[n].cells[c])) return 0;
     }
   return 1;
@@ -183,15 +196,23 @@ static int add_number(struct reader *x, int at) {
     begin_list(x, at);
   }
   x->last = at + 1;
-  return add_item(s, &x->r->token[at].cell);
+  attn_cell cell = x->r->token[at].cell;
+  if (is_one_of(x, at + 1, "% ％ percent パーセント")) {
+    attn_cell share = attn_cell_percent(cell);
+    share.line = cell.line, share.column = cell.column;
+    cell = share;
+  }
+  return add_item(s, &cell);
 }
 
 static int add_line(struct reader *x) {
-  x->last = -1, x->words = 0;
+  x->last = -1, x->words = x->is_aside = 0;
   attn_fact_tokens(x->r);
   if (x->r->tokens == ATTN_FACT_TOKENS_MAX) return 0;
   for (int at = 0; at < x->r->tokens; at++) {
     int kind = x->r->token[at].kind;
+    if (is_one_of(x, at, ", ; . 、 。 and と")) forget_labels(x);
+    if (is_one_of(x, at, ". 。")) x->is_aside = 0;
     if (kind == TOKEN_WORD) read_word(x, at);
     if (kind == TOKEN_NUMBER && !add_number(x, at)) return 0;
     if (kind == TOKEN_VALUE && !add_value(x, at)) return 0;
