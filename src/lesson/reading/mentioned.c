@@ -13,6 +13,21 @@ static const char ROOT[] = "(?:\\x{221A}|sqrt)[\\s({]*[A-Za-z][^=(]{0,9}$";
 /* "q(1, 0)" */
 static const char GIVEN[] = "(?<![A-Za-z])[qkvQKV]\\($";
 
+/* "divided by √3", where the scores of all examples are divided by other roots? */
+static int is_other_root(const struct attn_account *a, const struct attn_stray *s) {
+  static const char ROOT_OF[] = "(?:√|sqrt|\\broot of)[\\s({]*$";
+  int divided = 0;
+  if (s->cell.decimals > 0 || !attn_occurs(a->scan->patterns, ROOT_OF, s->name)) return 0;
+  for (int32_t i = 0; i < a->lesson->examples; i++)
+    for (int32_t n = 0; n < a->lesson->example[i].steps; n++) {
+      const attn_step *step = &a->lesson->example[i].step[n];
+      if (step->op != ATTN_OP_DIVIDE || !step->scaled_by) continue;
+      if (step->scaled_by == s->cell.value) return 0;
+      divided = 1;
+    }
+  return divided;
+}
+
 /* Is another number with as many decimals in its line? */
 static int is_in_list(const struct attn_account *a, const struct attn_stray *s) {
   const struct attn_stray *end = a->scan->stray + a->scan->strays;
@@ -25,6 +40,7 @@ static int is_in_list(const struct attn_account *a, const struct attn_stray *s) 
  * such numbers; after a sign of equality they are a result. */
 static int is_explained(struct attn_account *a, const struct attn_stray *s) {
   const struct attn_known *known = a->known;
+  if (is_other_root(a, s)) return 0;
   if (s->is_size && attn_occurs(a->scan->patterns, ROOT, s->name))
     return attn_is_known_root(known, &s->cell);
   if (s->is_size) return attn_is_known_size(known, s->cell.value);
