@@ -124,7 +124,7 @@ int attn_sequence_align(struct attn_sequence *s);
 /* Is each cell the next one of the cell that is printed before it, mentions aside? */
 int attn_sequence_is_smooth(const struct attn_sequence *s);
 
-/* explain.c: finds the givens, and the cells of all numbers. 0: not of all. */
+/* hypotheses.c: finds the givens, and the cells of all numbers. 0: not of all. */
 int attn_sequence_explain(struct attn_sequence *s);
 
 /* gaps.c: a number that is no cell becomes the only one that is missing there, or several a row.

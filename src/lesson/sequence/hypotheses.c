@@ -1,4 +1,4 @@
-/* explain.c -- the queries, keys, values, scale and mask by which all numbers of the text are
+/* hypotheses.c -- the queries, keys, values, scale and mask by which all numbers of the text are
  * cells.
  */
 #include <math.h>
@@ -198,6 +198,9 @@ static int find_with_slips(struct attn_sequence *s, int pattern) {
 }
 
 int attn_sequence_explain(struct attn_sequence *s) {
+  static const char MORE[] = "(?i)\\bresidual|\\bskip connection|\\blayer ?norm|残差";
+  if (attn_occurs(s->g->scan->patterns, MORE, s->g->scan->text))
+    return 0; /* outputs are added to */
   for (int pattern = 0; pattern < ATTN_PATTERNS; pattern++)
     if (find_whole(s, pattern)) return 1;
   return find_with_slips(s, ATTN_BY_WORDS) || find_with_slips(s, ATTN_WITH_MATRIX) ||
