@@ -163,6 +163,19 @@ static int is_result(struct attn_grouping *g, const char *text, size_t sign) {
          !attn_is_size(g, text, left);
 }
 
+/* The 1.414 of "divide by √2 ≈ 1.414": a divisor, in digits. */
+static int is_value_of_root(struct attn_grouping *g, const struct attn_scan_line *line, size_t sign,
+                            struct attn_part number) {
+  static const char ROOT[] =
+      "(?<![/\\x{F7}])(?<![/\\x{F7}] )(?:\\x{221A}|sqrt\\()\\s?(\\d{1,3})\\)?\\s*$";
+  struct attn_part left = attn_part_last(line->text, (struct attn_part){0, sign}, SIZE_CHARACTERS);
+  struct attn_match m;
+  attn_cell root, value;
+  return attn_part_find(g, ROOT, line->text, left, &m) &&
+         attn_group_cell(g, line, m.group[1], &root) && attn_group_cell(g, line, number, &value) &&
+         fabs(value.value - sqrt(root.value)) < .01 * value.value;
+}
+
 /* The other numbers of a list, from the end of the first on. Returns the end of the last. */
 static size_t add_list(struct attn_grouping *g, struct attn_results *r,
                        const struct attn_scan_line *line, size_t from, char *name, int kind) {
@@ -183,7 +196,7 @@ static void find_results(struct attn_grouping *g, const struct attn_scan_line *l
     struct attn_part number = m.group[1];
     size_t sign = m.group[0].begin;
     from = m.group[0].end;
-    if (!is_result(g, line->text, sign)) continue;
+    if (!is_result(g, line->text, sign) || is_value_of_root(g, line, sign, number)) continue;
     char *name = attn_group_text(g, line->text, result_name(g, line->text, sign));
     int kind = name ? attn_result_kind_of(g, name) : ATTN_RESULT_OTHER;
     if (add_result(g, r, line, number, name, kind)) from = add_list(g, r, line, from, name, kind);

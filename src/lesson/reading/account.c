@@ -392,7 +392,7 @@ static int are_labelled_sizes(const struct attn_account *a, const struct attn_bl
 /* "shape (4, 3)", "d_model, d_k: 4, 3", or what a program prints for a shape. */
 static int are_sizes(const struct attn_account *a, const struct attn_block *b) {
   static const char SIZES[] =
-      "(?i)\\bshapes?\\W*$|^\\W*(?:(?:d_?[a-z]{1,5}|[nmh])\\b\\W{0,4}){2,}$";
+      "(?i)\\bshapes?\\b(?!.*\\d)|^\\W*(?:(?:d_?[a-z]{1,5}|[nmh])\\b\\W{0,4}){2,}$";
   const attn_printing *p = &b->reading[0];
   if (p->rows != 1 || has_decimals(p)) return 0;
   if (!(a->prints_shapes && p->cols == 2) && !attn_occurs(a->scan->patterns, SIZES, b->name))

@@ -1,4 +1,5 @@
 /* items.c -- the numbers of the text in their order, and what each list of them is called. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,6 +140,22 @@ static int is_root(const struct reader *x, int at) {
   return is_one_of(x, at - 1 - attn_fact_is_sign(x->r, at - 1, "("), "√ sqrt");
 }
 
+/* The 1.414 of "√2 ≈ 1.414", but not of "2 / √2 ≈ 1.414" */
+static int is_value_of_root(const struct reader *x, int at) {
+  int of = at - 2 - attn_fact_is_sign(x->r, at - 2, ")");
+  if (!attn_fact_is_sign(x->r, at - 1, "=") || !attn_fact_is_whole(x->r, of) || !is_root(x, of))
+    return 0;
+  int sign = of - 1 - attn_fact_is_sign(x->r, of - 1, "(");
+  if (is_one_of(x, sign - 1, "/ ÷")) return 0;
+  double root = sqrt(x->r->token[of].cell.value);
+  return attn_fact_is_kind(x->r, at, TOKEN_NUMBER) &&
+         fabs(x->r->token[at].cell.value - root) < .01 * root;
+}
+
+static int is_excluded(const struct reader *x, int at) {
+  return is_operand(x, at) || is_index(x, at) || is_value_of_root(x, at);
+}
+
 static struct attn_item_list *begin_list(struct reader *x, int at) {
   struct attn_sequence *s = x->s;
   struct attn_item_list *l = &s->list[s->lists++];
@@ -149,7 +166,7 @@ static struct attn_item_list *begin_list(struct reader *x, int at) {
   l->is_aside = x->is_aside;
   if (!is_index(x, at)) x->words = 0, forget_labels(x);
   l->is_root = is_root(x, at), l->is_argument = is_argument(x, at);
-  l->is_operand = is_operand(x, at) || is_index(x, at);
+  l->is_operand = is_excluded(x, at);
   x->is_own = 0;
   return l;
 }
@@ -190,7 +207,7 @@ static int is_joined(const struct reader *x, int at) {
 static int add_number(struct reader *x, int at) {
   struct attn_sequence *s = x->s;
   int joined = is_joined(x, at) && s->lists && !s->list[s->lists - 1].is_vector &&
-               s->list[s->lists - 1].is_operand == (is_operand(x, at) || is_index(x, at));
+               s->list[s->lists - 1].is_operand == is_excluded(x, at);
   if (!joined) {
     if (s->lists == ATTN_ITEMS_MAX) return 0;
     begin_list(x, at);
