@@ -111,7 +111,7 @@ static void test_brackets_continue_over_prompts(void **state) {
   (void)state;
   check(">>> Q = np.array([[1, 0],\n...               [0, 1]])\n", ">>> Q = 2x2: 1 0; 0 1\n");
   check("> Q = [[1, 0],\n>      [0, 1]]\n", "> Q = 2x2: 1 0; 0 1\n");
-  check("# tensor([[1., 0.],\n#         [0., 1.]])\n", "# 2x2: 1 0; 0 1\n");
+  check("# tensor([[1., 0.],\n#         [0., 1.]])\n", "2x2: 1 0; 0 1\n");
 }
 
 static void test_fractions_keep_their_terms(void **state) {

@@ -171,7 +171,7 @@ static int is_value_of_root(struct attn_grouping *g, const struct attn_scan_line
   struct attn_part left = attn_part_last(line->text, (struct attn_part){0, sign}, SIZE_CHARACTERS);
   struct attn_match m;
   attn_cell root, value;
-  return attn_part_find(g, ROOT, line->text, left, &m) &&
+  return line->text[sign] == '=' && attn_part_find(g, ROOT, line->text, left, &m) &&
          attn_group_cell(g, line, m.group[1], &root) && attn_group_cell(g, line, number, &value) &&
          fabs(value.value - sqrt(root.value)) < .01 * value.value;
 }
