@@ -103,9 +103,10 @@ static attn_status read_way(const struct attn_document *d, int snippets,
 static int is_better(const struct candidate *c, const struct candidate *best,
                      const struct attn_left *left) {
   if (!best->lesson) return is_read(c->lesson) && !c->misread;
-  int is_supposed = left && ((left->recurring && unexplained(c->lesson) > 0) ||
-                             (left->sequence && !is_read(c->lesson) &&
-                              (c->errors || !best->errors || c->explained <= best->explained)));
+  int is_supposed =
+      left &&
+      ((left->recurring && unexplained(c->lesson) > 0) ||
+       (left->sequence && !is_read(c->lesson) && (c->errors || c->explained <= best->explained)));
   if (left && (c->misread || is_supposed || !c->lesson->examples)) return 0;
   if (left && !left->sequence && c->explained <= best->explained) return 0;
   if (!left && has_idle_snippet(best->lesson)) return c->value >= best->value;
