@@ -30,10 +30,12 @@ struct word {
 
 /* Symbols, and English. */
 static const struct word WORDS[] = {
-    {ATTN_ROLE_W_Q,
-     "(*UCP)(?i)" WEIGHTS "Q|quer(?:y|ies)[ -](?:weight |projection )?(?:matrix|weights)"},
-    {ATTN_ROLE_W_K, "(*UCP)(?i)" WEIGHTS "K|key[ -](?:weight |projection )?(?:matrix|weights)"},
-    {ATTN_ROLE_W_V, "(*UCP)(?i)" WEIGHTS "V|value[ -](?:weight |projection )?(?:matrix|weights)"},
+    {ATTN_ROLE_W_Q, "(*UCP)(?i)" WEIGHTS
+                    "Q|quer(?:y|ies)[ -](?:(?:weight |projection )matrix|(?:projection )?weights)"},
+    {ATTN_ROLE_W_K,
+     "(*UCP)(?i)" WEIGHTS "K|key[ -](?:(?:weight |projection )matrix|(?:projection )?weights)"},
+    {ATTN_ROLE_W_V,
+     "(*UCP)(?i)" WEIGHTS "V|value[ -](?:(?:weight |projection )matrix|(?:projection )?weights)"},
     {ATTN_ROLE_W_O, "(*UCP)(?i)" WEIGHTS "O" END "|output projection|projection matrix"},
     {ATTN_ROLE_SCALED,
      "(*UCP)(?i)" NOT_DENIED "scal(?:ed(?: attention| dot[- ]product)? " OF_SCORES

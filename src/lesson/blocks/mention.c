@@ -66,6 +66,12 @@ static int is_width(struct attn_grouping *g, const char *text, size_t at) {
   return ends_in(g, WIDTH, text, at);
 }
 
+/* The 1 of "1/√d_k = 1/√2" */
+static int is_divided(const struct attn_scan_line *line, size_t at) {
+  while (at < line->bytes && line->text[at] == ' ') at++;
+  return at < line->bytes && line->text[at] == '/';
+}
+
 /* "-0.5 P" of an exam */
 static const char POINTS[] = "\\s?(?:P|pts?|points?|marks?|Punkte?|\\x{70B9})(?!\\w)";
 
@@ -76,7 +82,8 @@ static void add_number(struct attn_grouping *g, const struct attn_scan_line *lin
   int assigned = is_assigned(g, text, p.begin);
   if (!attn_group_cell(g, line, p, &cell)) return;
   char *name = attn_group_text(g, text, attn_name_before(text, p.begin));
-  if (cell.decimals == 0 && is_width(g, text, p.begin)) attn_stray_size(g, name, &cell);
+  if (cell.decimals == 0 && is_width(g, text, p.begin) && !is_divided(line, p.end))
+    attn_stray_size(g, name, &cell);
   if (ends_in(g, NUMBERED, text, p.begin)) return;
   if (attn_match_at(g->scan->patterns, POINTS, text, line->bytes, p.end, NULL)) return;
   if (cell.decimals == 0 && assigned < 0) return;

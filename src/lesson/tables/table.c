@@ -233,7 +233,7 @@ static int first_row_counts(const struct attn_table *t) {
 
 /* "Q = 1 0" alone, or above rows without a name; "query | 1 | 0" alone. */
 static int first_label_names(const struct attn_table *t) {
-  if (t->rows == 1 && t->labels == 0 && t->numbers > 1)
+  if (t->rows == 1 && t->labels == 0 && t->numbers > 1 && !t->header.items)
     return attn_label_step(t->row[0].label.text) >= 0;
   return is_assigned(t->style) && (t->rows == 1 || *t->row[1].label.text == 0);
 }
