@@ -43,16 +43,30 @@ static const char OPEN_LIST[] =
     ")(?=[ \\t]*+\\n[ \\t]*+(?:-[ \\t]++)*+\\[\\s*+" NUMBER
     ")|"
     "(\\[\\s*+" NUMBERS ")(?=\\s*+,\\s*+\\[\\s*+" NUMBER "))";
-/* "Q = [[1, 2], [3, 4]" above "K = ..", or at the end: no more rows follow. "Q = [1 2; 3 4, K =" */
+/* "Q = [[1, 2], [3, 4]" above "K = ..", or at the end: no more rows follow; a fence may be around
+ * the matrix alone. "Q = [1 2; 3 4, K =". "Q = [[1, 2], [3, 4" above a blank line. "q = {{1, 0},
+ * {1, -1;"
+ */
 #define ROW_NUMBERS NUMBER "(?:(?:\\s*+[,;&]\\s*+|[ \\t]++)" NUMBER ")*+"
 #define NEXT_NAME "[^\\n[\\](){}=:,#%/\\d-][^\\n[\\](){}=:]{0,40}+(?:=|:\\s*+\\[\\s*+\\[)"
 static const char OPEN_MATRIX[] =
-    "(?|[=:]\\s*+(?:[\\w.]*+\\()?+(\\[\\s*+\\[\\s*+" ROW_NUMBERS
+    "(?|(?:[=:]\\s*+(?:[\\w.]*+\\()?+|`{3}[^\\n]*+\\n\\s*+)(\\[\\s*+\\[\\s*+" ROW_NUMBERS
     "(?:\\s*+\\]\\s*+,?+\\s*+\\[\\s*+" ROW_NUMBERS
     ")*+(?:\\s*+\\])?+)\\)?+[ \\t]*+,?+[ \\t]*+(?:\\n\\s*+(?:[-*+] )?+(?:" NEXT_NAME
-    "|`{3})|\\s*+\\z)|[=:]\\s*+(\\[\\s*+" ROW_NUMBERS ")[ \\t]*+[,;][ \\t]*+[A-Za-z]\\w*+\\s*+=)";
+    "|`{3})|\\s*+\\z)|[=:]\\s*+(\\[\\s*+" ROW_NUMBERS
+    ")[ \\t]*+[,;][ \\t]*+[A-Za-z]\\w*+\\s*+=|"
+    "(?:=\\s*+|(?m:^)[ \\t]*+)(\\[\\s*+\\[\\s*+" ROW_NUMBERS
+    "(?:\\s*+\\]\\s*+,?+\\s*+\\[\\s*+" ROW_NUMBERS
+    ")*+)[ \\t]*+\\n[ \\t]*+\\n(?!\\s*+[-\\d\\[\\]])|"
+    "=\\s*+(\\{\\s*+\\{\\s*+" ROW_NUMBERS "(?:\\s*+\\}\\s*+,?+\\s*+\\{\\s*+" ROW_NUMBERS
+    ")*+)[ \\t]*+;[ \\t]*+(?:\\n|\\z))";
 /* A fence of code: its mark, and what follows it in its line */
 static const char FENCE[] = "(?m)^[ \\t>]*+(`{3,}+|~{3,}+)[ \\t\\r]*+([^\\n`]*+)$";
+
+/* "[ 1 ]" below "[ 0.5 2 ]" */
+static const char SHORT_ROW[] =
+    "(?m)^\\s*+[\\[(][ \\t]*+" NUMBER "(?:[ \\t,]++" NUMBER
+    ")++[ \\t]*+[\\])][ \\t]*+\\n[^\\S\\n]*+([\\[(])[ \\t]*+" NUMBER "[ \\t]*+[\\])][ \\t]*+$";
 
 static int find(struct attn_scan *scan, const struct attn_canonical *text, const char *pattern,
                 struct attn_match *m) {
@@ -135,8 +149,18 @@ static attn_status find_open_fence(struct attn_scan *scan) {
                                 (int)(open.group[1].end - begin), s->text + begin);
 }
 
+static attn_status find_short_row(struct attn_scan *scan, const struct attn_canonical *text) {
+  struct attn_match m;
+  if (!find(scan, text, SHORT_ROW, &m)) return ATTN_OK;
+  return attn_scan_add_misprint(
+      scan, attn_source_place(&scan->source, text->origin[m.group[1].begin]),
+      "this row has 1 number, but the row above it has more: give all rows of a matrix the same "
+      "length");
+}
+
 attn_status attn_scan_misprint(struct attn_scan *scan, const struct attn_canonical *text) {
   attn_status status = find_word(scan, text);
+  if (!status) status = find_short_row(scan, text);
   if (!status) status = find_open_list(scan, text);
   return status ? status : find_open_fence(scan);
 }
