@@ -67,7 +67,7 @@ static double way(const struct attn_sequence *s, int from, int to, int same_list
 
 static double price_of_skip(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
-  if (l->is_operand || l->is_aside || attn_sequence_is_given(s, s->item[item].list)) return OPERAND;
+  if (l->is_operand || attn_sequence_is_given(s, s->item[item].list)) return OPERAND;
   if (isinf(s->item[item].cell.value)) return l->count > 1 ? DECIMAL : 0; /* "set to -inf" */
   if (s->item[item].cell.decimals > 0) return DECIMAL;
   return l->is_vector ? IN_VECTOR : INTEGER;
@@ -75,7 +75,7 @@ static double price_of_skip(const struct attn_sequence *s, int item) {
 
 static int is_free(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
-  return !l->is_operand && !l->is_aside && !attn_sequence_is_given(s, s->item[item].list);
+  return !l->is_operand && !attn_sequence_is_given(s, s->item[item].list);
 }
 
 /* The cheapest way to a cell for an item: from nothing, or from a cell of one of the items before.

@@ -6,8 +6,8 @@
 
 /* Is the number one that no cell and no given is? */
 static int is_unmatched(const struct attn_sequence *s, int item) {
-  return s->item[item].expected < 0 && !s->list[s->item[item].list].is_aside &&
-         !s->list[s->item[item].list].is_operand && !attn_sequence_is_given(s, s->item[item].list);
+  return s->item[item].expected < 0 && !s->list[s->item[item].list].is_operand &&
+         !attn_sequence_is_given(s, s->item[item].list);
 }
 
 /* The first item that is a cell; -1: none. */
@@ -69,7 +69,6 @@ static int may_be(const struct attn_sequence *s, int cell, int item) {
   const attn_cell *c = &s->item[item].cell;
   int step = s->expected[cell].step;
   if (!isfinite(c->value)) return 0;
-  if (step == ATTN_STEP_WEIGHTS && fabs(c->value) > 2) return 0;
   return c->decimals > 0 || step == ATTN_STEP_SCORES || step >= ATTN_STEP_OUTPUT;
 }
 

@@ -134,7 +134,6 @@ static int is_left_over(const struct attn_sequence *s, int item, int first, int 
   const struct attn_item *i = &s->item[item];
   const struct attn_item_list *l = &s->list[i->list];
   int is_within = first < item && item < last;
-  if (l->is_aside) return 0;
   if (l->is_root && i->cell.value == rint(i->cell.value)) return i->cell.value != s->given.width;
   if (l->is_argument && i->cell.decimals > 0) return is_odd_argument(s, item);
   if (i->expected >= 0) return is_of_other_key(s, item);

@@ -32,7 +32,6 @@ struct reader {
   int last;  /* the token after the last number; -1: there is none in the line */
   int words; /* since then */
   int index; /* of the last key that they name */
-  int is_aside;
   char word[ATTN_WORDS][WORD_BYTES];
 };
 
@@ -71,7 +70,6 @@ static int step_of_word(const struct reader *x, int at) {
 /* Notes what the word at `at` calls the numbers after it; not the cat of k_cat. */
 static void read_word(struct reader *x, int at) {
   int step = attn_fact_is_sign(x->r, at - 1, "_") ? -1 : step_of_word(x, at);
-  x->is_aside |= is_one_of(x, at, "would mistake もし 仮に");
   if (step >= 0) x->called = step, x->is_own = 1;
   if (step < 0) text_of(x, at, x->word[x->words % ATTN_WORDS]);
   if (step == ATTN_STEP_K && attn_fact_is_kind(x->r, at + 1, TOKEN_INDEX))
@@ -163,7 +161,6 @@ static struct attn_item_list *begin_list(struct reader *x, int at) {
   l->is_bare = x->last >= 0 && !x->words;
   l->index = x->index;
   memcpy(l->word, x->word, sizeof l->word);
-  l->is_aside = x->is_aside;
   if (!is_index(x, at)) x->words = 0, forget_labels(x);
   l->is_root = is_root(x, at), l->is_argument = is_argument(x, at);
   l->is_operand = is_excluded(x, at);
@@ -223,13 +220,12 @@ static int add_number(struct reader *x, int at) {
 }
 
 static int add_line(struct reader *x) {
-  x->last = -1, x->words = x->is_aside = 0;
+  x->last = -1, x->words = 0;
   attn_fact_tokens(x->r);
   if (x->r->tokens == ATTN_FACT_TOKENS_MAX) return 0;
   for (int at = 0; at < x->r->tokens; at++) {
     int kind = x->r->token[at].kind;
     if (is_one_of(x, at, ", ; . 、 。 and と")) forget_labels(x);
-    if (is_one_of(x, at, ". 。")) x->is_aside = 0;
     if (kind == TOKEN_WORD) read_word(x, at);
     if (kind == TOKEN_NUMBER && !add_number(x, at)) return 0;
     if (kind == TOKEN_VALUE && !add_value(x, at)) return 0;

@@ -37,7 +37,6 @@ struct attn_item_list {
   int is_argument; /* of softmax or exp */
   int is_bare;     /* no word is between it and the list before, in its line */
   int is_next_row; /* of the matrix that the list before is a row of */
-  int is_aside;    /* of a sentence with "would", "mistake" */
   int index;       /* of the key that it is of: 2 of "q1·k2 ="; 0: none */
   char word[ATTN_WORDS][ATTN_WORD_BYTES]; /* the last words since the list before, none of steps */
 };
