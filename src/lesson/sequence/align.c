@@ -7,7 +7,7 @@
 #include "steps.h"
 
 /* Prices. A number that is passed over, and the way from one cell to the next. */
-static const double INTEGER = 1.5, IN_VECTOR = .5, DECIMAL = 5, OPERAND = 0;
+static const double INTEGER = 1.5, IN_VECTOR = .5, DECIMAL = 5, NOT_FREE = 0;
 static const double NEXT_ROW = .5, NEXT_STEP = .5, SAME_KEY = .45, NEXT_KEY = .7, AGAIN = 1.5,
                     JUMP = 3;
 enum { ITEMS_BACK = 40, WORK_MAX = 10000000 };
@@ -67,15 +67,10 @@ static double way(const struct attn_sequence *s, int from, int to, int same_list
 
 static double price_of_skip(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
-  if (l->is_operand || l->is_aside || attn_sequence_is_given(s, s->item[item].list)) return OPERAND;
+  if (!attn_sequence_is_free(s, item)) return NOT_FREE;
   if (isinf(s->item[item].cell.value)) return l->count > 1 ? DECIMAL : 0; /* "set to -inf" */
   if (s->item[item].cell.decimals > 0) return DECIMAL;
   return l->is_vector ? IN_VECTOR : INTEGER;
-}
-
-static int is_free(const struct attn_sequence *s, int item) {
-  const struct attn_item_list *l = &s->list[s->item[item].list];
-  return !l->is_operand && !l->is_aside && !attn_sequence_is_given(s, s->item[item].list);
 }
 
 /* The cheapest way to a cell for an item: from nothing, or from a cell of one of the items before.
@@ -101,7 +96,8 @@ static int find_links(struct attn_sequence *s, const double *skipped) {
   s->links = 0;
   for (int n = 0; n < s->items; n++) {
     s->first_link[n] = s->links;
-    for (int c = 0; c < s->expecteds && is_free(s, n); c++) {
+    int cells = attn_sequence_is_free(s, n) ? s->expecteds : 0;
+    for (int c = 0; c < cells; c++) {
       if (!attn_sequence_fits(&s->item[n].cell, &s->expected[c])) continue;
       if (s->links == ATTN_LINKS_MAX || s->work > WORK_MAX) return 0;
       s->link[s->links++] = best_link(s, n, c, skipped);
@@ -110,8 +106,7 @@ static int find_links(struct attn_sequence *s, const double *skipped) {
   return s->links > 0;
 }
 
-/* Is a number that is there already called another step, or none of the words in front is its own?
- */
+/* Is a number that was a cell before called another step here? */
 static int is_odd_mention(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
   int step = s->expected[s->item[item].expected].step;
@@ -119,8 +114,8 @@ static int is_odd_mention(const struct attn_sequence *s, int item) {
          l->called != step;
 }
 
-/* Has a step a row that is printed twice, and one that is not? */
-static int lacks_row(const struct attn_sequence *s, const unsigned char *count) {
+/* Has a step a cell that is printed twice, and one that is not? */
+static int lacks_cell(const struct attn_sequence *s, const unsigned char *count) {
   for (int a = 0; a < s->expecteds; a++)
     for (int b = 0; b < s->expecteds && count[a] > 1; b++)
       if (s->expected[a].step == s->expected[b].step && !count[b]) return 1;
@@ -140,7 +135,7 @@ int attn_sequence_is_smooth(const struct attn_sequence *s) {
     if (last >= 0 ? way(s, last, cell, same, 0) >= JUMP : s->expected[cell].col > 0) return 0;
     count[cell] = 1, last = cell;
   }
-  return !lacks_row(s, count);
+  return !lacks_cell(s, count);
 }
 
 int attn_sequence_align(struct attn_sequence *s) {

@@ -10,7 +10,7 @@ static double at(const struct attn_sequence *s, int list, int n) {
   return s->item[s->list[list].first + n].cell.value;
 }
 
-/* A unit of the last digit of the coarsest decimal numbers that are no givens. */
+/* A unit of the last digit of most numbers with two decimals or more; 0.1 if there are none. */
 static double unit_of(const struct attn_sequence *s) {
   int count[16] = {0}, best = 0;
   for (int n = 0; n < s->items; n++) {
@@ -130,5 +130,6 @@ int attn_sequence_expect(struct attn_sequence *s) {
   s->expecteds = 0;
   if (s->given.scoring && !matrices_fit(s)) return 0;
   for (int row = 0; row < s->given.queries; row++) expect_query(s, row, unit);
-  return s->expecteds <= ATTN_EXPECTED_MAX;
+  if (s->expecteds > ATTN_EXPECTED_MAX) s->expecteds = 0;
+  return s->expecteds > 0;
 }

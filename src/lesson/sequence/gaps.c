@@ -4,10 +4,9 @@
 #include "sequence.h"
 #include "steps.h"
 
-/* Is the number one that no cell and no given is? */
+/* May the number be a cell, and is none? */
 static int is_unmatched(const struct attn_sequence *s, int item) {
-  return s->item[item].expected < 0 && !s->list[s->item[item].list].is_aside &&
-         !s->list[s->item[item].list].is_operand && !attn_sequence_is_given(s, s->item[item].list);
+  return s->item[item].expected < 0 && attn_sequence_is_free(s, item);
 }
 
 /* The first item that is a cell; -1: none. */

@@ -26,7 +26,7 @@ static int set_way(struct attn_sequence *s, int way) {
 static int is_odd_argument(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
   int at = item - l->first;
-  for (int n = at; n < s->expecteds && n < ATTN_EXPECTED_MAX; n++) {
+  for (int n = at; n < s->expecteds; n++) {
     const struct attn_expected *e = &s->expected[n];
     if (e->step > ATTN_STEP_MASKED || (l->count > 1 && e->col != at)) continue;
     int k = 0;
@@ -80,19 +80,12 @@ static int has_cell(const struct attn_sequence *s, const struct attn_item_list *
   return 0;
 }
 
-static int are_equal(const struct attn_item *x, const struct attn_item *y, int count) {
-  int n = 0;
-  while (n < count && x[n].cell.value == y[n].cell.value) n++;
-  return n == count;
-}
-
 /* Is a list that of a given, or the row of a step, once more? */
-static int is_mention(const struct attn_sequence *s, const struct attn_item_list *l) {
+static int is_mention(const struct attn_sequence *s, int list) {
+  const struct attn_item_list *l = &s->list[list];
   const struct attn_item *item = &s->item[l->first];
   for (int n = 0; n < s->lists; n++)
-    if (attn_sequence_is_given(s, n) && s->list[n].count == l->count &&
-        are_equal(item, &s->item[s->list[n].first], l->count))
-      return 1;
+    if (attn_sequence_is_given(s, n) && attn_sequence_are_equal(s, n, list)) return 1;
   for (int n = 0; n + l->count <= s->expecteds; n++) {
     int k = 0;
     while (k < l->count && s->expected[n + k].col == k &&
@@ -115,7 +108,8 @@ static int is_prose(const struct attn_sequence *s, int item) {
   double value = s->item[item].cell.value;
   if (is_of_step(s, l)) return 0;
   if (isinf(value)) return 1;
-  if (l->count > 1 && (l->is_vector || l->called >= ATTN_STEP_SCORES)) return is_mention(s, l);
+  if (l->count > 1 && (l->is_vector || l->called >= ATTN_STEP_SCORES))
+    return is_mention(s, s->item[item].list);
   if (!l->is_own || l->called < ATTN_STEP_SCORES) return 1;
   for (int n = 0; n < s->expecteds; n++)
     if (s->expected[n].value == value) return 1;
@@ -160,41 +154,40 @@ static int is_explained(struct attn_sequence *s) {
 
 enum { SLIPS = 8 };
 
-/* By how many slips the numbers differ from what these givens give; SLIPS: by too many. */
-static int count_slips(struct attn_sequence *s) {
-  int n = 0;
+/* How few slips of the author make the numbers those that these givens give: SLIPS less one for
+ * each. 0: there are too many. */
+static int rate_slips(struct attn_sequence *s) {
+  int left = SLIPS;
   memset(s->is_printed, 0, sizeof s->is_printed);
-  while (n < SLIPS && !is_explained(s) && attn_sequence_fill(s)) n++;
-  return n < SLIPS && is_explained(s) ? n : SLIPS;
+  while (left > 0 && !is_explained(s) && attn_sequence_fill(s)) left--;
+  return left > 0 && is_explained(s) ? left : 0;
 }
 
-/* The givens, scale and mask of this pattern by which most numbers are explained, and all. */
-static int find_whole(struct attn_sequence *s, int pattern) {
+/* Sets the givens, scale and mask of this pattern that rate highest. 0: all are rated 0. */
+static int find_best(struct attn_sequence *s, int pattern, int (*rate)(struct attn_sequence *)) {
   struct attn_givens chosen;
   int best = 0;
-  memset(s->is_printed, 0, sizeof s->is_printed);
-  for (int keys = ATTN_TOKENS_MAX; keys > 1; keys--)
-    for (int way = 0; way < WAYS && attn_sequence_givens(s, pattern, keys); way++) {
-      int value = set_way(s, way) ? attn_sequence_align(s) : 0;
-      if (value > best) best = value, chosen = s->given;
+  for (int keys = ATTN_TOKENS_MAX; keys > 1; keys--) {
+    int ways = attn_sequence_givens(s, pattern, keys) ? WAYS : 0;
+    for (int way = 0; way < ways; way++) {
+      int rating = set_way(s, way) ? rate(s) : 0;
+      if (rating > best) best = rating, chosen = s->given;
     }
-  if (!best) return 0;
-  s->given = chosen; /* found by their order alone, they need weights */
-  return is_explained(s) && (pattern == ATTN_BY_WORDS || is_printed(s, ATTN_STEP_WEIGHTS));
+  }
+  if (best) s->given = chosen;
+  return best;
 }
 
-/* Those that words call so, with the fewest slips. */
+/* Are all numbers explained, without a slip? By their order alone, givens need weights. */
+static int find_whole(struct attn_sequence *s, int pattern) {
+  memset(s->is_printed, 0, sizeof s->is_printed);
+  return find_best(s, pattern, attn_sequence_align) && is_explained(s) &&
+         (pattern == ATTN_BY_WORDS || is_printed(s, ATTN_STEP_WEIGHTS));
+}
+
+/* With the fewest slips? */
 static int find_with_slips(struct attn_sequence *s, int pattern) {
-  struct attn_givens chosen;
-  int best = SLIPS;
-  for (int keys = ATTN_TOKENS_MAX; keys > 1; keys--)
-    for (int way = 0; way < WAYS && attn_sequence_givens(s, pattern, keys); way++) {
-      int slips = set_way(s, way) ? count_slips(s) : SLIPS;
-      if (slips < best) best = slips, chosen = s->given;
-    }
-  if (best == SLIPS) return 0;
-  s->given = chosen;
-  return count_slips(s) == best;
+  return find_best(s, pattern, rate_slips) && rate_slips(s);
 }
 
 int attn_sequence_explain(struct attn_sequence *s) {

@@ -108,8 +108,11 @@ int attn_sequence_items(struct attn_sequence *s);
 
 /* called.c: which lists are the queries, keys and values: so many keys. 0: none. */
 int attn_sequence_givens(struct attn_sequence *s, int pattern, int keys);
-/* Is the list one of the queries, keys and values? */
+/* Is the list one of the queries, keys, values and matrices? */
 int attn_sequence_is_given(const struct attn_sequence *s, int list);
+/* May the number be a cell: is it no given, no operand, and not aside? */
+int attn_sequence_is_free(const struct attn_sequence *s, int item);
+int attn_sequence_are_equal(const struct attn_sequence *s, int list, int other);
 /* expected.c. How many keys a query may see. */
 int attn_sequence_visible(const struct attn_sequence *s, int row);
 /* What they give, with this mask and scale. 0: too much. */
