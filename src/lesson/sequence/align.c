@@ -4,7 +4,6 @@
 
 #include "cell.h"
 #include "sequence.h"
-#include "steps.h"
 
 /* Prices. A number that is passed over, and the way from one cell to the next. */
 static const double INTEGER = 1.5, IN_VECTOR = .5, DECIMAL = 5, NOT_FREE = 0;

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "sequence.h"
-#include "steps.h"
 
 static int is_vector(const struct attn_sequence *s, int list) {
   const struct attn_item_list *l = &s->list[list];

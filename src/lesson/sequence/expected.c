@@ -1,10 +1,7 @@
 /* expected.c -- what queries, keys and values give. */
 #include <math.h>
-#include <string.h>
 
-#include "cell.h"
 #include "sequence.h"
-#include "steps.h"
 
 static double at(const struct attn_sequence *s, int list, int n) {
   return s->item[s->list[list].first + n].cell.value;

@@ -5,18 +5,18 @@
 #include <string.h>
 
 #include "sequence.h"
-#include "steps.h"
 
 /* ---- hypotheses ---- */
 
 enum { WAYS = 8 };
 
-/* Scaled or not; no mask, a causal one, one or two keys of padding. With matrices: W s, or s W. 0:
- * not possible. */
+/* Even ways are scaled, odd ones not; with matrices: s W, or W s. Each without a mask, with a
+ * causal one, with one or two keys of padding. 0: not possible. */
 static int set_way(struct attn_sequence *s, int way) {
   struct attn_givens *g = &s->given;
+  int mask = way / 2;
   g->in_columns = way & 1, g->is_scaled = !g->scoring && !g->in_columns;
-  g->is_causal = way >> 1 == 1, g->padding = way > 3 ? (way >> 1) - 1 : 0;
+  g->is_causal = mask == 1, g->padding = mask > 1 ? mask - 1 : 0;
   if (g->is_causal ? g->queries != g->keys : g->padding >= g->keys) return 0;
   return (!g->scoring || way < 2) && attn_sequence_expect(s);
 }
@@ -56,7 +56,8 @@ static const char *label_of(const struct attn_sequence *s, int key) {
   return NULL;
 }
 
-/* "sea = 4", read as what is of the sun? "q1·k2 = 4", of k1? */
+/* Has a number the label of another key? "sea = 4", read as the score of the sun; "q1·k2 = 4", as
+ * that of k1 */
 static int is_of_other_key(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
   const struct attn_expected *e = &s->expected[s->item[item].expected];
