@@ -29,7 +29,7 @@ static double expect(struct attn_sequence *s, int step, int row, int col, double
                      double slack) {
   int cell = s->expecteds++;
   if (cell >= ATTN_EXPECTED_MAX) return value;
-  if (s->is_printed[cell]) value = s->printed[cell];
+  if (s->is_slip[cell]) value = s->slip[cell];
   int is_hidden = step >= 0 && step <= ATTN_STEP_MASKED && col >= attn_sequence_visible(s, row);
   s->expected[cell] = (struct attn_expected){step, row, col, is_hidden, value, slack};
   return value;

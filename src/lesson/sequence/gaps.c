@@ -72,14 +72,14 @@ static int may_be(const struct attn_sequence *s, int cell, int item) {
 }
 
 static void fill(struct attn_sequence *s, int cell, int item) {
-  s->printed[cell] = s->item[item].cell.value;
-  s->is_printed[cell] = 1;
+  s->slip[cell] = s->item[item].cell.value;
+  s->is_slip[cell] = 1;
 }
 
 /* One number that a row lacks. */
 static int fill_cell(struct attn_sequence *s) {
   for (int cell = 0; cell < s->expecteds; cell++) {
-    if (s->is_printed[cell] || item_of(s, cell) >= 0 || !has_cell_of_row(s, cell)) continue;
+    if (s->is_slip[cell] || item_of(s, cell) >= 0 || !has_cell_of_row(s, cell)) continue;
     int item = find_missing(s, cell);
     if (item >= 0 && may_be(s, cell, item)) return fill(s, cell, item), 1;
   }

@@ -159,7 +159,7 @@ enum { SLIPS = 8 };
  * each. 0: there are too many. */
 static int rate_slips(struct attn_sequence *s) {
   int left = SLIPS;
-  memset(s->is_printed, 0, sizeof s->is_printed);
+  memset(s->is_slip, 0, sizeof s->is_slip);
   while (left > 0 && !is_explained(s) && attn_sequence_fill(s)) left--;
   return left > 0 && is_explained(s) ? left : 0;
 }
@@ -181,7 +181,7 @@ static int find_best(struct attn_sequence *s, int pattern, int (*rate)(struct at
 
 /* Are all numbers explained, without a slip? By their order alone, givens need weights. */
 static int find_whole(struct attn_sequence *s, int pattern) {
-  memset(s->is_printed, 0, sizeof s->is_printed);
+  memset(s->is_slip, 0, sizeof s->is_slip);
   return find_best(s, pattern, attn_sequence_align) && is_explained(s) &&
          (pattern == ATTN_BY_WORDS || is_printed(s, ATTN_STEP_WEIGHTS));
 }

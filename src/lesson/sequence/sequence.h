@@ -96,9 +96,9 @@ struct attn_sequence {
   struct attn_givens given;
   int expecteds;
   struct attn_expected expected[ATTN_EXPECTED_MAX];
-  double printed[ATTN_EXPECTED_MAX];           /* of a slip: the number in place of the value */
-  unsigned char is_printed[ATTN_EXPECTED_MAX]; /* 1: the cell is a slip */
-  int links, first_link[ATTN_ITEMS_MAX];       /* of each item */
+  double slip[ATTN_EXPECTED_MAX];           /* the number that is printed in place of a value */
+  unsigned char is_slip[ATTN_EXPECTED_MAX]; /* 1: the cell is a slip */
+  int links, first_link[ATTN_ITEMS_MAX];    /* of each item */
   struct attn_link link[ATTN_LINKS_MAX];
   int64_t work; /* pairs of links that were compared so far */
 };
