@@ -35,18 +35,18 @@ static int is_last(const struct attn_sequence *s, const struct attn_expected *e)
 
 static int is_of_keys(int step) { return step <= ATTN_STEP_WEIGHTS && step != ATTN_STEP_ROW_SUM; }
 
-/* The key that a cell on the way to additive scores is of, or a score. */
-static int key_of(const struct attn_expected *e) { return e->step < 0 ? e->row : e->col; }
+int attn_sequence_key_of(const struct attn_expected *e) { return e->step < 0 ? e->row : e->col; }
 
 /* From a cell on the way to additive scores, or to one. */
 static double way_of_additive(const struct attn_sequence *s, const struct attn_expected *a,
                               const struct attn_expected *b) {
+  int from = attn_sequence_key_of(a), to = attn_sequence_key_of(b);
   int begins = (a->step >= 0 || is_last(s, a)) && (b->step >= 0 || b->col == 0);
   if (!begins) return JUMP;
-  if (a->step == ATTN_W_S) return key_of(b) == 0 ? NEXT_STEP : JUMP;
-  if (key_of(b) == key_of(a) && b->step > a->step) return SAME_KEY;
-  if (key_of(b) == key_of(a) + 1 && (b->step < 0 || b->step == a->step)) return NEXT_KEY;
-  return key_of(b) == 0 && b->step > a->step ? NEXT_STEP : JUMP;
+  if (a->step == ATTN_W_S) return to == 0 ? NEXT_STEP : JUMP;
+  if (to == from && b->step > a->step) return SAME_KEY;
+  if (to == from + 1 && (b->step < 0 || b->step == a->step)) return NEXT_KEY;
+  return to == 0 && b->step > a->step ? NEXT_STEP : JUMP;
 }
 
 /* From one cell to the next, of the next item or a later one. */

@@ -61,13 +61,15 @@ static const char *label_of(const struct attn_sequence *s, int key) {
 static int is_of_other_key(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
   const struct attn_expected *e = &s->expected[s->item[item].expected];
-  int named = 0, is_own = 0;
-  if (l->count > 1 || e->step == ATTN_STEP_ROW_SUM || e->step == ATTN_STEP_OUTPUT) return 0;
-  if (l->index && l->index != e->col + 1 && l->index != e->col) return 1;
+  int key = attn_sequence_key_of(e), named = 0, is_own = 0;
+  if (l->count > 1 || e->step == ATTN_W_S || e->step == ATTN_STEP_ROW_SUM ||
+      e->step == ATTN_STEP_OUTPUT)
+    return 0;
+  if (l->index && l->index != key + 1 && l->index != key) return 1;
   for (int k = 0; k < s->given.keys; k++) {
     const char *label = label_of(s, k);
     if (!label || !has_word(l, label)) continue;
-    named = 1, is_own |= k == e->col;
+    named = 1, is_own |= k == key;
   }
   return named && !is_own;
 }

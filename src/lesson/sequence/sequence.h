@@ -119,7 +119,9 @@ int attn_sequence_visible(const struct attn_sequence *s, int row);
 /* What they give, with this mask and scale. 0: too much. */
 int attn_sequence_expect(struct attn_sequence *s);
 
-/* align.c. May the number be this one, within rounding? */
+/* align.c. The key that a score is of, or what is on the way to it or follows from it. */
+int attn_sequence_key_of(const struct attn_expected *e);
+/* May the number be this one, within rounding? */
 int attn_sequence_fits(const attn_cell *cell, const struct attn_expected *e);
 /* Sets the cell that each item is, by the best alignment. Returns how good it is: the numbers that
  * are cells, less twice the decimal numbers that are none. */
