@@ -6,36 +6,6 @@
 
 #include "sequence.h"
 
-/* ---- hypotheses ---- */
-
-enum { WAYS = 8 };
-
-/* Even ways are scaled, odd ones not; with matrices: s W, or W s. Each without a mask, with a
- * causal one, with one or two keys of padding. 0: not possible. */
-static int set_way(struct attn_sequence *s, int way) {
-  struct attn_givens *g = &s->given;
-  int mask = way / 2;
-  g->in_columns = way & 1, g->is_scaled = !g->scoring && !g->in_columns;
-  g->is_causal = mask == 1, g->padding = mask > 1 ? mask - 1 : 0;
-  if (g->is_causal ? g->queries != g->keys : g->padding >= g->keys) return 0;
-  return (!g->scoring || way < 2) && attn_sequence_expect(s);
-}
-
-/* Is an argument of softmax none of the scores? The first of several may be any; the others follow
- * it. */
-static int is_odd_argument(const struct attn_sequence *s, int item) {
-  const struct attn_item_list *l = &s->list[s->item[item].list];
-  int at = item - l->first;
-  for (int n = at; n < s->expecteds; n++) {
-    const struct attn_expected *e = &s->expected[n];
-    if (e->step > ATTN_STEP_MASKED || (l->count > 1 && e->col != at)) continue;
-    int k = 0;
-    while (k <= at && attn_sequence_fits(&s->item[l->first + k].cell, e - at + k)) k++;
-    if (k > at) return 0;
-  }
-  return 1;
-}
-
 /* ---- labels ---- */
 
 static int has_word(const struct attn_item_list *l, const char *word) {
@@ -119,6 +89,21 @@ static int is_prose(const struct attn_sequence *s, int item) {
   return value == s->given.width || value == s->given.keys;
 }
 
+/* Is an argument of softmax none of the scores? The first of several may be any; the others follow
+ * it. */
+static int is_odd_argument(const struct attn_sequence *s, int item) {
+  const struct attn_item_list *l = &s->list[s->item[item].list];
+  int at = item - l->first;
+  for (int n = at; n < s->expecteds; n++) {
+    const struct attn_expected *e = &s->expected[n];
+    if (e->step > ATTN_STEP_MASKED || (l->count > 1 && e->col != at)) continue;
+    int k = 0;
+    while (k <= at && attn_sequence_fits(&s->item[l->first + k].cell, e - at + k)) k++;
+    if (k > at) return 0;
+  }
+  return 1;
+}
+
 /* Is a step of this name printed? */
 static int is_printed(const struct attn_sequence *s, int step) {
   for (int n = 0; n < s->items; n++)
@@ -135,7 +120,7 @@ static int is_left_over(const struct attn_sequence *s, int item, int first, int 
   if (l->is_root && i->cell.value == rint(i->cell.value)) return i->cell.value != s->given.width;
   if (l->is_argument && i->cell.decimals > 0) return is_odd_argument(s, item);
   if (i->expected >= 0) return is_of_other_key(s, item);
-  if (l->is_operand || attn_sequence_is_given(s, i->list)) return 0;
+  if (!attn_sequence_is_free(s, item)) return 0;
   if (i->cell.decimals < 1 && (item < first || is_prose(s, item))) return 0;
   return is_within || is_of_step(s, l) ||
          (l->called >= ATTN_STEP_SCORES && !is_printed(s, l->called));
@@ -149,16 +134,29 @@ static int has_left_over(const struct attn_sequence *s) {
   return n < s->items;
 }
 
+/* ---- hypotheses ---- */
+
+enum { WAYS = 8, SLIPS = 8 };
+
+/* Even ways are scaled, odd ones not; with matrices: s W, or W s. Each without a mask, with a
+ * causal one, with one or two keys of padding. 0: not possible. */
+static int set_way(struct attn_sequence *s, int way) {
+  struct attn_givens *g = &s->given;
+  int mask = way / 2;
+  g->in_columns = way & 1, g->is_scaled = !g->scoring && !g->in_columns;
+  g->is_causal = mask == 1, g->padding = mask > 1 ? mask - 1 : 0;
+  if (g->is_causal ? g->queries != g->keys : g->padding >= g->keys) return 0;
+  return (!g->scoring || way < 2) && attn_sequence_expect(s);
+}
+
 /* Is each number a cell, and the order that of steps? */
 static int is_explained(struct attn_sequence *s) {
   return attn_sequence_expect(s) && attn_sequence_align(s) > 0 && attn_sequence_is_smooth(s) &&
          !has_left_over(s);
 }
 
-enum { SLIPS = 8 };
-
-/* How few slips of the author make the numbers those that these givens give: SLIPS less one for
- * each. 0: there are too many. */
+/* SLIPS, less one for each slip by which the numbers differ from what these givens give. 0: by too
+ * many. */
 static int rate_slips(struct attn_sequence *s) {
   int left = SLIPS;
   memset(s->is_slip, 0, sizeof s->is_slip);
@@ -166,7 +164,7 @@ static int rate_slips(struct attn_sequence *s) {
   return left > 0 && is_explained(s) ? left : 0;
 }
 
-/* Sets the givens, scale and mask of this pattern that rate highest. 0: all are rated 0. */
+/* Sets the givens, scale and mask of this pattern that are rated highest. Returns the rating. */
 static int find_best(struct attn_sequence *s, int pattern, int (*rate)(struct attn_sequence *)) {
   struct attn_givens chosen;
   int best = 0;
@@ -194,9 +192,9 @@ static int find_with_slips(struct attn_sequence *s, int pattern) {
 }
 
 int attn_sequence_explain(struct attn_sequence *s) {
+  /* What adds to the outputs. */
   static const char MORE[] = "(?i)\\bresidual|\\bskip connection|\\blayer ?norm|残差";
-  if (attn_occurs(s->g->scan->patterns, MORE, s->g->scan->text))
-    return 0; /* outputs are added to */
+  if (attn_occurs(s->g->scan->patterns, MORE, s->g->scan->text)) return 0;
   for (int pattern = 0; pattern < ATTN_PATTERNS; pattern++)
     if (find_whole(s, pattern)) return 1;
   return find_with_slips(s, ATTN_BY_WORDS) || find_with_slips(s, ATTN_WITH_MATRIX) ||
