@@ -87,8 +87,8 @@ static int is_of_other_exponentials(const struct attn_builder *b, const struct a
 /* The numbers of q1·k2, or of o_2: 12, 2. -1: it is no such label. */
 static int index_of(const struct attn_builder *b, const char *label) {
   static const char INDEXED[] =
-      "(*UCP)^\\W*[^\\W\\d_]{1,12}[_ ]?(\\d)(?:\\s?[·.*×,]\\s?(?:[^\\W\\d_]{1,3}[_ "
-      "]?)?(\\d))?\\s*(?:[=:]|$)";
+      "(*UCP)^\\W*[^\\W\\d_]{1,12}[_ ]?([0-9])(?:\\s?[·.*×,]\\s?(?:[^\\W\\d_]{1,3}[_ "
+      "]?)?([0-9]))?\\s*(?:[=:]|$)";
   struct attn_match m;
   if (!attn_find(b->scan->patterns, INDEXED, label, strlen(label), 0, &m)) return -1;
   int first = label[m.group[1].begin] - '0', is_pair = m.group[2].end > m.group[2].begin;

@@ -105,8 +105,8 @@ static int is_of_other_turn(const struct attn_account *a, const struct attn_stra
   return found;
 }
 
-/* How many numbers of one vector begin there: numbers of steps each, but not a row of one. 0: they
- * are. */
+/* How many numbers has the vector that begins there, if no step shows one of them and they are no
+ * row of a step? Else 0. */
 static int out_of_order(struct attn_account *a, const struct attn_stray *s) {
   const struct attn_stray *end = a->scan->stray + a->scan->strays;
   int count = 0, decimals = 0;

@@ -12,6 +12,8 @@ struct pair {
   int head, row, col;
 };
 
+enum { A_SEARCH = 20 }; /* the work of a search for a name, in cells that are compared */
+
 static int is_of_scores(const attn_step *s) {
   return s->name >= ATTN_STEP_SCORES && s->name <= ATTN_STEP_WEIGHTS && s->op != ATTN_OP_GIVEN &&
          s->name != ATTN_STEP_ROW_SUM && s->exact.at && s->exact.rows * s->exact.cols > 1;
@@ -53,7 +55,7 @@ static struct pair pair_of(struct attn_account *a, int line) {
   for (int32_t i = 0; i < a->lesson->examples && a->work < ATTN_ACCOUNT_WORK; i++) {
     const attn_example *e = &a->lesson->example[i];
     for (int32_t n = 0; n < e->steps; n++)
-      for (int32_t p = 0; p < e->step[n].printings && is_of_scores(&e->step[n]); p++)
+      for (int32_t p = 0; p < e->step[n].printings && is_of_scores(&e->step[n]); p++, a->work++)
         if (!add_printing(a, &pair, e, &e->step[n], &e->step[n].printing[p], line)) return pair;
   }
   return pair;
@@ -72,14 +74,14 @@ static int is_printed(const struct pair *p, const attn_step *s, const attn_cell 
 }
 
 /* Bits: 1: it is a number of the pair, rounded on the way or not; 2: of another one. */
-static int whose(const struct pair *p, const attn_cell *cell) {
+static int whose(struct attn_account *a, const struct pair *p, const attn_cell *cell) {
   int found = 0;
   for (int32_t n = 0; n < p->example->steps; n++) {
     const attn_step *s = &p->example->step[n];
     if (!is_of_scores(s) || s->head != p->head) continue;
     found |= is_printed(p, s, cell);
-    for (int c = 0; c < s->exact.rows * s->exact.cols; c++) {
-      int is_own = c == p->row * s->exact.cols + p->col;
+    for (int c = 0; c < s->exact.rows * s->exact.cols; c++, a->work++) {
+      int is_own = c / s->exact.cols == p->row && c % s->exact.cols == p->col;
       if (is_near(s->exact.at[c], cell, is_own ? 3 : 1)) found |= is_own ? 1 : 2;
     }
   }
@@ -88,7 +90,8 @@ static int whose(const struct pair *p, const attn_cell *cell) {
 
 /* "q1·k2": of the only example, query 1 and key 2. */
 static int is_named(const struct attn_account *a, const struct attn_stray *s, struct pair *out) {
-  static const char PRODUCT[] = "(*UCP)\\b[qQ]_?(\\d)\\s?[\\x{B7}.*\\x{D7}]\\s?[kK]_?(\\d)\\W*$";
+  static const char PRODUCT[] =
+      "(*UCP)\\b[qQ]_?([0-9])\\s?[\\x{B7}.*\\x{D7}]\\s?[kK]_?([0-9])\\W*$";
   struct attn_match m;
   if (a->lesson->examples != 1 || a->lesson->example->heads != 1 ||
       !attn_find(a->scan->patterns, PRODUCT, s->name, strlen(s->name), 0, &m))
@@ -100,10 +103,12 @@ static int is_named(const struct attn_account *a, const struct attn_stray *s, st
 }
 
 /* The pair of the last product that is named before a number in its line. */
-static struct pair named_pair(const struct attn_account *a, const struct attn_stray *s) {
+static struct pair named_pair(struct attn_account *a, const struct attn_stray *s) {
   struct pair pair = {NULL, 0, 0, 0};
-  const struct attn_stray *t = s;
-  while (!is_named(a, t, &pair) && t > a->scan->stray && t[-1].cell.line == s->cell.line) t--;
+  for (const struct attn_stray *t = s; a->work < ATTN_ACCOUNT_WORK && !is_named(a, t, &pair) &&
+                                       t > a->scan->stray && t[-1].cell.line == s->cell.line;
+       t--)
+    a->work += A_SEARCH;
   return pair;
 }
 
@@ -112,7 +117,7 @@ int attn_is_of_other_pair(struct attn_account *a, const struct attn_stray *s) {
   if (s->cell.decimals < 1 && !(s->is_result && is_named(a, s, &pair))) return 0;
   if (!pair.example) pair = named_pair(a, s);
   if (!pair.example) pair = pair_of(a, s->cell.line);
-  return pair.example && whose(&pair, &s->cell) == 2;
+  return pair.example && whose(a, &pair, &s->cell) == 2;
 }
 
 /* "q·k1 = 14, scaled 15/2 = 7", "14/7 = 2": what is divided, and what it makes. */
@@ -125,6 +130,6 @@ int attn_divides_other_pair(struct attn_account *a, const struct attn_worked *w)
     return 0;
   struct pair pair = pair_of(a, w->first.line);
   of.value = copysign(of.value, w->side->cells[0].value);
-  int owner = pair.example ? whose(&pair, &of) : 0;
-  return owner == 2 || (owner == 1 && !(whose(&pair, result) & 1));
+  int owner = pair.example ? whose(a, &pair, &of) : 0;
+  return owner == 2 || (owner == 1 && !(whose(a, &pair, result) & 1));
 }

@@ -4,10 +4,9 @@
 
 #include "cell.h"
 #include "sequence.h"
-#include "steps.h"
 
 /* Prices. A number that is passed over, and the way from one cell to the next. */
-static const double INTEGER = 1.5, IN_VECTOR = .5, DECIMAL = 5, OPERAND = 0;
+static const double INTEGER = 1.5, IN_VECTOR = .5, DECIMAL = 5, NOT_FREE = 0;
 static const double NEXT_ROW = .5, NEXT_STEP = .5, SAME_KEY = .45, NEXT_KEY = .7, AGAIN = 1.5,
                     JUMP = 3;
 enum { ITEMS_BACK = 40, WORK_MAX = 10000000 };
@@ -36,18 +35,18 @@ static int is_last(const struct attn_sequence *s, const struct attn_expected *e)
 
 static int is_of_keys(int step) { return step <= ATTN_STEP_WEIGHTS && step != ATTN_STEP_ROW_SUM; }
 
-/* The key that a cell on the way to additive scores is of, or a score. */
-static int key_of(const struct attn_expected *e) { return e->step < 0 ? e->row : e->col; }
+int attn_sequence_key_of(const struct attn_expected *e) { return e->step < 0 ? e->row : e->col; }
 
 /* From a cell on the way to additive scores, or to one. */
 static double way_of_additive(const struct attn_sequence *s, const struct attn_expected *a,
                               const struct attn_expected *b) {
+  int from = attn_sequence_key_of(a), to = attn_sequence_key_of(b);
   int begins = (a->step >= 0 || is_last(s, a)) && (b->step >= 0 || b->col == 0);
   if (!begins) return JUMP;
-  if (a->step == ATTN_W_S) return key_of(b) == 0 ? NEXT_STEP : JUMP;
-  if (key_of(b) == key_of(a) && b->step > a->step) return SAME_KEY;
-  if (key_of(b) == key_of(a) + 1 && (b->step < 0 || b->step == a->step)) return NEXT_KEY;
-  return key_of(b) == 0 && b->step > a->step ? NEXT_STEP : JUMP;
+  if (a->step == ATTN_W_S) return to == 0 ? NEXT_STEP : JUMP;
+  if (to == from && b->step > a->step) return SAME_KEY;
+  if (to == from + 1 && (b->step < 0 || b->step == a->step)) return NEXT_KEY;
+  return to == 0 && b->step > a->step ? NEXT_STEP : JUMP;
 }
 
 /* From one cell to the next, of the next item or a later one. */
@@ -67,15 +66,10 @@ static double way(const struct attn_sequence *s, int from, int to, int same_list
 
 static double price_of_skip(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
-  if (l->is_operand || attn_sequence_is_given(s, s->item[item].list)) return OPERAND;
+  if (!attn_sequence_is_free(s, item)) return NOT_FREE;
   if (isinf(s->item[item].cell.value)) return l->count > 1 ? DECIMAL : 0; /* "set to -inf" */
   if (s->item[item].cell.decimals > 0) return DECIMAL;
   return l->is_vector ? IN_VECTOR : INTEGER;
-}
-
-static int is_free(const struct attn_sequence *s, int item) {
-  const struct attn_item_list *l = &s->list[s->item[item].list];
-  return !l->is_operand && !attn_sequence_is_given(s, s->item[item].list);
 }
 
 /* The cheapest way to a cell for an item: from nothing, or from a cell of one of the items before.
@@ -101,7 +95,8 @@ static int find_links(struct attn_sequence *s, const double *skipped) {
   s->links = 0;
   for (int n = 0; n < s->items; n++) {
     s->first_link[n] = s->links;
-    for (int c = 0; c < s->expecteds && is_free(s, n); c++) {
+    int cells = attn_sequence_is_free(s, n) ? s->expecteds : 0;
+    for (int c = 0; c < cells; c++) {
       if (!attn_sequence_fits(&s->item[n].cell, &s->expected[c])) continue;
       if (s->links == ATTN_LINKS_MAX || s->work > WORK_MAX) return 0;
       s->link[s->links++] = best_link(s, n, c, skipped);
@@ -110,8 +105,7 @@ static int find_links(struct attn_sequence *s, const double *skipped) {
   return s->links > 0;
 }
 
-/* Is a number that is there already called another step, or none of the words in front is its own?
- */
+/* Is a number that was a cell before called another step here? */
 static int is_odd_mention(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
   int step = s->expected[s->item[item].expected].step;
@@ -119,8 +113,8 @@ static int is_odd_mention(const struct attn_sequence *s, int item) {
          l->called != step;
 }
 
-/* Has a step a row that is printed twice, and one that is not? */
-static int lacks_row(const struct attn_sequence *s, const unsigned char *count) {
+/* Has a step a cell that is printed twice, and one that is not? */
+static int lacks_cell(const struct attn_sequence *s, const unsigned char *count) {
   for (int a = 0; a < s->expecteds; a++)
     for (int b = 0; b < s->expecteds && count[a] > 1; b++)
       if (s->expected[a].step == s->expected[b].step && !count[b]) return 1;
@@ -140,7 +134,7 @@ int attn_sequence_is_smooth(const struct attn_sequence *s) {
     if (last >= 0 ? way(s, last, cell, same, 0) >= JUMP : s->expected[cell].col > 0) return 0;
     count[cell] = 1, last = cell;
   }
-  return !lacks_row(s, count);
+  return !lacks_cell(s, count);
 }
 
 int attn_sequence_align(struct attn_sequence *s) {

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "sequence.h"
-#include "steps.h"
 
 static int is_vector(const struct attn_sequence *s, int list) {
   const struct attn_item_list *l = &s->list[list];
@@ -26,11 +25,12 @@ static int find_called(const struct attn_sequence *s, int called, int count, int
   return found;
 }
 
-static int are_equal(const struct attn_sequence *s, int a, int b) {
-  const struct attn_item *x = &s->item[s->list[a].first], *y = &s->item[s->list[b].first];
+int attn_sequence_are_equal(const struct attn_sequence *s, int list, int other) {
+  const struct attn_item_list *a = &s->list[list], *b = &s->list[other];
+  const struct attn_item *x = &s->item[a->first], *y = &s->item[b->first];
   int n = 0;
-  while (n < s->list[a].count && x[n].cell.value == y[n].cell.value) n++;
-  return n == s->list[a].count;
+  while (n < a->count && n < b->count && x[n].cell.value == y[n].cell.value) n++;
+  return n == a->count && n == b->count;
 }
 
 /* Without a query that is mentioned again. */
@@ -38,7 +38,7 @@ static int drop_mentions(const struct attn_sequence *s, int *list, int count) {
   int kept = 0;
   for (int n = 0; n < count; n++) {
     int k = 0;
-    while (k < kept && !are_equal(s, list[k], list[n])) k++;
+    while (k < kept && !attn_sequence_are_equal(s, list[k], list[n])) k++;
     if (k == kept) list[kept++] = list[n];
   }
   return kept;
@@ -164,4 +164,9 @@ int attn_sequence_is_given(const struct attn_sequence *s, int list) {
   for (int n = 0; g->scoring == ATTN_ADDITIVE && n < g->u_rows; n++)
     if (g->u[n] == list) return 1;
   return g->scoring == ATTN_ADDITIVE && g->v == list;
+}
+
+int attn_sequence_is_free(const struct attn_sequence *s, int item) {
+  const struct attn_item_list *l = &s->list[s->item[item].list];
+  return !l->is_operand && !attn_sequence_is_given(s, s->item[item].list);
 }

@@ -1,16 +1,13 @@
 /* expected.c -- what queries, keys and values give. */
 #include <math.h>
-#include <string.h>
 
-#include "cell.h"
 #include "sequence.h"
-#include "steps.h"
 
 static double at(const struct attn_sequence *s, int list, int n) {
   return s->item[s->list[list].first + n].cell.value;
 }
 
-/* A unit of the last digit of the coarsest decimal numbers that are no givens. */
+/* A unit of the last digit of most numbers with two decimals or more; 0.1 if there are none. */
 static double unit_of(const struct attn_sequence *s) {
   int count[16] = {0}, best = 0;
   for (int n = 0; n < s->items; n++) {
@@ -32,7 +29,7 @@ static double expect(struct attn_sequence *s, int step, int row, int col, double
                      double slack) {
   int cell = s->expecteds++;
   if (cell >= ATTN_EXPECTED_MAX) return value;
-  if (s->is_printed[cell]) value = s->printed[cell];
+  if (s->is_slip[cell]) value = s->slip[cell];
   int is_hidden = step >= 0 && step <= ATTN_STEP_MASKED && col >= attn_sequence_visible(s, row);
   s->expected[cell] = (struct attn_expected){step, row, col, is_hidden, value, slack};
   return value;
@@ -130,5 +127,6 @@ int attn_sequence_expect(struct attn_sequence *s) {
   s->expecteds = 0;
   if (s->given.scoring && !matrices_fit(s)) return 0;
   for (int row = 0; row < s->given.queries; row++) expect_query(s, row, unit);
-  return s->expecteds <= ATTN_EXPECTED_MAX;
+  if (s->expecteds > ATTN_EXPECTED_MAX) s->expecteds = 0;
+  return s->expecteds > 0;
 }

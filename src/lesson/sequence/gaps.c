@@ -2,12 +2,10 @@
 #include <math.h>
 
 #include "sequence.h"
-#include "steps.h"
 
-/* Is the number one that no cell and no given is? */
+/* May the number be a cell, and is none? */
 static int is_unmatched(const struct attn_sequence *s, int item) {
-  return s->item[item].expected < 0 && !s->list[s->item[item].list].is_operand &&
-         !attn_sequence_is_given(s, s->item[item].list);
+  return s->item[item].expected < 0 && attn_sequence_is_free(s, item);
 }
 
 /* The first item that is a cell; -1: none. */
@@ -72,43 +70,54 @@ static int may_be(const struct attn_sequence *s, int cell, int item) {
   return c->decimals > 0 || step == ATTN_STEP_SCORES || step >= ATTN_STEP_OUTPUT;
 }
 
-static int fill(struct attn_sequence *s, int cell, int item) {
-  s->printed[cell] = s->item[item].cell.value;
-  s->is_printed[cell] = 1;
-  return 1;
+static void fill(struct attn_sequence *s, int cell, int item) {
+  s->slip[cell] = s->item[item].cell.value;
+  s->is_slip[cell] = 1;
 }
 
 /* One number that a row lacks. */
 static int fill_cell(struct attn_sequence *s) {
   for (int cell = 0; cell < s->expecteds; cell++) {
-    if (s->is_printed[cell] || item_of(s, cell) >= 0 || !has_cell_of_row(s, cell)) continue;
+    if (s->is_slip[cell] || item_of(s, cell) >= 0 || !has_cell_of_row(s, cell)) continue;
     int item = find_missing(s, cell);
-    if (item >= 0 && may_be(s, cell, item)) return fill(s, cell, item);
+    if (item >= 0 && may_be(s, cell, item)) return fill(s, cell, item), 1;
   }
   return 0;
 }
 
+/* The first row of a step that has no number, not above the row of the last cell before an item:
+ * its first cell. -1: none. */
+static int find_empty_row(const struct attn_sequence *s, int step, int item) {
+  int before = next_matched(s, item, -1), n = 0;
+  int row = before >= 0 ? s->expected[s->item[before].expected].row : 0;
+  while (n < s->expecteds && (s->expected[n].step != step || s->expected[n].row < row ||
+                              s->expected[n].col > 0 || has_cell_of_row(s, n)))
+    n++;
+  return n < s->expecteds ? n : -1;
+}
+
+/* How many cells are in the row that begins there. */
+static int row_cells(const struct attn_sequence *s, int cell) {
+  int cells = 1;
+  while (cell + cells < s->expecteds && is_same_row(&s->expected[cell], &s->expected[cell + cells]))
+    cells++;
+  return cells;
+}
+
 /* Numbers that are called a step, as many as a row of it has, where it is not printed. */
 static int fill_row(struct attn_sequence *s) {
-  for (int first = 0; first < s->items; first++) {
-    int called = s->list[s->item[first].list].called, end = first,
-        before = next_matched(s, first, -1);
-    int row = before >= 0 ? s->expected[s->item[before].expected].row : 0;
+  for (int first = 0, end; first < s->items; first = end) {
+    int called = s->list[s->item[first].list].called;
+    end = first + 1;
     if (!is_unmatched(s, first) || called < ATTN_STEP_SCALED || called > ATTN_STEP_OUTPUT) continue;
     while (end < s->items && is_unmatched(s, end) && s->list[s->item[end].list].called == called)
       end++;
-    for (int cell = 0; cell < s->expecteds; cell++) {
-      const struct attn_expected *e = &s->expected[cell];
-      if (e->step != called || e->row < row || e->col > 0 || has_cell_of_row(s, cell)) continue;
-      int cols = 1;
-      while (cell + cols < s->expecteds && is_same_row(e, e + cols)) cols++;
-      if (end - first < cols) break;
-      for (int n = 0; n < cols; n++)
-        if (!may_be(s, cell + n, first + n)) return 0;
-      for (int n = 0; n < cols; n++) fill(s, cell + n, first + n);
-      return 1;
-    }
-    first = end - 1;
+    int cell = find_empty_row(s, called, first), cells = cell >= 0 ? row_cells(s, cell) : 0;
+    if (!cells || end - first < cells) continue;
+    for (int n = 0; n < cells; n++)
+      if (!may_be(s, cell + n, first + n)) return 0;
+    for (int n = 0; n < cells; n++) fill(s, cell + n, first + n);
+    return 1;
   }
   return 0;
 }

@@ -5,36 +5,6 @@
 #include <string.h>
 
 #include "sequence.h"
-#include "steps.h"
-
-/* ---- hypotheses ---- */
-
-enum { WAYS = 8 };
-
-/* Scaled or not; no mask, a causal one, one or two keys of padding. With matrices: W s, or s W. 0:
- * not possible. */
-static int set_way(struct attn_sequence *s, int way) {
-  struct attn_givens *g = &s->given;
-  g->in_columns = way & 1, g->is_scaled = !g->scoring && !g->in_columns;
-  g->is_causal = way >> 1 == 1, g->padding = way > 3 ? (way >> 1) - 1 : 0;
-  if (g->is_causal ? g->queries != g->keys : g->padding >= g->keys) return 0;
-  return (!g->scoring || way < 2) && attn_sequence_expect(s);
-}
-
-/* Is an argument of softmax none of the scores? The first of several may be any; the others follow
- * it. */
-static int is_odd_argument(const struct attn_sequence *s, int item) {
-  const struct attn_item_list *l = &s->list[s->item[item].list];
-  int at = item - l->first;
-  for (int n = at; n < s->expecteds && n < ATTN_EXPECTED_MAX; n++) {
-    const struct attn_expected *e = &s->expected[n];
-    if (e->step > ATTN_STEP_MASKED || (l->count > 1 && e->col != at)) continue;
-    int k = 0;
-    while (k <= at && attn_sequence_fits(&s->item[l->first + k].cell, e - at + k)) k++;
-    if (k > at) return 0;
-  }
-  return 1;
-}
 
 /* ---- labels ---- */
 
@@ -56,17 +26,20 @@ static const char *label_of(const struct attn_sequence *s, int key) {
   return NULL;
 }
 
-/* "sea = 4", read as what is of the sun? "q1·k2 = 4", of k1? */
+/* Has a number the label of another key? "sea = 4", read as the score of the sun; "q1·k2 = 4", as
+ * that of k1 */
 static int is_of_other_key(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
   const struct attn_expected *e = &s->expected[s->item[item].expected];
-  int named = 0, is_own = 0;
-  if (l->count > 1 || e->step == ATTN_STEP_ROW_SUM || e->step == ATTN_STEP_OUTPUT) return 0;
-  if (l->index && l->index != e->col + 1 && l->index != e->col) return 1;
+  int key = attn_sequence_key_of(e), named = 0, is_own = 0;
+  if (l->count > 1 || e->step == ATTN_W_S || e->step == ATTN_STEP_ROW_SUM ||
+      e->step == ATTN_STEP_OUTPUT)
+    return 0;
+  if (l->index && l->index != key + 1 && l->index != key) return 1;
   for (int k = 0; k < s->given.keys; k++) {
     const char *label = label_of(s, k);
     if (!label || !has_word(l, label)) continue;
-    named = 1, is_own |= k == e->col;
+    named = 1, is_own |= k == key;
   }
   return named && !is_own;
 }
@@ -80,19 +53,12 @@ static int has_cell(const struct attn_sequence *s, const struct attn_item_list *
   return 0;
 }
 
-static int are_equal(const struct attn_item *x, const struct attn_item *y, int count) {
-  int n = 0;
-  while (n < count && x[n].cell.value == y[n].cell.value) n++;
-  return n == count;
-}
-
 /* Is a list that of a given, or the row of a step, once more? */
-static int is_mention(const struct attn_sequence *s, const struct attn_item_list *l) {
+static int is_mention(const struct attn_sequence *s, int list) {
+  const struct attn_item_list *l = &s->list[list];
   const struct attn_item *item = &s->item[l->first];
   for (int n = 0; n < s->lists; n++)
-    if (attn_sequence_is_given(s, n) && s->list[n].count == l->count &&
-        are_equal(item, &s->item[s->list[n].first], l->count))
-      return 1;
+    if (attn_sequence_is_given(s, n) && attn_sequence_are_equal(s, n, list)) return 1;
   for (int n = 0; n + l->count <= s->expecteds; n++) {
     int k = 0;
     while (k < l->count && s->expected[n + k].col == k &&
@@ -115,11 +81,27 @@ static int is_prose(const struct attn_sequence *s, int item) {
   double value = s->item[item].cell.value;
   if (is_of_step(s, l)) return 0;
   if (isinf(value)) return 1;
-  if (l->count > 1 && (l->is_vector || l->called >= ATTN_STEP_SCORES)) return is_mention(s, l);
+  if (l->count > 1 && (l->is_vector || l->called >= ATTN_STEP_SCORES))
+    return is_mention(s, s->item[item].list);
   if (!l->is_own || l->called < ATTN_STEP_SCORES) return 1;
   for (int n = 0; n < s->expecteds; n++)
     if (s->expected[n].value == value) return 1;
   return value == s->given.width || value == s->given.keys;
+}
+
+/* Is an argument of softmax none of the scores? The first of several may be any; the others follow
+ * it. */
+static int is_odd_argument(const struct attn_sequence *s, int item) {
+  const struct attn_item_list *l = &s->list[s->item[item].list];
+  int at = item - l->first;
+  for (int n = at; n < s->expecteds; n++) {
+    const struct attn_expected *e = &s->expected[n];
+    if (e->step > ATTN_STEP_MASKED || (l->count > 1 && e->col != at)) continue;
+    int k = 0;
+    while (k <= at && attn_sequence_fits(&s->item[l->first + k].cell, e - at + k)) k++;
+    if (k > at) return 0;
+  }
+  return 1;
 }
 
 /* Is a step of this name printed? */
@@ -137,7 +119,7 @@ static int is_left_over(const struct attn_sequence *s, int item, int first, int 
   if (l->is_root && i->cell.value == rint(i->cell.value)) return i->cell.value != s->given.width;
   if (l->is_argument && i->cell.decimals > 0) return is_odd_argument(s, item);
   if (i->expected >= 0) return is_of_other_key(s, item);
-  if (l->is_operand || attn_sequence_is_given(s, i->list)) return 0;
+  if (!attn_sequence_is_free(s, item)) return 0;
   if (i->cell.decimals < 1 && (item < first || is_prose(s, item))) return 0;
   return is_within || is_of_step(s, l) ||
          (l->called >= ATTN_STEP_SCORES && !is_printed(s, l->called));
@@ -151,55 +133,67 @@ static int has_left_over(const struct attn_sequence *s) {
   return n < s->items;
 }
 
+/* ---- hypotheses ---- */
+
+enum { WAYS = 8, SLIPS = 8 };
+
+/* Even ways are scaled, odd ones not; with matrices: s W, or W s. Each without a mask, with a
+ * causal one, with one or two keys of padding. 0: not possible. */
+static int set_way(struct attn_sequence *s, int way) {
+  struct attn_givens *g = &s->given;
+  int mask = way / 2;
+  g->in_columns = way & 1, g->is_scaled = !g->scoring && !g->in_columns;
+  g->is_causal = mask == 1, g->padding = mask > 1 ? mask - 1 : 0;
+  if (g->is_causal ? g->queries != g->keys : g->padding >= g->keys) return 0;
+  return (!g->scoring || way < 2) && attn_sequence_expect(s);
+}
+
 /* Is each number a cell, and the order that of steps? */
 static int is_explained(struct attn_sequence *s) {
   return attn_sequence_expect(s) && attn_sequence_align(s) > 0 && attn_sequence_is_smooth(s) &&
          !has_left_over(s);
 }
 
-enum { SLIPS = 8 };
-
-/* By how many slips the numbers differ from what these givens give; SLIPS: by too many. */
-static int count_slips(struct attn_sequence *s) {
-  int n = 0;
-  memset(s->is_printed, 0, sizeof s->is_printed);
-  while (n < SLIPS && !is_explained(s) && attn_sequence_fill(s)) n++;
-  return n < SLIPS && is_explained(s) ? n : SLIPS;
+/* SLIPS, less one for each slip by which the numbers differ from what these givens give. 0: by too
+ * many. */
+static int rate_slips(struct attn_sequence *s) {
+  int left = SLIPS;
+  memset(s->is_slip, 0, sizeof s->is_slip);
+  while (left > 0 && !is_explained(s) && attn_sequence_fill(s)) left--;
+  return left > 0 && is_explained(s) ? left : 0;
 }
 
-/* The givens, scale and mask of this pattern by which most numbers are explained, and all. */
-static int find_whole(struct attn_sequence *s, int pattern) {
+/* Sets the givens, scale and mask of this pattern that are rated highest. Returns the rating. */
+static int find_best(struct attn_sequence *s, int pattern, int (*rate)(struct attn_sequence *)) {
   struct attn_givens chosen;
   int best = 0;
-  memset(s->is_printed, 0, sizeof s->is_printed);
-  for (int keys = ATTN_TOKENS_MAX; keys > 1; keys--)
-    for (int way = 0; way < WAYS && attn_sequence_givens(s, pattern, keys); way++) {
-      int value = set_way(s, way) ? attn_sequence_align(s) : 0;
-      if (value > best) best = value, chosen = s->given;
+  for (int keys = ATTN_TOKENS_MAX; keys > 1; keys--) {
+    int ways = attn_sequence_givens(s, pattern, keys) ? WAYS : 0;
+    for (int way = 0; way < ways; way++) {
+      int rating = set_way(s, way) ? rate(s) : 0;
+      if (rating > best) best = rating, chosen = s->given;
     }
-  if (!best) return 0;
-  s->given = chosen; /* found by their order alone, they need weights */
-  return is_explained(s) && (pattern == ATTN_BY_WORDS || is_printed(s, ATTN_STEP_WEIGHTS));
+  }
+  if (best) s->given = chosen;
+  return best;
 }
 
-/* Those that words call so, with the fewest slips. */
+/* Are all numbers explained, without a slip? By their order alone, givens need weights. */
+static int find_whole(struct attn_sequence *s, int pattern) {
+  memset(s->is_slip, 0, sizeof s->is_slip);
+  return find_best(s, pattern, attn_sequence_align) && is_explained(s) &&
+         (pattern == ATTN_BY_WORDS || is_printed(s, ATTN_STEP_WEIGHTS));
+}
+
+/* With the fewest slips? */
 static int find_with_slips(struct attn_sequence *s, int pattern) {
-  struct attn_givens chosen;
-  int best = SLIPS;
-  for (int keys = ATTN_TOKENS_MAX; keys > 1; keys--)
-    for (int way = 0; way < WAYS && attn_sequence_givens(s, pattern, keys); way++) {
-      int slips = set_way(s, way) ? count_slips(s) : SLIPS;
-      if (slips < best) best = slips, chosen = s->given;
-    }
-  if (best == SLIPS) return 0;
-  s->given = chosen;
-  return count_slips(s) == best;
+  return find_best(s, pattern, rate_slips) && rate_slips(s);
 }
 
 int attn_sequence_explain(struct attn_sequence *s) {
+  /* What adds to the outputs. */
   static const char MORE[] = "(?i)\\bresidual|\\bskip connection|\\blayer ?norm|残差";
-  if (attn_occurs(s->g->scan->patterns, MORE, s->g->scan->text))
-    return 0; /* outputs are added to */
+  if (attn_occurs(s->g->scan->patterns, MORE, s->g->scan->text)) return 0;
   for (int pattern = 0; pattern < ATTN_PATTERNS; pattern++)
     if (find_whole(s, pattern)) return 1;
   return find_with_slips(s, ATTN_BY_WORDS) || find_with_slips(s, ATTN_WITH_MATRIX) ||

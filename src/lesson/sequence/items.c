@@ -8,8 +8,6 @@
 #include "sequence.h"
 #include "steps.h"
 
-enum { WORD_BYTES = ATTN_WORD_BYTES };
-
 /* Single words of longer names. */
 static const struct {
   const char *words;
@@ -28,20 +26,19 @@ static const struct {
 struct reader {
   struct attn_sequence *s;
   struct attn_fact_reader *r;
-  int called, is_own;
-  int last;  /* the token after the last number; -1: there is none in the line */
-  int words; /* since then */
-  int index; /* of the last key that they name */
-  char word[ATTN_WORDS][WORD_BYTES];
+  int last;                  /* the token after the last number; -1: none in the line */
+  int words;                 /* since then */
+  int called, is_own, index; /* of the next list, see attn_item_list */
+  char word[ATTN_WORDS][ATTN_WORD_BYTES];
 };
 
 /* The text of a token in small letters. Empty: there is none, or it is longer. */
-static void text_of(const struct reader *x, int at, char word[WORD_BYTES]) {
+static void text_of(const struct reader *x, int at, char word[ATTN_WORD_BYTES]) {
   *word = 0;
   if (at < 0 || at >= x->r->tokens) return;
   struct attn_part p = x->r->token[at].part;
   size_t bytes = p.end - p.begin;
-  if (bytes >= WORD_BYTES) return;
+  if (bytes >= ATTN_WORD_BYTES) return;
   memcpy(word, x->r->line->text + p.begin, bytes);
   word[bytes] = 0;
   for (char *c = word; *c; c++)
@@ -49,13 +46,13 @@ static void text_of(const struct reader *x, int at, char word[WORD_BYTES]) {
 }
 
 static int is_one_of(const struct reader *x, int at, const char *words) {
-  char word[WORD_BYTES];
+  char word[ATTN_WORD_BYTES];
   text_of(x, at, word);
   return *word && attn_is_listed(words, word, strlen(word));
 }
 
 static int step_of_word(const struct reader *x, int at) {
-  char word[WORD_BYTES];
+  char word[ATTN_WORD_BYTES];
   text_of(x, at, word);
   int is_symbol =
       attn_fact_is_kind(x->r, at + 1, TOKEN_INDEX) || attn_fact_is_sign(x->r, at + 1, "=");
@@ -70,8 +67,10 @@ static int step_of_word(const struct reader *x, int at) {
 /* Notes what the word at `at` calls the numbers after it; not the cat of k_cat. */
 static void read_word(struct reader *x, int at) {
   int step = attn_fact_is_sign(x->r, at - 1, "_") ? -1 : step_of_word(x, at);
-  if (step >= 0) x->called = step, x->is_own = 1;
-  if (step < 0) text_of(x, at, x->word[x->words % ATTN_WORDS]);
+  if (step >= 0)
+    x->called = step, x->is_own = 1;
+  else
+    text_of(x, at, x->word[x->words % ATTN_WORDS]);
   if (step == ATTN_STEP_K && attn_fact_is_kind(x->r, at + 1, TOKEN_INDEX))
     x->index = atoi(x->r->line->text + x->r->token[at + 1].part.begin);
   x->words++;
@@ -83,7 +82,7 @@ static void forget_labels(struct reader *x) {
   x->index = 0;
 }
 
-/* A bullet is none. */
+/* Not the bullet in front of a line. */
 static int is_operator(const struct reader *x, int at) {
   if (is_one_of(x, at, "^") && is_one_of(x, at + 1, "t ⊤")) return 0; /* transposed */
   return is_one_of(x, at, "* + ^ x × · ⋅ ∙ ÷ √ sqrt root") || (at > 0 && is_one_of(x, at, "-"));
@@ -93,7 +92,7 @@ static int is_number(const struct reader *x, int at) {
   return attn_fact_is_kind(x->r, at, TOKEN_NUMBER) || attn_fact_is_kind(x->r, at, TOKEN_VALUE);
 }
 
-/* "2.83 / 4.83 =": not "0.33 / 0.67". */
+/* "2.83 / 4.83 =", but not the list "0.33 / 0.67" */
 static int is_division(const struct reader *x, int at) {
   if (!attn_fact_is_sign(x->r, at, "/")) return 0;
   while (attn_fact_is_sign(x->r, at, "/") && is_number(x, at + 1)) at += 2;
@@ -157,13 +156,16 @@ static int is_excluded(const struct reader *x, int at) {
 static struct attn_item_list *begin_list(struct reader *x, int at) {
   struct attn_sequence *s = x->s;
   struct attn_item_list *l = &s->list[s->lists++];
-  *l = (struct attn_item_list){.first = s->items, .called = x->called, .is_own = x->is_own};
-  l->is_bare = x->last >= 0 && !x->words;
-  l->index = x->index;
+  *l = (struct attn_item_list){.first = s->items,
+                               .called = x->called,
+                               .is_own = x->is_own,
+                               .is_operand = is_excluded(x, at),
+                               .is_root = is_root(x, at),
+                               .is_argument = is_argument(x, at),
+                               .is_bare = x->last >= 0 && !x->words,
+                               .index = x->index};
   memcpy(l->word, x->word, sizeof l->word);
   if (!is_index(x, at)) x->words = 0, forget_labels(x);
-  l->is_root = is_root(x, at), l->is_argument = is_argument(x, at);
-  l->is_operand = is_excluded(x, at);
   x->is_own = 0;
   return l;
 }

@@ -1,12 +1,10 @@
 /* sequence.c -- the numbers that are queries, keys, values and what these give -> blocks. */
 #include "sequence.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "cell.h"
 #include "facts.h"
-#include "steps.h"
 
 static const struct {
   int step;
@@ -24,7 +22,7 @@ static const struct {
     {ATTN_STEP_WEIGHTS, "weights ="},
     {ATTN_STEP_OUTPUT, "output ="},
 };
-enum { STEPS_COUNT = sizeof STEPS / sizeof *STEPS, ADDITIVE_STEPS = 4 };
+enum { STEPS_COUNT = sizeof STEPS / sizeof *STEPS };
 
 static int rows_of(const struct attn_sequence *s, int step) {
   return step >= 0 || step == ATTN_W_S ? s->given.queries : s->given.keys;
@@ -141,14 +139,15 @@ static void add_step(struct attn_sequence *s, const char *name, int rows, int co
   if (b && !by_query) attn_block_end(s->g, b, b->line);
 }
 
-/* 0: a row is not whole. */
+/* 0: a row is in another order, or not whole. */
 static int add_steps(struct attn_sequence *s) {
   struct printed *p = attn_group_take(s->g, 1, sizeof *p);
-  for (int n = s->given.scoring == ATTN_ADDITIVE ? 0 : ADDITIVE_STEPS; n < STEPS_COUNT; n++) {
-    if (!p || !find_printed(s, STEPS[n].step, p)) return 0;
+  for (int n = 0; p && n < STEPS_COUNT; n++) {
+    if (STEPS[n].step < 0 && s->given.scoring != ATTN_ADDITIVE) continue;
+    if (!find_printed(s, STEPS[n].step, p)) return 0;
     add_step(s, STEPS[n].name, rows_of(s, STEPS[n].step), cols_of(s, STEPS[n].step), p);
   }
-  return 1;
+  return p != NULL;
 }
 
 static void add_givens(struct attn_sequence *s) {

@@ -26,13 +26,13 @@ struct attn_item {
   int expected; /* the cell that it is; -1: none */
 };
 
-/* Numbers next to each other. */
+/* Numbers next to each other: 0.7, 0.2 and 0.1. At least one. */
 struct attn_item_list {
   int first, count;
   int called;      /* attn_step_name by the nearest word in front of it; -1: none */
   int is_own;      /* the word is between it and the list before */
   int is_vector;   /* in brackets */
-  int is_operand;  /* of arithmetic, or an index */
+  int is_operand;  /* of arithmetic, an index, or the 1.414 of √2 = 1.414 */
   int is_root;     /* the 2 of √2 */
   int is_argument; /* of softmax or exp */
   int is_bare;     /* no word is between it and the list before, in its line */
@@ -66,7 +66,7 @@ struct attn_givens {
   int is_causal, padding; /* of the mask: keys hidden at the end */
 };
 
-/* An item as a cell, at the end of the cheapest path. */
+/* An item as a cell, and the cheapest path that ends there. */
 struct attn_link {
   int item, cell;
   int before; /* the link before; -1: none */
@@ -78,8 +78,8 @@ enum attn_pattern {
   ATTN_BY_WORDS,
   ATTN_INPUTS,      /* the first vectors are all three */
   ATTN_PAIRS,       /* the queries, then a key and its value in turn */
-  ATTN_LISTS,       /* the queries, then the keys, then the values */
-  ATTN_EQUAL_LISTS, /* as many queries, then the keys, then the values */
+  ATTN_LISTS,       /* the queries that are called so, then the keys, then the values */
+  ATTN_EQUAL_LISTS, /* as many queries as keys, then the keys, then the values */
   ATTN_TURNS,       /* a query, its key and its value in turn */
   ATTN_WITH_MATRIX, /* by words, with W between query and key */
   ATTN_WITH_TANH,   /* by words, with W, U and v */
@@ -95,9 +95,9 @@ struct attn_sequence {
   struct attn_givens given;
   int expecteds;
   struct attn_expected expected[ATTN_EXPECTED_MAX];
-  double printed[ATTN_EXPECTED_MAX];           /* a slip: what is printed in place of a value */
-  unsigned char is_printed[ATTN_EXPECTED_MAX]; /* it is one */
-  int links, first_link[ATTN_ITEMS_MAX];       /* of each item */
+  double slip[ATTN_EXPECTED_MAX];           /* the number that is printed in place of a value */
+  unsigned char is_slip[ATTN_EXPECTED_MAX]; /* 1: the cell is a slip */
+  int links, first_link[ATTN_ITEMS_MAX];    /* of each item */
   struct attn_link link[ATTN_LINKS_MAX];
   int64_t work; /* pairs of links that were compared so far */
 };
@@ -105,32 +105,38 @@ struct attn_sequence {
 /* items.c: the numbers of all lines, with what they are called. 0: too many, or no memory. */
 int attn_sequence_items(struct attn_sequence *s);
 
-/* called.c: which lists are the queries, keys and values: so many keys. 0: none. */
+/* called.c: finds the lists that are the queries, keys and values by a pattern, with so many keys.
+ * 0: there are none. */
 int attn_sequence_givens(struct attn_sequence *s, int pattern, int keys);
-/* Is the list one of the queries, keys and values? */
+/* Is the list one of the queries, keys, values and matrices? */
 int attn_sequence_is_given(const struct attn_sequence *s, int list);
+/* May the number be a cell: is it neither a given nor an operand? */
+int attn_sequence_is_free(const struct attn_sequence *s, int item);
+int attn_sequence_are_equal(const struct attn_sequence *s, int list, int other);
 /* expected.c. How many keys a query may see. */
 int attn_sequence_visible(const struct attn_sequence *s, int row);
 /* What they give, with this mask and scale. 0: too much. */
 int attn_sequence_expect(struct attn_sequence *s);
 
-/* align.c. May the number be this one, within rounding? */
+/* align.c. The key that a score is of, or what is on the way to it or follows from it. */
+int attn_sequence_key_of(const struct attn_expected *e);
+/* May the number be this one, within rounding? */
 int attn_sequence_fits(const attn_cell *cell, const struct attn_expected *e);
-/* The cell that each item is, of the best alignment. Returns how good it is: the numbers
- * that have one, less twice the decimal numbers that have none. */
+/* Sets the cell that each item is, by the best alignment. Returns how good it is: the numbers that
+ * are cells, less twice the decimal numbers that are none. */
 int attn_sequence_align(struct attn_sequence *s);
 
 /* Is each cell the next one of the cell that is printed before it, mentions aside? */
 int attn_sequence_is_smooth(const struct attn_sequence *s);
 
-/* hypotheses.c: finds the givens, and the cells of all numbers. 0: not of all. */
+/* hypotheses.c: finds the givens by which all numbers are explained, and their cells. 0: none. */
 int attn_sequence_explain(struct attn_sequence *s);
 
-/* gaps.c: a number that is no cell becomes the only one that is missing there, or several a row.
- * What follows is then expected of them. 0: there is none. */
+/* gaps.c: takes a number that is no cell for the only cell that is missing there, or several for a
+ * row: slips. What follows is then expected of them. 0: there is no such number. */
 int attn_sequence_fill(struct attn_sequence *s);
 
-/* sequence.c: blocks in place of others. */
+/* sequence.c: blocks of the steps, in place of those that have their numbers. */
 void attn_sequence_merge(struct attn_grouping *g);
 
 #endif
