@@ -100,7 +100,8 @@ static struct attn_part name_of(const char *text) {
   for (size_t at = p.begin; at < p.end; at++)
     if (attn_is_blank(text[at])) word.begin = at + 1;
   int is_name = is_short_name(text, word) || is_product(text, word);
-  return word.begin > p.begin && is_name ? word : p;
+  int is_divisor = word.begin > p.begin + 1 && text[word.begin - 2] == '/'; /* "scores / T" */
+  return word.begin > p.begin && is_name && !is_divisor ? word : p;
 }
 
 /* Of a formula, the last number of its left side. */
