@@ -14,7 +14,8 @@ static const char PADDING[] = "(?i)pad|パディング";
 enum { KEYS_MAX = 31 };
 
 static int is_padding(struct attn_scan *scan, const char *token, size_t bytes) {
-  static const char TOKEN[] = "(?i)(?:\\w{1,12}+ \\()?+\\W*(?:pad|padding|パディング)\\d?\\W*$";
+  static const char TOKEN[] =
+      "(*UCP)(?i)(?:\\w{1,12}+ \\()?+\\W*(?:pad|padding|パディング)\\d?\\W*+(?:$|(?<=[」』,.。]))";
   return attn_match_at(scan->patterns, TOKEN, token, bytes, 0, NULL);
 }
 

@@ -63,10 +63,11 @@ static const char OPEN_MATRIX[] =
 /* A fence of code: its mark, and what follows it in its line */
 static const char FENCE[] = "(?m)^[ \\t>]*+(`{3,}+|~{3,}+)[ \\t\\r]*+([^\\n`]*+)$";
 
-/* "[ 1 ]" below "[ 0.5 2 ]" */
+/* "[ 1 ]" below "[ 0.5 2 ]", "[0.5 2]; [1]" */
 static const char SHORT_ROW[] =
-    "(?m)^\\s*+[\\[(][ \\t]*+" NUMBER "(?:[ \\t,]++" NUMBER
-    ")++[ \\t]*+[\\])][ \\t]*+\\n[^\\S\\n]*+([\\[(])[ \\t]*+" NUMBER "[ \\t]*+[\\])][ \\t]*+$";
+    "(?m)(?:^|=)\\s*+[\\[(][ \\t]*+" NUMBER "(?:[ \\t,]++" NUMBER
+    ")++[ \\t]*+[\\])][ \\t]*+(?:\\n|;)[^\\S\\n]*+([\\[(])[ \\t]*+" NUMBER
+    "[ \\t]*+[\\])][ \\t]*+$";
 
 static int find(struct attn_scan *scan, const struct attn_canonical *text, const char *pattern,
                 struct attn_match *m) {
@@ -154,7 +155,7 @@ static attn_status find_short_row(struct attn_scan *scan, const struct attn_cano
   if (!find(scan, text, SHORT_ROW, &m)) return ATTN_OK;
   return attn_scan_add_misprint(
       scan, attn_source_place(&scan->source, text->origin[m.group[1].begin]),
-      "this row has 1 number, but the row above it has more: give all rows of a matrix the same "
+      "this row has 1 number, but the row before it has more: give all rows of a matrix the same "
       "length");
 }
 

@@ -253,6 +253,9 @@ static const struct notation notations[] = {
     {ROW_BY_WORD("second"), ATTN_MARK_ROW "row 2: $1" ATTN_MARK_ROW, 0, "d"},
     {"(?i)(?<=[.,;])[ \\t]++(?=row \\d{1,2}:[ \\t])", ATTN_MARK_ROW, 0, ":"},
 
+    /* "1.\tQuery weights": an item of a list that is pasted */
+    {"(?m)^(\\d{1,2}[.)])\\t(?=[^\\d\\s\\x{2212}.+-][^\\n\\t]*+$)", "$1 ", 0, "\t"},
+
     /* prompts */
     {"(?m)^[ \\t]*+(?:In|Out) ?\\[\\d+\\](?://\\w+)?+:?=?", "", PROMPTS, "["},
 
