@@ -34,8 +34,8 @@ static int is_exchanged(const struct attn_builder *b, const struct attn_placemen
 /* Is a number at the end of a text another divisor? "divided by 2", "scores = q @ k.T / 2" */
 static int ends_in_other(const struct attn_builder *b, const char *text, double divisor) {
   static const char DIVISOR[] =
-      "(?i)(?:\\b(?:divided|dividing|scaled)? ?by |[/÷] ?)(√|sqrt\\(?)?([0-9]+(?:\\.[0-9]+)?)"
-      "[)\\s:=]*$";
+      "(?i)(?:\\b(?:divided|dividing|scaled)? ?by |[/÷] ?)(√|sqrt[(\\[]?)?([0-9]+(?:\\.[0-9]+)?)"
+      "[)\\]\\s:=]*$";
   struct attn_match m;
   attn_cell cell;
   if (!attn_find(b->scan->patterns, DIVISOR, text, strlen(text), 0, &m) ||
