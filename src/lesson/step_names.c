@@ -99,11 +99,19 @@ static size_t normal_character(uint32_t c, const char *bytes, size_t size, char 
   return size;
 }
 
+/* "</s>", "<pad>": a token. */
+static int is_tag(const char *name) {
+  size_t end = *name == '<' ? 1 + (name[1] == '/') : 0, begin = end;
+  while (end && (name[end] == '_' || (lower(name[end]) >= 'a' && lower(name[end]) <= 'z'))) end++;
+  return end > begin && strcmp(name + end, ">") == 0;
+}
+
 int32_t attn_step_called(const char *name) {
   static const char *const ENDS[] = {"matrix", "matrices", "vectors", "vector", "table",
                                      "行列",   "ベクトル", "表",      "結果",   "計算"};
   char normal[96];
   size_t bytes = 0, end = strlen(name), next;
+  if (is_tag(name)) return -1;
   for (size_t at = 0; at < end && bytes + 8 < sizeof normal; at = next) {
     uint32_t c = attn_glyph(name, at, end, &next);
     bytes += normal_character(c, name + at, next - at, normal + bytes);

@@ -118,7 +118,7 @@ static double stated_temperature(struct attn_scan *scan, const char *text) {
   for (size_t at = 0; attn_find(scan->patterns, TEMPERATURE, text, bytes, at, &m);
        at = m.group[0].end) {
     attn_cell cell;
-    int found = attn_scan_number(text + m.group[1].begin, m.group[1].end - m.group[1].begin, &cell);
+    int found = attn_scan_part(text, m.group[1], &cell);
     if (found && cell.value > 0 && cell.value != 1) return cell.value;
   }
   return 1;

@@ -57,7 +57,7 @@ int attn_group_is_value(const struct attn_grouping *g, int value) {
 
 int attn_group_cell(struct attn_grouping *g, const struct attn_scan_line *line,
                     struct attn_part part, attn_cell *cell) {
-  if (!attn_scan_number(line->text + part.begin, part.end - part.begin, cell)) return 0;
+  if (!attn_scan_part(line->text, part, cell)) return 0;
   struct attn_source_position place = attn_group_place(g, line, part.begin);
   cell->line = place.line;
   cell->column = place.column;

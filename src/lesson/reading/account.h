@@ -26,6 +26,8 @@ struct attn_account {
 int attn_is_placed(const struct attn_account *a, const attn_cell *cell); /* in a step */
 /* Is the number one of arithmetic? That is listed as a whole if its sides differ. */
 int attn_is_worked_out(const struct attn_scan *scan, const attn_cell *cell);
+/* "total", "Σ" */
+int attn_names_sum(const struct attn_scan *scan, const char *text);
 /* Does a printing that was read have the rows of q? step: of this step; ATTN_ANY_STEP. */
 int attn_has_printing_of(struct attn_account *a, const attn_printing *q, int step);
 /* Adds numbers to those that are not read. -1: no memory. */
@@ -39,8 +41,5 @@ int attn_list_strays(struct attn_account *a);
 /* pair.c. Is a number that of another query or key than the score of its line? Or arithmetic? */
 int attn_is_of_other_pair(struct attn_account *a, const struct attn_stray *s);
 int attn_divides_other_pair(struct attn_account *a, const struct attn_worked *w);
-
-/* "total", "Σ" */
-int attn_names_sum(const struct attn_scan *scan, const char *text);
 
 #endif

@@ -36,9 +36,7 @@ static int states_number(struct attn_scan *scan, double number) {
        at = m.group[0].end) {
     int g = m.group[1].end > m.group[1].begin ? 1 : 2;
     attn_cell cell;
-    if (attn_scan_number(scan->text + m.group[g].begin, m.group[g].end - m.group[g].begin, &cell) &&
-        fabs(cell.value - number) < 1e-9)
-      return 1;
+    if (attn_scan_part(scan->text, m.group[g], &cell) && fabs(cell.value - number) < 1e-9) return 1;
   }
   return 0;
 }

@@ -39,7 +39,7 @@ static int ends_in_other(const struct attn_builder *b, const char *text, double 
   struct attn_match m;
   attn_cell cell;
   if (!attn_find(b->scan->patterns, DIVISOR, text, strlen(text), 0, &m) ||
-      !attn_scan_number(text + m.group[2].begin, m.group[2].end - m.group[2].begin, &cell))
+      !attn_scan_part(text, m.group[2], &cell))
     return 0;
   double by = m.group[1].end > m.group[1].begin ? sqrt(cell.value) : cell.value;
   return fabs(by - divisor) > 2 * attn_cell_half(&cell) + .01 * by; /* a root may be rounded */
@@ -69,8 +69,7 @@ static int is_scaled_otherwise(const struct attn_builder *b, const struct attn_p
     return 0;
   for (int role = ATTN_ROLE_SCALED; role < ATTN_ROLE_WEIGHTS; role++)
     if (head->at[role] && head->at[role]->relation) by *= head->at[role]->relation->divided_by;
-  if (!attn_scan_number(b->scan->text + m.group[1].begin, m.group[1].end - m.group[1].begin, &cell))
-    return 0;
+  if (!attn_scan_part(b->scan->text, m.group[1], &cell)) return 0;
   double slack = 2 * attn_cell_half(&cell) + 1e-9;
   if (cell.value == rint(cell.value)) slack = 1e-9;
   return fabs(1 / by - cell.value) > slack && fabs(by - cell.value) > slack;
@@ -137,8 +136,7 @@ int attn_shifts_by_other(const struct attn_builder *b, const struct attn_block *
   attn_cell cell;
   return s->op == ATTN_OP_SHIFT &&
          attn_find(b->scan->patterns, LARGEST, block->name, strlen(block->name), 0, &m) &&
-         attn_scan_number(block->name + m.group[1].begin, m.group[1].end - m.group[1].begin,
-                          &cell) &&
+         attn_scan_part(block->name, m.group[1], &cell) &&
          !is_largest(&b->ex->step[s->operand[0]].exact, s->axis, &cell);
 }
 

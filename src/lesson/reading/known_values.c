@@ -154,6 +154,13 @@ static void add_largest(struct attn_known *k, const attn_matrix *m) {
     add(k, attn_largest(m->at + j, m->rows, m->cols));
 }
 
+/* What is complete. NULL: there was no memory. */
+static struct attn_known *finish(struct attn_known *k) {
+  if (k->failed) return NULL;
+  if (k->count) qsort(k->value, k->count, sizeof *k->value, ascending);
+  return k;
+}
+
 struct attn_known *attn_known_maxima(const attn_lesson *lesson, struct attn_pool *pool) {
   struct attn_known *k = attn_pool_take(pool, sizeof *k);
   if (!k) return NULL;
@@ -167,9 +174,7 @@ struct attn_known *attn_known_maxima(const attn_lesson *lesson, struct attn_pool
         if (m.at) add_largest(k, &m);
       }
     }
-  if (k->failed) return NULL;
-  if (k->count) qsort(k->value, k->count, sizeof *k->value, ascending);
-  return k;
+  return finish(k);
 }
 
 struct attn_known *attn_known_of(const attn_lesson *lesson, uint32_t steps,
@@ -184,9 +189,7 @@ struct attn_known *attn_known_of(const attn_lesson *lesson, uint32_t steps,
     for (int32_t s = 0; s < lesson->example[i].steps; s++)
       if (steps >> lesson->example[i].step[s].name & 1)
         add_step(k, &lesson->example[i].step[s], lesson->example[i].orientation);
-  if (k->failed) return NULL;
-  if (k->count) qsort(k->value, k->count, sizeof *k->value, ascending);
-  return k;
+  return finish(k);
 }
 
 static int has_between(const struct attn_known *k, double lo, double hi) {

@@ -156,7 +156,7 @@ static int has_unknown_operand(const struct attn_account *a, const struct attn_w
   return 0;
 }
 
-/* A number that is none of the document's, or another one than its words claim. */
+/* Is it a number that no step has, or not the one that its words claim? */
 static int is_odd(struct attn_account *a, struct attn_known *const *known,
                   const struct attn_stray *s) {
   int is_argument = s->vector && !s->is_result; /* tanh(-1.5, 0.5) */

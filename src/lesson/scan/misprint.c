@@ -48,18 +48,18 @@ static const char OPEN_LIST[] =
  * {1, -1;"
  */
 #define ROW_NUMBERS NUMBER "(?:(?:\\s*+[,;&]\\s*+|[ \\t]++)" NUMBER ")*+"
+#define ROWS(open, close)                                                                         \
+  open "\\s*+" open "\\s*+" ROW_NUMBERS "(?:\\s*+" close "\\s*+,?+\\s*+" open "\\s*+" ROW_NUMBERS \
+       ")*+"
 #define NEXT_NAME "[^\\n[\\](){}=:,#%/\\d-][^\\n[\\](){}=:]{0,40}+(?:=|:\\s*+\\[\\s*+\\[)"
 static const char OPEN_MATRIX[] =
-    "(?|(?:[=:]\\s*+(?:[\\w.]*+\\()?+|`{3}[^\\n]*+\\n\\s*+)(\\[\\s*+\\[\\s*+" ROW_NUMBERS
-    "(?:\\s*+\\]\\s*+,?+\\s*+\\[\\s*+" ROW_NUMBERS
-    ")*+(?:\\s*+\\])?+)\\)?+[ \\t]*+,?+[ \\t]*+(?:\\n\\s*+(?:[-*+] )?+(?:" NEXT_NAME
+    "(?|(?:[=:]\\s*+(?:[\\w.]*+\\()?+|`{3}[^\\n]*+\\n\\s*+)(" ROWS("\\[", "\\]")
+    "(?:\\s*+\\])?+)\\)?+[ \\t]*+,?+[ \\t]*+(?:\\n\\s*+(?:[-*+] )?+(?:" NEXT_NAME
     "|`{3})|\\s*+\\z)|[=:]\\s*+(\\[\\s*+" ROW_NUMBERS
     ")[ \\t]*+[,;][ \\t]*+[A-Za-z]\\w*+\\s*+=|"
-    "(?:=\\s*+|(?m:^)[ \\t]*+)(\\[\\s*+\\[\\s*+" ROW_NUMBERS
-    "(?:\\s*+\\]\\s*+,?+\\s*+\\[\\s*+" ROW_NUMBERS
-    ")*+)[ \\t]*+\\n[ \\t]*+\\n(?!\\s*+[-\\d\\[\\]])|"
-    "=\\s*+(\\{\\s*+\\{\\s*+" ROW_NUMBERS "(?:\\s*+\\}\\s*+,?+\\s*+\\{\\s*+" ROW_NUMBERS
-    ")*+)[ \\t]*+;[ \\t]*+(?:\\n|\\z))";
+    "(?:=\\s*+|(?m:^)[ \\t]*+)(" ROWS("\\[", "\\]")
+    ")[ \\t]*+\\n[ \\t]*+\\n(?!\\s*+[-\\d\\[\\]])|"
+    "=\\s*+(" ROWS("\\{", "\\}") ")[ \\t]*+;[ \\t]*+(?:\\n|\\z))";
 /* A fence of code: its mark, and what follows it in its line */
 static const char FENCE[] = "(?m)^[ \\t>]*+(`{3,}+|~{3,}+)[ \\t\\r]*+([^\\n`]*+)$";
 

@@ -324,3 +324,7 @@ int attn_scan_number(const char *text, size_t bytes, attn_cell *cell) {
   if (s.bytes > 4 * CELL_BYTES_MAX || !read_signs(s, &signs)) return 0;
   return whole_literal(signs.text, percent, cell) || whole_expression(signs.text, percent, cell);
 }
+
+int attn_scan_part(const char *text, struct attn_part part, attn_cell *cell) {
+  return attn_scan_number(text + part.begin, part.end - part.begin, cell);
+}

@@ -188,6 +188,8 @@ attn_status attn_scan_add_misprint(struct attn_scan *scan, struct attn_source_po
  * beyond the range of a double has the value +-infinity and kind NUMBER; NaN has the value NaN and
  * kind NUMBER; a printed infinity is EXACT. A literal with an exponent is SCIENTIFIC. */
 int attn_scan_number(const char *text, size_t bytes, attn_cell *cell);
+/* That of a part of a text. */
+int attn_scan_part(const char *text, struct attn_part part, attn_cell *cell);
 
 /* line.c, bracketed.c: values in brackets, and the lines with values replaced by marks and indices.
  */

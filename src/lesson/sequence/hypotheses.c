@@ -89,7 +89,7 @@ static int is_prose(const struct attn_sequence *s, int item) {
   return value == s->given.width || value == s->given.keys;
 }
 
-/* Is an argument of softmax none of the scores? The first of several may be any; the others follow
+/* Is an argument of softmax no score? The first of several may be any; the others follow
  * it. */
 static int is_odd_argument(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];

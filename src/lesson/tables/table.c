@@ -415,7 +415,6 @@ static int are_steps(struct attn_grouping *g, const struct attn_table *t) {
   int first = -1, differ = 0, known = 0;
   for (int r = 0; r < t->rows; r++) {
     if (t->row[r].label.stem && !attn_row_is_delimited(t->style)) return 0;
-    if (*t->row[r].label.text == '<') return 0; /* "</s>": a token */
     int step = attn_step_of_text(g, t->row[r].label.text);
     if (attn_row_is_delimited(t->style) && (step < 0 || seen >> step & 1)) return 0;
     if (step < 0) continue;
