@@ -147,7 +147,7 @@ static int is_surely_numbers(const char *text, const attn_printing *t) {
 static int read_result(struct attn_python *p, size_t at, size_t end, attn_printing *table) {
   struct attn_match comment, m;
   size_t after;
-  if (!p->may_have_result || !matches(p, COMMENT, at, end, &comment)) return 0;
+  if (!matches(p, COMMENT, at, end, &comment)) return 0;
   end = comment.group[0].end;
   if (!matches(p, RESULT_MARK, at, end, &m)) return 0;
   int is_marked = m.group[1].end > m.group[1].begin;
@@ -169,16 +169,43 @@ static size_t end_of_result(const struct attn_python *p, size_t at, const attn_p
   return at;
 }
 
+static void list_table(struct attn_python *p, const attn_printing *t) {
+  attn_lesson *l = p->lesson;
+  if (attn_pool_grow(p->scan->pool, (void **)&l->unread, (size_t)l->unreads, sizeof *l->unread))
+    attn_py_no_memory(p);
+  else
+    l->unread[l->unreads++] =
+        (attn_unread){t->cells[0].line, t->cells[0].column, t->rows, t->cols, ""};
+}
+
 /* A comment may give the value of what was set or shown last. 1: it does. */
 static int read_comment(struct attn_python *p, size_t begin, size_t end, size_t *at) {
   attn_printing table;
-  if (!read_result(p, begin, end, &table)) return 0;
+  if (!p->may_have_result || !read_result(p, begin, end, &table)) return 0;
   if (p->last.kind == ATTN_PY_STEP && !p->last.transposed)
     attn_py_add_result(p, p->last.step, &table);
+  else if (p->last.kind != ATTN_PY_STEP && table.rows > 1)
+    list_table(p, &table);
   p->may_have_result = 0;
   p->shown_steps = -1;
   *at = end_of_result(p, *at, &table);
   return 1;
+}
+
+/* A matrix that a comment gives for what is not followed. 1: it does. */
+static int list_result(struct attn_python *p, size_t begin, size_t end, size_t *at) {
+  attn_printing table;
+  if (!read_result(p, begin, end, &table) || table.rows < 2) return 0;
+  list_table(p, &table);
+  *at = end_of_result(p, *at, &table);
+  return 1;
+}
+
+/* Where the comment of a line begins; the end of the line: it has none. */
+static size_t comment_of(const struct attn_python *p, size_t at) {
+  size_t end = line_end(p, at);
+  while (at < end && (p->code[at] != ' ' || p->scan->source.text[at] != '#')) at++;
+  return at;
 }
 
 /* ---- statements ---- */
@@ -257,7 +284,7 @@ static void statement(struct attn_python *p, size_t *at, size_t end) {
   if (p->scan->source.text[begin] == '#' && read_comment(p, *at, end, at)) return;
   end_shown(p);
   if (p->scan->source.text[begin] == '#') {
-    *at = next;
+    if (!list_result(p, *at, end, at)) *at = next;
     return;
   }
   if (matches(p, PROMPT, begin, end, &m)) begin = m.group[0].end;
@@ -271,6 +298,7 @@ static void statement(struct attn_python *p, size_t *at, size_t end) {
     read_comment(p, p->previous, end, at);
   } else {
     *at = skip_statement(p, *at, end);
+    list_result(p, comment_of(p, begin), end, at);
   }
 }
 
@@ -279,8 +307,8 @@ static void statement(struct attn_python *p, size_t *at, size_t end) {
 static int goes_on(struct attn_python *p, size_t at) {
   size_t size = p->scan->source.size;
   attn_printing table;
-  return read_result(p, at, size, &table) || matches(p, INDENTED, at, size, NULL) ||
-         matches(p, MAY_GO_ON, at, size, NULL);
+  return (p->may_have_result && read_result(p, at, size, &table)) ||
+         matches(p, INDENTED, at, size, NULL) || matches(p, MAY_GO_ON, at, size, NULL);
 }
 
 /* The source without comments. NULL: no memory. */

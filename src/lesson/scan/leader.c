@@ -17,6 +17,11 @@ static const char NUMBERS[] =
     "(?m)^[ \\t]*+(#)(?=[ \\t])(?:[ \\t,|]++[-+]?\\d*+\\.\\d++){2}[^\\n]*+"
     "(?:\\n[ \\t]*+#[ \\t]++[-+]?\\d*+\\.\\d[^\\n]*+)*+";
 
+/* "Q = X @ W", then "#  2 -1", "#  0  3": what the line gives */
+static const char INTEGERS[] =
+    "(?m)^[^#\\n=]*+=[^\\n]*+\\n\\K(?:[ \\t]*+(#)(?=[ \\t])(?:[ "
+    "\\t,]++[-+]?\\d++(?:\\.\\d++)?+){2,40}+[ \\t]*+(?:\\n|\\z))++";
+
 /* "# [[0.5, 1.0],", "#  [0.2, 0.3]]": a matrix in a comment */
 static const char MATRIX[] =
     "(?m)^[ \\t]*+" SIGN
@@ -47,6 +52,7 @@ static void blank(struct attn_rewrite *r, const char *pattern) {
 void attn_blank_leaders(struct attn_rewrite *r) {
   blank(r, RUN);
   blank(r, NUMBERS);
+  blank(r, INTEGERS);
   blank(r, MATRIX);
   blank(r, PRINTED);
   blank(r, CONTINUED);
