@@ -8,7 +8,7 @@
 /* Prices. A number that is passed over, and the way from one cell to the next. */
 static const double INTEGER = 1.5, IN_VECTOR = .5, DECIMAL = 5, NOT_FREE = 0;
 static const double NEXT_ROW = .5, NEXT_STEP = .5, SAME_KEY = .45, NEXT_KEY = .7, AGAIN = 1.5,
-                    JUMP = 3;
+                    CUT = 1, JUMP = 3;
 enum { ITEMS_BACK = 40, WORK_MAX = 10000000 };
 static const double CALLED_SO = -.7, CALLED_OTHERWISE = 1.2, UNNAMED = .2;
 
@@ -20,6 +20,8 @@ int attn_sequence_fits(const attn_cell *c, const struct attn_expected *e) {
 }
 
 static double price_of(const struct attn_item_list *l, const struct attn_expected *e) {
+  if (attn_sequence_is_projection(e->step) && l->count == 1)
+    return CALLED_OTHERWISE; /* q1·k2 = 1 */
   if (l->called == e->step) return CALLED_SO;
   if (e->step == ATTN_STEP_EXPONENTIALS && !l->is_own) return UNNAMED;
   return l->is_own && l->called >= ATTN_STEP_SCORES ? CALLED_OTHERWISE : 0;
@@ -29,11 +31,16 @@ static double price_of(const struct attn_item_list *l, const struct attn_expecte
 static int is_last(const struct attn_sequence *s, const struct attn_expected *e) {
   if (e->step < 0) return e->col == s->list[s->given.v].count - 1;
   if (e->step == ATTN_STEP_ROW_SUM) return 1;
-  if (e->step == ATTN_STEP_OUTPUT) return e->col == s->given.out_width - 1;
+  if (e->step == ATTN_STEP_Q || e->step == ATTN_STEP_K) return e->col == s->given.width - 1;
+  if (e->step == ATTN_STEP_OUTPUT || e->step == ATTN_STEP_V)
+    return e->col == s->given.out_width - 1;
   return e->col >= attn_sequence_visible(s, e->row) - 1;
 }
 
-static int is_of_keys(int step) { return step <= ATTN_STEP_WEIGHTS && step != ATTN_STEP_ROW_SUM; }
+static int is_of_keys(int step) {
+  return !attn_sequence_is_projection(step) && step <= ATTN_STEP_WEIGHTS &&
+         step != ATTN_STEP_ROW_SUM;
+}
 
 int attn_sequence_key_of(const struct attn_expected *e) { return e->step < 0 ? e->row : e->col; }
 
@@ -72,6 +79,13 @@ static double price_of_skip(const struct attn_sequence *s, int item) {
   return l->is_vector ? IN_VECTOR : INTEGER;
 }
 
+/* From the middle of a vector of integers to another list? */
+static int is_cut(const struct attn_sequence *s, int from, int to) {
+  const struct attn_item_list *l = &s->list[s->item[from].list];
+  return l != &s->list[s->item[to].list] && l->is_vector && from + 1 < l->first + l->count &&
+         s->item[from + 1].cell.decimals < 1;
+}
+
 /* The cheapest way to a cell for an item: from nothing, or from a cell of one of the items before.
  * skipped: the price of passing over all items before each. */
 static struct attn_link best_link(struct attn_sequence *s, int item, int cell,
@@ -84,7 +98,8 @@ static struct attn_link best_link(struct attn_sequence *s, int item, int cell,
   for (int n = first; n < s->first_link[item]; n++, s->work++) {
     const struct attn_link *q = &s->link[n];
     double step = way(s, q->cell, cell, s->item[q->item].list == s->item[item].list, l->is_bare);
-    double price = q->price + skipped[item] - skipped[q->item + 1] + own + step;
+    double price = q->price + skipped[item] - skipped[q->item + 1] + own + step +
+                   (is_cut(s, q->item, item) ? CUT : 0);
     if (step < DBL_MAX && price < best.price) best.before = n, best.price = price;
   }
   return best;

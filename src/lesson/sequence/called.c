@@ -10,15 +10,24 @@ static int is_vector(const struct attn_sequence *s, int list) {
 
 /* ---- by words ---- */
 
+/* Are only indices between two lists: "row 1 is 0.5 1, row 2"? */
+static int is_next_row(const struct attn_sequence *s, int list, int next) {
+  while (++list < next)
+    if (!s->list[list].is_operand) return 0;
+  return 1;
+}
+
 /* Lists of this length (0: any) that are called so, those in brackets if there are any. */
 static int find_called(const struct attn_sequence *s, int called, int count, int *list) {
-  int found = 0;
+  int found = 0, is_matrix = called >= ATTN_STEP_W_Q && called <= ATTN_STEP_U_A;
   for (int brackets = 1; brackets >= 0 && !found; brackets--)
     for (int n = 0; n < s->lists && found < ATTN_TOKENS_MAX; n++) {
       const struct attn_item_list *l = &s->list[n];
-      if (l->called != called || l->is_operand || l->is_vector != brackets) continue;
+      if (l->called != called || l->is_operand) continue;
+      if (l->is_vector != brackets && !is_matrix) continue;
       if (count ? l->count != count : l->count < 2) continue;
-      if (!brackets && !l->is_own) continue;
+      int is_next = is_matrix && found && is_next_row(s, list[found - 1], n);
+      if (!l->is_vector && !l->is_own && !is_next) continue;
       if (!count) count = l->count;
       list[found++] = n;
     }
@@ -56,11 +65,14 @@ static int find_by_words(struct attn_sequence *s, int keys) {
   return g->queries > 0;
 }
 
-/* The rows of a matrix that is called so. Returns how many: at most `most`. */
+/* The rows of a matrix that is called so, one after the other. Returns how many: at most `most`. */
 static int find_rows(const struct attn_sequence *s, int called, int *list, int most) {
-  int found[ATTN_TOKENS_MAX], rows = find_called(s, called, 0, found);
-  for (int n = 0; n < rows && n < most; n++) list[n] = found[n];
-  return rows < most ? rows : most;
+  int found[ATTN_TOKENS_MAX], rows = find_called(s, called, 0, found), n = 0;
+  while (n < rows && n < most && (n == 0 || is_next_row(s, found[n - 1], found[n]))) {
+    list[n] = found[n];
+    n++;
+  }
+  return n;
 }
 
 /* The state that scores are of: it may be called s, as scores are. */
@@ -90,6 +102,17 @@ static int find_with_matrices(struct attn_sequence *s, int pattern, int keys) {
   if (!find_called(s, ATTN_STEP_V, 0, found) && !find_called(s, ATTN_STEP_V_A, 0, found)) return 0;
   g->v = found[0];
   return g->u_rows > 0;
+}
+
+/* Inputs, and the rows of W_Q, W_K and W_V, which are called so. */
+static int find_projected(struct attn_sequence *s, int keys) {
+  struct attn_givens *g = &s->given;
+  if (find_called(s, ATTN_STEP_X, 0, g->x) != keys) return 0;
+  for (int n = 0; n < 3; n++) {
+    g->rows[n] = find_rows(s, ATTN_STEP_W_Q + n, g->projection[n], ATTN_WIDTH_MAX);
+    if (!g->rows[n]) return 0;
+  }
+  return 1;
 }
 
 /* ---- by their order ---- */
@@ -140,9 +163,26 @@ static int have_length(const struct attn_sequence *s, const int *list, int count
   return n == count && length <= ATTN_WIDTH_MAX;
 }
 
+/* W x or x W: has W so many rows, or columns? */
+static int width_of(const struct attn_sequence *s, int of) {
+  const struct attn_givens *g = &s->given;
+  int cols = s->list[g->projection[of][0]].count;
+  return cols == s->list[g->x[0]].count ? g->rows[of] : cols;
+}
+
+static int give_projected(struct attn_sequence *s, int keys) {
+  struct attn_givens *g = &s->given;
+  g->is_projected = 1, g->queries = g->keys = keys;
+  if (!find_projected(s, keys)) return 0;
+  g->width = width_of(s, 0), g->out_width = width_of(s, 2);
+  return g->width <= ATTN_WIDTH_MAX && g->out_width <= ATTN_WIDTH_MAX &&
+         have_length(s, g->x, keys, s->list[g->x[0]].count);
+}
+
 int attn_sequence_givens(struct attn_sequence *s, int pattern, int keys) {
   struct attn_givens *g = &s->given;
-  g->scoring = ATTN_DOT;
+  g->scoring = ATTN_DOT, g->is_projected = 0;
+  if (pattern == ATTN_PROJECTED) return give_projected(s, keys);
   if (!(pattern == ATTN_BY_WORDS      ? find_by_words(s, keys)
         : pattern >= ATTN_WITH_MATRIX ? find_with_matrices(s, pattern, keys)
                                       : find_by_order(s, pattern, keys)))
@@ -155,6 +195,13 @@ int attn_sequence_givens(struct attn_sequence *s, int pattern, int keys) {
 
 int attn_sequence_is_given(const struct attn_sequence *s, int list) {
   const struct attn_givens *g = &s->given;
+  for (int n = 0; n < g->keys && g->is_projected; n++)
+    if (g->x[n] == list) return 1;
+  for (int n = 0; n < 3 * ATTN_WIDTH_MAX && g->is_projected; n++)
+    if (n % ATTN_WIDTH_MAX < g->rows[n / ATTN_WIDTH_MAX] &&
+        g->projection[n / ATTN_WIDTH_MAX][n % ATTN_WIDTH_MAX] == list)
+      return 1;
+  if (g->is_projected) return 0;
   for (int n = 0; n < g->keys; n++)
     if (g->key[n] == list || g->value[n] == list) return 1;
   for (int n = 0; n < g->queries; n++)

@@ -14,6 +14,14 @@ static int has_word(const struct attn_item_list *l, const char *word) {
   return 0;
 }
 
+/* Words that name no token. */
+static int is_filler(const char *word) {
+  return attn_is_listed(
+      "a an and are as at for has have is it its of on our that the then this to "
+      "we with",
+      word, strlen(word));
+}
+
 /* A word that is in front of this key, and of no other. NULL: there is none. */
 static const char *label_of(const struct attn_sequence *s, int key) {
   const struct attn_item_list *l = &s->list[s->given.key[key]];
@@ -21,7 +29,7 @@ static const char *label_of(const struct attn_sequence *s, int key) {
     int others = 0;
     for (int k = 0; k < s->given.keys && *l->word[n]; k++)
       others += k != key && has_word(&s->list[s->given.key[k]], l->word[n]);
-    if (*l->word[n] && !others) return l->word[n];
+    if (*l->word[n] && !others && !is_filler(l->word[n])) return l->word[n];
   }
   return NULL;
 }
@@ -33,9 +41,10 @@ static int is_of_other_key(const struct attn_sequence *s, int item) {
   const struct attn_expected *e = &s->expected[s->item[item].expected];
   int key = attn_sequence_key_of(e), named = 0, is_own = 0;
   if (l->count > 1 || e->step == ATTN_W_S || e->step == ATTN_STEP_ROW_SUM ||
-      e->step == ATTN_STEP_OUTPUT)
+      e->step == ATTN_STEP_OUTPUT || s->given.is_projected)
     return 0;
-  if (l->index && l->index != key + 1 && l->index != key) return 1;
+  int is_of_key = l->called == ATTN_STEP_K || s->given.queries == 1; /* not s21, or row 2 */
+  if (is_of_key && l->index && l->index != key + 1 && l->index != key) return 1;
   for (int k = 0; k < s->given.keys; k++) {
     const char *label = label_of(s, k);
     if (!label || !has_word(l, label)) continue;
@@ -135,14 +144,15 @@ static int has_left_over(const struct attn_sequence *s) {
 
 /* ---- hypotheses ---- */
 
-enum { WAYS = 8, SLIPS = 8 };
+enum { WAYS = 8, PROJECTED_WAYS = 16, SLIPS = 8 };
 
 /* Even ways are scaled, odd ones not; with matrices: s W, or W s. Each without a mask, with a
- * causal one, with one or two keys of padding. 0: not possible. */
+ * causal one, with one or two keys of padding. The last ones project as W x. 0: not possible. */
 static int set_way(struct attn_sequence *s, int way) {
   struct attn_givens *g = &s->given;
-  int mask = way / 2;
+  int mask = way % WAYS / 2;
   g->in_columns = way & 1, g->is_scaled = !g->scoring && !g->in_columns;
+  if (g->is_projected) g->in_columns = way >= WAYS;
   g->is_causal = mask == 1, g->padding = mask > 1 ? mask - 1 : 0;
   if (g->is_causal ? g->queries != g->keys : g->padding >= g->keys) return 0;
   return (!g->scoring || way < 2) && attn_sequence_expect(s);
@@ -168,7 +178,8 @@ static int find_best(struct attn_sequence *s, int pattern, int (*rate)(struct at
   struct attn_givens chosen;
   int best = 0;
   for (int keys = ATTN_TOKENS_MAX; keys > 1; keys--) {
-    int ways = attn_sequence_givens(s, pattern, keys) ? WAYS : 0;
+    int found = attn_sequence_givens(s, pattern, keys);
+    int ways = !found ? 0 : s->given.is_projected ? PROJECTED_WAYS : WAYS;
     for (int way = 0; way < ways; way++) {
       int rating = set_way(s, way) ? rate(s) : 0;
       if (rating > best) best = rating, chosen = s->given;
@@ -182,7 +193,8 @@ static int find_best(struct attn_sequence *s, int pattern, int (*rate)(struct at
 static int find_whole(struct attn_sequence *s, int pattern) {
   memset(s->is_slip, 0, sizeof s->is_slip);
   return find_best(s, pattern, attn_sequence_align) && is_explained(s) &&
-         (pattern == ATTN_BY_WORDS || is_printed(s, ATTN_STEP_WEIGHTS));
+         (pattern == ATTN_PROJECTED || pattern == ATTN_BY_WORDS ||
+          is_printed(s, ATTN_STEP_WEIGHTS));
 }
 
 /* With the fewest slips? */
@@ -190,12 +202,40 @@ static int find_with_slips(struct attn_sequence *s, int pattern) {
   return find_best(s, pattern, rate_slips) && rate_slips(s);
 }
 
+/* With a slip of the operation? Scores that are not divided, or by d_k, are printed twice. */
+static int find_other(struct attn_sequence *s, int pattern, int other) {
+  s->given.other = other;
+  int is_of_scaled = other == ATTN_BY_WIDTH || other == ATTN_NOT_DIVIDED;
+  return find_whole(s, pattern) &&
+         (!is_of_scaled || (is_printed(s, ATTN_STEP_SCORES) && is_printed(s, ATTN_STEP_SCALED)));
+}
+
+/* Is a step called by its name where it is first printed? */
+static int is_called(const struct attn_sequence *s, int step) {
+  for (int n = 0; n < s->items; n++)
+    if (s->item[n].expected >= 0 && s->expected[s->item[n].expected].step == step)
+      return s->list[s->item[n].list].called == step;
+  return 0;
+}
+
+/* Numbers that are whole without a division; but if the same ones are called scaled further below,
+ * they are not divided by a slip. */
+static int find_undivided(struct attn_sequence *s, int pattern) {
+  if (s->given.scoring || s->given.is_scaled) return 1;
+  if (find_other(s, pattern, ATTN_NOT_DIVIDED) && is_called(s, ATTN_STEP_SCALED)) return 1;
+  s->given.other = ATTN_NO_OTHER;
+  return find_whole(s, pattern);
+}
+
 int attn_sequence_explain(struct attn_sequence *s) {
   /* What adds to the outputs. */
   static const char MORE[] = "(?i)\\bresidual|\\bskip connection|\\blayer ?norm|残差";
   if (attn_occurs(s->g->scan->patterns, MORE, s->g->scan->text)) return 0;
   for (int pattern = 0; pattern < ATTN_PATTERNS; pattern++)
-    if (find_whole(s, pattern)) return 1;
-  return find_with_slips(s, ATTN_BY_WORDS) || find_with_slips(s, ATTN_WITH_MATRIX) ||
-         find_with_slips(s, ATTN_WITH_TANH);
+    if (find_whole(s, pattern)) return find_undivided(s, pattern);
+  for (int other = ATTN_NO_OTHER + 1; other <= ATTN_KEYS_IN_PLACE; other++)
+    if (find_other(s, ATTN_PROJECTED, other) || find_other(s, ATTN_BY_WORDS, other)) return 1;
+  s->given.other = ATTN_NO_OTHER;
+  return find_with_slips(s, ATTN_PROJECTED) || find_with_slips(s, ATTN_BY_WORDS) ||
+         find_with_slips(s, ATTN_WITH_MATRIX) || find_with_slips(s, ATTN_WITH_TANH);
 }

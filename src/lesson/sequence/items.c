@@ -14,13 +14,14 @@ static const struct {
   int step, is_weak; /* not after another word: "value vector", "decoder hidden" */
 } WORDS[] = {
     {"dot product products", ATTN_STEP_SCORES, 0},
-    {"divide divided dividing scale scaling over sqrt root", ATTN_STEP_SCALED, 0},
+    {"divide divided dividing scale scaling over sqrt root temperature τ tau", ATTN_STEP_SCALED, 0},
     {"exponentiate exponentiating e", ATTN_STEP_EXPONENTIALS, 0},
     {"normalized normalised percent share shares", ATTN_STEP_WEIGHTS, 0},
     {"encoder エンコーダ エンコーダー", ATTN_STEP_K, 0},
     {"decoder デコーダ デコーダー", ATTN_STEP_Q, 0},
     {"result vector representation becomes answer weighted 加重和", ATTN_STEP_OUTPUT, 1},
     {"hidden 隠", ATTN_STEP_K, 1},
+    {"h", ATTN_STEP_K, 1},
 };
 
 struct reader {
@@ -29,6 +30,7 @@ struct reader {
   int last;                  /* the token after the last number; -1: none in the line */
   int words;                 /* since then */
   int called, is_own, index; /* of the next list, see attn_item_list */
+  int is_set;                /* 1: by a name in front of a sign of equality */
   char word[ATTN_WORDS][ATTN_WORD_BYTES];
 };
 
@@ -51,12 +53,25 @@ static int is_one_of(const struct reader *x, int at, const char *words) {
   return *word && attn_is_listed(words, word, strlen(word));
 }
 
+/* W_Q, of three tokens; -1: none. */
+static int projection_at(const struct reader *x, int at) {
+  static const char *const OF[] = {"q", "k", "v"};
+  if (!is_one_of(x, at, "w") || !attn_fact_is_sign(x->r, at + 1, "_^")) return -1;
+  for (int n = 0; n < 3; n++)
+    if (is_one_of(x, at + 2, OF[n])) return ATTN_STEP_W_Q + n;
+  return -1;
+}
+
 static int step_of_word(const struct reader *x, int at) {
   char word[ATTN_WORD_BYTES];
+  if (projection_at(x, at) >= 0) return projection_at(x, at);
   text_of(x, at, word);
-  int is_symbol =
-      attn_fact_is_kind(x->r, at + 1, TOKEN_INDEX) || attn_fact_is_sign(x->r, at + 1, "=");
+  int is_symbol = attn_fact_is_kind(x->r, at + 1, TOKEN_INDEX) ||
+                  attn_fact_is_sign(x->r, at + 1, "=_") || is_one_of(x, at + 1, "の");
   if (!*word || (!word[1] && !is_symbol && !strchr("qkv", *word))) return -1;
+  if (!word[1] && !strchr("qkvhsuw", *word) && is_one_of(x, at - 1, "query key value . · * @"))
+    return -1;                                                            /* key A, q · A */
+  if (*word == 'h' && !word[1] && is_one_of(x, at - 1, "u w")) return -1; /* U h1 */
   int step = attn_step_called(word);
   for (size_t n = 0; step < 0 && n < sizeof WORDS / sizeof *WORDS; n++)
     if ((!WORDS[n].is_weak || !x->is_own) && attn_is_listed(WORDS[n].words, word, strlen(word)))
@@ -67,11 +82,13 @@ static int step_of_word(const struct reader *x, int at) {
 /* Notes what the word at `at` calls the numbers after it; not the cat of k_cat. */
 static void read_word(struct reader *x, int at) {
   int step = attn_fact_is_sign(x->r, at - 1, "_") ? -1 : step_of_word(x, at);
-  if (step >= 0)
-    x->called = step, x->is_own = 1;
-  else
+  if (step >= 0 && !x->is_set) {
+    int sign = at + 1 + attn_fact_is_kind(x->r, at + 1, TOKEN_INDEX);
+    x->called = step, x->is_own = 1, x->is_set = attn_fact_is_sign(x->r, sign, "=");
+  } else if (step < 0)
     text_of(x, at, x->word[x->words % ATTN_WORDS]);
-  if (step == ATTN_STEP_K && attn_fact_is_kind(x->r, at + 1, TOKEN_INDEX))
+  int is_of_key = step == ATTN_STEP_K || step == ATTN_STEP_SCORES || step == ATTN_STEP_WEIGHTS;
+  if (is_of_key && attn_fact_is_kind(x->r, at + 1, TOKEN_INDEX))
     x->index = atoi(x->r->line->text + x->r->token[at + 1].part.begin);
   x->words++;
 }
@@ -108,6 +125,13 @@ static int is_argument(const struct reader *x, int at) {
   return is_called && is_one_of(x, open, "exp softmax");
 }
 
+/* The 1 of "1 / √2" */
+static int is_numerator(const struct reader *x, int at) {
+  return attn_fact_is_whole(x->r, at) && x->r->token[at].cell.value == 1 &&
+         !attn_fact_is_sign(x->r, at - 1, "=") && attn_fact_is_sign(x->r, at + 1, "/") &&
+         is_one_of(x, at + 2, "√ sqrt");
+}
+
 static int is_operand(const struct reader *x, int at) {
   int before = at - 1, after = at + 1;
   while (attn_fact_is_sign(x->r, before, "(")) before--;
@@ -118,17 +142,28 @@ static int is_operand(const struct reader *x, int at) {
          (attn_fact_is_sign(x->r, before, "/") && is_division(x, before)) || is_argument(x, at);
 }
 
+/* The 1 of "key 1 (0.5, 1)", of "key 1   key 2" */
+static int is_index_of_vector(const struct reader *x, int at) {
+  char word[ATTN_WORD_BYTES];
+  text_of(x, at - 1, word);
+  if (at < 1 || !is_one_of(x, at - 1, "query key value weight score")) return 0;
+  return attn_fact_is_kind(x->r, at + 1, TOKEN_VALUE) || is_one_of(x, at + 1, word) ||
+         attn_fact_is_sign(x->r, at + 1, ":=") ||
+         (at > 2 && at + 1 == x->r->tokens && is_one_of(x, at - 3, word));
+}
+
 /* "2." or "3)" in front of a line, the 1 of "token 1", the 2 of "2つ目" */
 static int is_index(const struct reader *x, int at) {
   static const char COUNTED[] =
       "token tokens word row column step head position part section problem exercise example page "
       "トークン 単語 行 列 ステップ 問 例 図 表 章 節 第";
-  static const char COUNTER[] = "つ|番|次元|個|語|人|回|桁|単語";
+  static const char COUNTER[] = "つ|番|次元|個|語|人|回|桁|単語|[行列]目";
   size_t end = x->r->token[at].part.end;
   if (!attn_fact_is_whole(x->r, at)) return 0;
   if (attn_match_at(x->s->g->scan->patterns, COUNTER, x->r->line->text, x->r->line->bytes, end,
                     NULL))
     return 1;
+  if (is_one_of(x, at + 1, "decimals decimal digits places") || is_index_of_vector(x, at)) return 1;
   if (at > 0) return is_one_of(x, at - 1, COUNTED);
   return x->r->line->text[end - 1] == '.' || attn_fact_is_sign(x->r, 1, ".):/");
 }
@@ -149,8 +184,20 @@ static int is_value_of_root(const struct reader *x, int at) {
          fabs(x->r->token[at].cell.value - root) < .01 * root;
 }
 
+/* The 1.41 of "divided by 1.41", of "the root of 2 (1.41)" */
+static int is_divisor(const struct reader *x, int at) {
+  const attn_cell *cell = &x->r->token[at].cell;
+  if (!attn_fact_is_kind(x->r, at, TOKEN_NUMBER)) return 0;
+  double size = rint(cell->value * cell->value);
+  int is_aside = attn_fact_is_sign(x->r, at - 1, "(") && attn_fact_is_sign(x->r, at + 1, ")") &&
+                 attn_fact_is_whole(x->r, at - 2) && x->r->token[at - 2].cell.value == size;
+  if (!is_aside && !is_one_of(x, at - 1, "by over ÷")) return 0;
+  return cell->decimals > 1 && size > 1 && fabs(sqrt(size) - cell->value) <= attn_cell_half(cell);
+}
+
 static int is_excluded(const struct reader *x, int at) {
-  return is_operand(x, at) || is_index(x, at) || is_value_of_root(x, at);
+  return is_operand(x, at) || is_divisor(x, at) || is_numerator(x, at) || is_index(x, at) ||
+         is_value_of_root(x, at);
 }
 
 static struct attn_item_list *begin_list(struct reader *x, int at) {
@@ -166,7 +213,7 @@ static struct attn_item_list *begin_list(struct reader *x, int at) {
                                .index = x->index};
   memcpy(l->word, x->word, sizeof l->word);
   if (!is_index(x, at)) x->words = 0, forget_labels(x);
-  x->is_own = 0;
+  if (!is_index(x, at)) x->is_own = x->is_set = 0;
   return l;
 }
 
@@ -222,7 +269,7 @@ static int add_number(struct reader *x, int at) {
 }
 
 static int add_line(struct reader *x) {
-  x->last = -1, x->words = 0;
+  x->last = -1, x->words = x->is_set = x->index = 0;
   attn_fact_tokens(x->r);
   if (x->r->tokens == ATTN_FACT_TOKENS_MAX) return 0;
   for (int at = 0; at < x->r->tokens; at++) {

@@ -10,6 +10,9 @@ static const struct {
   int step;
   const char *name;
 } STEPS[] = {
+    {ATTN_STEP_Q, "Q ="},
+    {ATTN_STEP_K, "K ="},
+    {ATTN_STEP_V, "V ="},
     {ATTN_W_S, "W s ="},
     {ATTN_U_H, "U h ="},
     {ATTN_W_S_U_H, "W s + U h ="},
@@ -30,9 +33,9 @@ static int rows_of(const struct attn_sequence *s, int step) {
 
 static int cols_of(const struct attn_sequence *s, int step) {
   if (step < 0) return s->list[s->given.v].count;
-  return step == ATTN_STEP_OUTPUT    ? s->given.out_width
-         : step == ATTN_STEP_ROW_SUM ? 1
-                                     : s->given.keys;
+  if (step == ATTN_STEP_Q || step == ATTN_STEP_K) return s->given.width;
+  if (step == ATTN_STEP_OUTPUT || step == ATTN_STEP_V) return s->given.out_width;
+  return step == ATTN_STEP_ROW_SUM ? 1 : s->given.keys;
 }
 
 /* The items of a row of a step, each the first of its cell. 0: they are in another order. */
@@ -67,7 +70,8 @@ static struct attn_block *begin(struct attn_sequence *s, const char *name, const
   struct attn_block *b = attn_block_in_place_of(g, near, is_there ? near->name : copy);
   if (!b || !copy) return NULL;
   b->source = ATTN_BLOCK_TURNS, b->header = "", b->line = cell->line, b->is_factor = 0;
-  b->captions = 1, b->caption[0] = copy;
+  if (!is_there || b->captions == ATTN_CAPTIONS) b->captions = 0;
+  b->caption[b->captions++] = copy;
   return b;
 }
 
@@ -87,7 +91,7 @@ static void add_given(struct attn_sequence *s, const char *name, const int *list
 static int is_whole_or_empty(const struct attn_sequence *s, int step, int row,
                              const struct attn_item *const *item, int *found) {
   int cols = cols_of(s, step);
-  int is_of_keys = cols == s->given.keys && step >= 0 && step != ATTN_STEP_OUTPUT;
+  int is_of_keys = cols == s->given.keys && step >= ATTN_STEP_SCORES && step != ATTN_STEP_OUTPUT;
   int least = is_of_keys ? attn_sequence_visible(s, row) : cols, missing = 0;
   *found = 0;
   for (int n = 0; n < cols; n++) *found += item[n] != NULL;
@@ -144,6 +148,7 @@ static int add_steps(struct attn_sequence *s) {
   struct printed *p = attn_group_take(s->g, 1, sizeof *p);
   for (int n = 0; p && n < STEPS_COUNT; n++) {
     if (STEPS[n].step < 0 && s->given.scoring != ATTN_ADDITIVE) continue;
+    if (attn_sequence_is_projection(STEPS[n].step) && !s->given.is_projected) continue;
     if (!find_printed(s, STEPS[n].step, p)) return 0;
     add_step(s, STEPS[n].name, rows_of(s, STEPS[n].step), cols_of(s, STEPS[n].step), p);
   }
@@ -152,7 +157,13 @@ static int add_steps(struct attn_sequence *s) {
 
 static void add_givens(struct attn_sequence *s) {
   const struct attn_givens *g = &s->given;
+  static const char *const PROJECTION[] = {"W_Q =", "W_K =", "W_V ="};
   int is_shared = g->key[0] == g->value[0];
+  if (g->is_projected) {
+    add_given(s, "X =", g->x, g->keys);
+    for (int n = 0; n < 3; n++) add_given(s, PROJECTION[n], g->projection[n], g->rows[n]);
+    return;
+  }
   if (is_shared && g->query[0] == g->key[0]) {
     add_given(s, "X =", g->key, g->keys);
     return;

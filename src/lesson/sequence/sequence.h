@@ -54,6 +54,15 @@ enum attn_additive { ATTN_W_S = -4, ATTN_U_H, ATTN_W_S_U_H, ATTN_TANH };
 
 enum attn_scoring { ATTN_DOT, ATTN_GENERAL, ATTN_ADDITIVE };
 
+/* What an author may do in place of the right step. */
+enum attn_other_step {
+  ATTN_NO_OTHER,
+  ATTN_WITHOUT_EXP,  /* weights are scores divided by their sum */
+  ATTN_BY_WIDTH,     /* divided by d_k */
+  ATTN_NOT_DIVIDED,  /* called scaled, and not */
+  ATTN_KEYS_IN_PLACE /* of the values */
+};
+
 /* Queries, keys and values, each a list, and what is done with them. */
 struct attn_givens {
   int queries, keys, width, out_width;
@@ -61,9 +70,13 @@ struct attn_givens {
   int scoring;                                 /* attn_scoring */
   int w_rows, u_rows;                          /* of W and U */
   int w[ATTN_WIDTH_MAX], u[ATTN_WIDTH_MAX], v; /* lists */
-  int in_columns;                              /* W s, not s W */
+  int is_projected;                            /* Q, K and V are those of x: x W, or W x */
+  int x[ATTN_TOKENS_MAX];
+  int rows[3], projection[3][ATTN_WIDTH_MAX]; /* of W_Q, W_K and W_V */
+  int in_columns;                             /* W s, not s W */
   int is_scaled;
   int is_causal, padding; /* of the mask: keys hidden at the end */
+  int other;              /* attn_other_step */
 };
 
 /* An item as a cell, and the cheapest path that ends there. */
@@ -75,6 +88,7 @@ struct attn_link {
 
 /* How queries, keys and values are found. */
 enum attn_pattern {
+  ATTN_PROJECTED, /* by words: inputs, and W_Q, W_K and W_V */
   ATTN_BY_WORDS,
   ATTN_INPUTS,      /* the first vectors are all three */
   ATTN_PAIRS,       /* the queries, then a key and its value in turn */
@@ -93,6 +107,7 @@ struct attn_sequence {
   struct attn_item item[ATTN_ITEMS_MAX];
   struct attn_item_list list[ATTN_ITEMS_MAX];
   struct attn_givens given;
+  double vector[3][ATTN_TOKENS_MAX][ATTN_WIDTH_MAX]; /* the queries, keys and values */
   int expecteds;
   struct attn_expected expected[ATTN_EXPECTED_MAX];
   double slip[ATTN_EXPECTED_MAX];           /* the number that is printed in place of a value */
@@ -113,7 +128,9 @@ int attn_sequence_is_given(const struct attn_sequence *s, int list);
 /* May the number be a cell: is it neither a given nor an operand? */
 int attn_sequence_is_free(const struct attn_sequence *s, int item);
 int attn_sequence_are_equal(const struct attn_sequence *s, int list, int other);
-/* expected.c. How many keys a query may see. */
+/* expected.c. Is it a step of the queries, keys or values? */
+int attn_sequence_is_projection(int step);
+/* How many keys a query may see. */
 int attn_sequence_visible(const struct attn_sequence *s, int row);
 /* What they give, with this mask and scale. 0: too much. */
 int attn_sequence_expect(struct attn_sequence *s);
