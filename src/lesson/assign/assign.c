@@ -417,17 +417,9 @@ static double price_of_columns(const struct searched_document *d,
   return 0;
 }
 
-/* Are the numbers the same transposed? */
-static int is_symmetric(const struct attn_grid *g) {
-  for (int i = 0; i < g->rows; i++)
-    for (int j = 0; j < i && g->rows == g->cols; j++)
-      if (g->value[i * g->cols + j] != g->value[j * g->cols + i]) return 0;
-  return g->rows == g->cols;
-}
-
 int attn_tells_orientation(const struct attn_relation *r) {
   if (!r || r->role < ATTN_ROLE_Q || r->role > ATTN_ROLE_V || r->operands < 2) return 0;
-  return !is_symmetric(r->operand[1]->grid);
+  return !attn_grid_is_symmetric(r->operand[1]->grid);
 }
 
 /* Transposed weights that at most one product tells from others may be its slip, and those of a

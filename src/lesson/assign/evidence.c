@@ -19,6 +19,9 @@ struct product_search {
   int blocks;
   unsigned char finite[ATTN_EVIDENCE_MAX];  /* and small */
   unsigned char weights[ATTN_EVIDENCE_MAX]; /* rows that sum to 1 */
+  unsigned char symmetric[ATTN_EVIDENCE_MAX];
+  int left[ATTN_EVIDENCE_MAX]; /* of so many products a b */
+  int of_symmetric;            /* 1: products a b^T with b = b^T are looked for, else the others */
   struct attn_evidence *out;
   double work;
 };
@@ -104,11 +107,13 @@ static const struct product_roles XW = {
 static void try_product(struct product_search *e, int a, int b, int transposed, int c) {
   const struct attn_grid *A = e->grid[a], *B = e->grid[b], *C = e->grid[c];
   int inner = transposed ? B->cols : B->rows, cols = transposed ? B->rows : B->cols;
+  if ((transposed && e->symmetric[b]) != e->of_symmetric) return;
   if (A->cols != inner || A->rows != C->rows || cols != C->cols || e->work < 0) return;
   double bits = product_bits(e, A, B, transposed, C);
   if (bits <= 0) return;
   const struct product_roles *p = transposed ? &QK : e->weights[a] ? &AV : &XW;
   bits = fmin(ROLE_MOST, bits * PER_ROLE);
+  e->left[a] += !transposed;
   give(e, a, p->left, bits);
   give(e, b, p->right, bits);
   give(e, c, p->result, RESULT);
@@ -118,7 +123,8 @@ static void try_result(struct product_search *e, int c) {
   for (int a = 0; a < e->blocks; a++) {
     int apart = a > c ? a - c : c - a;
     if (a == c || apart > APART || !e->finite[a]) continue;
-    if (e->weights[c] && !e->weights[a]) continue; /* weights are a product of weights only */
+    if (e->of_symmetric && e->left[a] > 1) continue; /* X W_K, beside X W_Q, is no Q K^T */
+    if (e->weights[c] && !e->weights[a]) continue;   /* weights are a product of weights only */
     if (e->grid[a]->rows != e->grid[c]->rows) continue;
     for (int b = 0; b < e->blocks; b++) {
       if (b == a || b == c || !e->finite[b]) continue;
@@ -136,7 +142,11 @@ void attn_find_evidence(const struct attn_grid *const *grid, int blocks,
   for (int i = 0; i < blocks; i++) {
     e.finite[i] = (unsigned char)is_finite(grid[i]);
     e.weights[i] = (unsigned char)(e.finite[i] && is_stochastic(grid[i]));
+    e.symmetric[i] = (unsigned char)(e.finite[i] && attn_grid_is_symmetric(grid[i]));
   }
+  for (int c = 0; c < blocks; c++)
+    if (e.finite[c]) try_result(&e, c);
+  e.of_symmetric = 1;
   for (int c = 0; c < blocks; c++)
     if (e.finite[c]) try_result(&e, c);
 }

@@ -19,6 +19,7 @@ static const struct {
   double called;     /* own names of a result and of its operands state the relation: at
                         least so many bits */
   double next_query; /* queries are shown one after the other */
+  double late;       /* exponentials that nothing calls so, after the weights */
   double rescaled;   /* its scores are divided by another number than in the row before */
   double split;      /* heads were projected together */
   double unread_named, unread_hinted; /* of the bits of that role: the block is not read */
@@ -35,6 +36,7 @@ static const struct {
     .unscaled = 8,
     .called = -4,
     .next_query = 1,
+    .late = 20,
     .rescaled = 3,
     .split = 3,
     .unread_named = 1,
@@ -169,6 +171,9 @@ static const struct attn_node *evaluate(struct attn_expansion *e, const struct a
 static double role_bits(const struct attn_expansion *e, int role, int head) {
   double bits = attn_word_bits(e->candidate->priors, role) - attn_reading_price(e);
   if (role == ATTN_ROLE_SCALED && e->candidate->hints.unscaled) bits -= PRICE.unscaled;
+  if (role == ATTN_ROLE_EXPONENTIALS && head < e->state->heads &&
+      e->state->head[head].at[ATTN_ROLE_WEIGHTS] && e->candidate->priors->bits[role] <= 0)
+    bits -= PRICE.late;
   return attn_role_order(role) < e->progress[head] - 1 ? bits - PRICE.disorder : bits;
 }
 

@@ -128,3 +128,10 @@ const struct attn_grid *attn_grid_of(struct attn_relations *r, const struct attn
   if (!e || !e->value) r->failed = 1;
   return e ? e->value : NULL;
 }
+
+int attn_grid_is_symmetric(const struct attn_grid *g) {
+  for (int i = 0; i < g->rows; i++)
+    for (int j = 0; j < i && g->rows == g->cols; j++)
+      if (g->value[i * g->cols + j] != g->value[j * g->cols + i]) return 0;
+  return g->rows == g->cols;
+}

@@ -181,12 +181,13 @@ double attn_stated_temperature(struct attn_scan *scan) {
   struct attn_match m;
   double first = stated_temperature(scan, scan->text);
   size_t bytes = strlen(scan->text);
+  int stated = 0;
   for (size_t at = 0; attn_find(scan->patterns, TEMPERATURE, scan->text, bytes, at, &m);
-       at = m.group[0].end)
-    if (!is_stated(scan, scan->text, &m, SOFTMAX) ||
-        stated_temperature(scan, scan->text + m.group[0].begin) != first)
-      return 1;
-  return first;
+       at = m.group[0].end) {
+    if (stated_temperature(scan, scan->text + m.group[0].begin) != first) return 1;
+    stated |= is_stated(scan, scan->text, &m, SOFTMAX);
+  }
+  return stated ? first : 1;
 }
 
 int attn_stated_position_base(struct attn_scan *scan) {

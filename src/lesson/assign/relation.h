@@ -177,6 +177,8 @@ int attn_relations_failed(const struct attn_relations *r); /* out of memory */
 const struct attn_grid *attn_grid_of(struct attn_relations *r, const struct attn_scan *scan,
                                      int block, int reading, int transposed);
 
+/* Are the numbers the same transposed? */
+int attn_grid_is_symmetric(const struct attn_grid *g);
 /* node.c. A given of the grid: decimals rounded if `rounded`, else exact. Memoized. NULL: no
  * memory. */
 const struct attn_node *attn_node_given(struct attn_relations *r, const struct attn_grid *grid,

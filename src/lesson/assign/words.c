@@ -13,7 +13,7 @@ static const double OWN_NAME = 9, CAPTION = 6, HEADING = 1.5, HEADER = 3, LINE_A
 #define END "(?![A-Za-z])"
 #define NAME "(?:\\b|(?<=[a-z]{3}_))" /* the q of temp_q */
 /* W, W_, W_1^, W^(1)_: what is after it names the weights. */
-#define WEIGHTS "\\bW\\s*(?:[_^]?\\s*(?:\\d|\\(\\d\\))\\s*)?[_^]?\\s*\\(?"
+#define WEIGHTS "(?<![A-Za-z0-9_])W\\s*(?:[_^]?\\s*(?:\\d|\\(\\d\\))\\s*)?[_^]?\\s*\\(?"
 
 /* A phrase that names a role. A longer match hides the shorter ones inside it. */
 struct word {
@@ -59,8 +59,8 @@ static const struct word WORDS[] = {
      "?-)|normali[sz]"},
     {ATTN_ROLE_OUTPUT,
      "(*UCP)(?i)(?:(?:times|by|with) (?:the )?V(?:alues?)?(?!(?: vectors?)? v_?\\d)|[×·@*] "
-     "?V)\\d?\\b|\\bA(?:_?\\d)? ?V(?:_?\\d)?" END
-     "|output|\\bout(?:_?\\d|(?=\\s*[=:\\[]))|context|weighted "
+     "?V)\\d?\\b|\\bA(?:_?\\d)? ?V(?:_?\\d)?" END "|output|\\b(?:new|updated) "
+     "(?:vector|representation|embedding)|\\bout(?:_?\\d|(?=\\s*[=:\\[]))|context|weighted "
      "(?:sum|mean|average)(?: of (?:the |all )?values?(?: vectors?| columns?| "
      "rows?)?)?|(?:blend|mix|combin|averag)\\w*(?: of)? (?:the |all "
      ")?values?|result|\\bO\\b|\\bhead_?\\d|(?-i:\\bH\\d?\\b)(?!\\pM)|\\bh\\d\\b(?!\\pM)"
@@ -81,7 +81,7 @@ static const struct word WORDS[] = {
      "\\bas (?:the |its |their )?quer(?:y|ies),? (?:the )?keys?,? and (?:the )?values?" END},
     {ATTN_ROLE_Q, "(*UCP)(?i)quer(?:y|ies)(?: matrix)?+|" NAME "q" END
                   "|decoder states?|(?<!\\w\\()(?<!['’])\\b(?-i:s)(?:_?t)?" END},
-    {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?(?: matrix)?+" END "|" NAME "k" END
+    {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?" END "|" NAME "k" END
                   "|\\bh_?\\d|\\b[hk]_[ijt]\\b|(?-i:\\bh\\b)(?!\\pM)|h\\x{304}|encoder states?"},
     {ATTN_ROLE_V, "(*UCP)(?i)\\bvalues?(?: matrix)?+" END "|" NAME "v" END},
     {ATTN_ROLE_W_A, "(*UCP)(?i)\\bW(?:_?[as1])?" END "|matrix in (?:the middle|between)|bilinear"},
@@ -124,10 +124,12 @@ static const struct word EUROPEAN_WORDS[] = {
 /* Japanese, Chinese, Korean, Russian: only in text with characters beyond ASCII. */
 static const struct word OTHER_WORDS[] = {
     {ATTN_ROLE_W_Q,
-     "クエリ(?:用|をつくる|を作る|を求める|への)?の?(?:行列 ?)?(?:重み|射影|変換|W)"},
-    {ATTN_ROLE_W_K, "キー(?:用|をつくる|を作る|を求める|への)?の?(?:行列 ?)?(?:重み|射影|変換|W)"},
+     "クエリ(?:用の行列|(?:用|をつくる|を作る|を求める|への)?の?(?:行列 ?)?(?:重み|射影|変換|W))"},
+    {ATTN_ROLE_W_K,
+     "キー(?:用の行列|(?:用|をつくる|を作る|を求める|への)?の?(?:行列 ?)?(?:重み|射影|変換|W))"},
     {ATTN_ROLE_W_V,
-     "バリュー(?:用|をつくる|を作る|を求める|への)?の?(?:行列 ?)?(?:重み|射影|変換|W)"},
+     "バリュー(?:用の行列|(?:用|をつくる|を作る|を求める|への)?の?(?:行列 "
+     "?)?(?:重み|射影|変換|W))"},
     {ATTN_ROLE_W_O, "出力(?:の)?射影"},
     {ATTN_ROLE_SCALED,
      "スケー(?:ル|リング)(?:済み|後|した)の?(?:スコア|内積)|スケー|平方根|割|缩放|除以|나눈|나누|"
@@ -144,7 +146,8 @@ static const struct word OTHER_WORDS[] = {
      "а|ов)?(?!\\pL)"},
     {ATTN_ROLE_OUTPUT,
      "(?i:V|バリュー) "
-     "?(?:を(?:掛|か)|との積)|出力|文脈|コンテキスト|加重|混ぜ|重み(?:つき|付き|づけ)(?:で?足|の?"
+     "?(?:を(?:掛|か)|との積)|値を足し|新しいベクトル|出力|文脈|コンテキスト|加重|混ぜ|重み(?:つき|"
+     "付き|づけ)(?:で?足|の?"
      "和|で?"
      "平均|で?合計)|输出|"
      "上下文|출력|(?i)выход|контекст"},

@@ -82,7 +82,7 @@ char *attn_group_text(struct attn_grouping *g, const char *text, struct attn_par
 
 void attn_group_above(struct attn_grouping *g, char *text) {
   if (!text) return;
-  if (g->aboves == ATTN_ABOVES)
+  if (g->aboves == ATTN_CAPTIONS)
     memmove(g->above, g->above + 1, (size_t)--g->aboves * sizeof *g->above);
   g->above[g->aboves++] = text;
 }

@@ -107,13 +107,11 @@ struct attn_result_line {
   } group[ATTN_RESULT_GROUPS];
 };
 
-enum { ATTN_ABOVES = 12 };
-
 struct attn_grouping {
   struct attn_scan *scan;
   struct attn_scan_lines *lines;
-  attn_status status;       /* the first error; nothing is done after it */
-  char *above[ATTN_ABOVES]; /* the lines of text above, the nearest last */
+  attn_status status;         /* the first error; nothing is done after it */
+  char *above[ATTN_CAPTIONS]; /* the lines of text above, the nearest last */
   int aboves;
   char *heading;
   struct attn_row header;                 /* of a table; items 0: none */

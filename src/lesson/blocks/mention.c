@@ -20,7 +20,8 @@ static const char SCRIPT[] = "\\d[\\d.]*(?:,\\d+){0,9}";
 
 /* "section 3.2", "figures 1 and", "#2": in front of a number. A scanned m may be rn. */
 static const char NUMBERED[] =
-    "(?i)(?:#\\s*|(?:(?<![a-z])(?:tab(?:le)?|fig(?:ure)?|sec(?:tion)?|exa(?:m|rn)ple|"
+    "(?i)(?:#\\s*|(?:added|changed|deprecated)::\\s*|(?:(?<![a-z])(?:tab(?:le)?|fig(?:"
+    "ure)?|sec(?:tion)?|exa(?:m|rn)ple|"
     "proble(?:m|rn)|exercise|question|lecture|chapter|eq(?:uation)?|theore(?:m|rn)|"
     "le(?:mm|rnrn)a|definition|version|room|part|unit|notes|python|numpy|(?:py)?torch|msc v|cuda|"
     "ubuntu|debian|macos|windows)s?|ノート|定理|例|問|図|表|式|第|§|題)[\\s.(]*)$";
@@ -72,8 +73,9 @@ static int is_divided(const struct attn_scan_line *line, size_t at) {
   return at < line->bytes && line->text[at] == '/';
 }
 
-/* "-0.5 P" of an exam */
-static const char POINTS[] = "\\s?(?:P|pts?|points?|marks?|Punkte?|\\x{70B9})(?!\\w)";
+/* "-0.5 P" of an exam; "4桁", digits */
+static const char POINTS[] =
+    "(?:\\s?(?:P|pts?|points?|marks?|Punkte?|\\x{70B9})(?!\\w)|\\s?[\\x{6841}\\x{4F4D}])";
 
 static void add_number(struct attn_grouping *g, const struct attn_scan_line *line,
                        struct attn_part p) {

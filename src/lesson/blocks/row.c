@@ -26,7 +26,7 @@ static const char REMARKED[] =
     ")(?:\\s?(?:\\([\\w\\s%]{1,12}\\)|\\[\\^?\\w{1,3}\\]|[^\\w\\s.,()\\[\\]/"
     "+*^=\\x{B7}\\x{D7}-]{1,2}))?$";
 /* "0.5 1.0   <- cat", "0.5, 1.0  # cat", "0.5 1.0 (cat)": groups: the numbers, the remark */
-#define PLAIN "[-+]?(?:\\d++(?:\\.\\d*+)?|\\.\\d++)"
+#define PLAIN "[-+]?(?:\\d++(?:\\.\\d*+)?|\\.\\d++|\\x{221E}|inf\\b)"
 static const char NUMBERS_REMARKED[] =
     "[ \\t]*+(" PLAIN "(?:(?:[ \\t]*+,[ \\t]*+|[ \\t]++)" PLAIN
     ")++)[ \\t]++"

@@ -176,15 +176,20 @@ static int are_apart(struct attn_grouping *g, const struct attn_row *last,
  * matrix. */
 static int is_matrix_row(struct attn_grouping *g, const struct attn_row *row) {
   if (row->items < 2 || (row->style != ATTN_ROW_COLON && row->style != ATTN_ROW_EQUALS)) return 0;
-  if (row->style != ATTN_ROW_EQUALS || attn_step_of_text(g, row->label.text) < ATTN_STEP_SCORES) {
-    int is_called = row->style == ATTN_ROW_COLON || row->label.stem;
-    if (!is_called || row->label.index >= 0) return 0;
-  }
+  int is_called = row->style == ATTN_ROW_COLON || row->label.stem;
+  if (!is_called || row->label.index >= 0) return 0;
   for (int n = 0; n < row->items; n++)
     if (!item_length(g, &row->item[n]) ||
         item_length(g, &row->item[n]) != item_length(g, &row->item[0]))
       return 0;
   return !strstr(row->line->text, "\u2192");
+}
+
+/* "s[1]" above "s[0]/sqrt(d)" */
+static int begins_quotient(const struct attn_row *last, const struct attn_row *row) {
+  const char *a = last->label.text, *b = row->label.text, *end = strchr(b, ']');
+  size_t stem = strcspn(a, "[");
+  return stem && a[stem] && end && end[1] == '/' && strncmp(a, b, stem + 1) == 0;
 }
 
 static int looks_alike(struct attn_grouping *g, const struct attn_row *last,
@@ -196,7 +201,7 @@ static int looks_alike(struct attn_grouping *g, const struct attn_row *last,
   if (continues_matrix(last, row)) return 1;
   if (is_sum(row) && !is_sum(last)) return 0;
   if (is_sum(last) && !is_sum(row) && attn_item_is_number(&last->item[0])) return 0;
-  if (row->is_formula && !same_name(last, row)) return 0;
+  if ((row->is_formula || begins_quotient(last, row)) && !same_name(last, row)) return 0;
   return last->style == row->style ||
          (attn_row_is_labelled(last->style) && attn_row_is_labelled(row->style));
 }
@@ -211,6 +216,22 @@ static int is_numbered_header(const struct attn_row *header, const struct attn_r
   for (int n = 0; n < header->items; n++)
     if (!attn_item_is_integer(&header->item[n], first + n)) return 0;
   return is_called || attn_item_is_integer(&row->item[0], first);
+}
+
+static int is_blank_item(const struct attn_row_item *item) { return item->begin == item->end; }
+
+/* ",1,2" or "Q,1,2" above "cat,0.5,0.2": the columns of a sheet are numbered from 1. */
+static int numbers_columns(struct attn_grouping *g, const struct attn_row *header,
+                           const struct attn_row *row) {
+  if (!attn_row_is_delimited(row->style) || row->style != header->style ||
+      row->items != header->items || row->items < 3 || row->item[0].kind != ATTN_ITEM_TEXT)
+    return 0;
+  for (int n = 1; n < header->items; n++)
+    if (!attn_item_is_integer(&header->item[n], n) || !attn_item_is_number(&row->item[n])) return 0;
+  char *title = attn_item_text(g, header, 0), *name = attn_item_text(g, row, 0);
+  int is_word = title && *title && (title[1] || (g->rows == 1 && strchr("QKV", *title)));
+  int is_title = is_word && name && attn_label_step(title) >= 0 && attn_label_step(name) < 0;
+  return is_blank_item(&header->item[0]) || is_title;
 }
 
 /* A table whose row has one cell more or less is a mistake. */
@@ -313,6 +334,10 @@ int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
   if (g->rows == 1 && is_numbered_header(&g->row[0], row)) {
     g->rows = 0;
     g->drop_first = is_bare(row);
+  } else if (g->rows > 0 && numbers_columns(g, &g->row[g->rows - 1], row)) {
+    char *title = attn_item_text(g, &g->row[g->rows - 1], 0);
+    if (--g->rows) attn_run_flush(g);
+    attn_group_above(g, title);
   } else if (g->rows > 0 && are_apart(g, &g->row[g->rows - 1], row)) {
     attn_run_flush(g);
     g->scan->regrouped++;

@@ -23,8 +23,6 @@ static const char QUOTED[] =
 static const char QUOTED_NEXT[] =
     "\\s*+(?:,|\\band\\b)\\s*+(?:and "
     ")?[\\x{300C}\\x{201C}\"*'](.{1,30})[\\x{300D}\\x{201D}\"*']\\s*+$";
-/* Of other vectors: "、バリューは「猫」が" */
-static const char OTHERS[] = "(*UCP)\\w\\x{306F}\\W*$";
 /* "hello = [..], world =": words in front of the vectors of a list. */
 static const char WORD_EQUALS[] =
     "(?:^|.*[\\s,])([A-Za-z]{3,20}|[\\x{3040}-\\x{9FFF}]{1,12})\\s*=\\s*$";
@@ -155,7 +153,6 @@ static int is_of_list(struct attn_grouping *g, const char *text, struct attn_par
   if (attn_part_begins_in(g, QUOTED_NEXT, text, front, &m)) return *label = m.group[1], 1;
   size_t bytes = before->suffix.end - before->suffix.begin;
   return bytes && quoted_label(g, text, front, label, &suffix) &&
-         !attn_part_find(g, OTHERS, text, (struct attn_part){front.begin, label->begin}, NULL) &&
          suffix.end - suffix.begin >= bytes &&
          memcmp(text + suffix.end - bytes, text + before->suffix.begin, bytes) == 0;
 }

@@ -114,7 +114,7 @@ void attn_stray_item(struct attn_grouping *g, const struct attn_row *row, int it
 
 /* The factors of "0.7 v_1 + 0.3 v_2" are weights. */
 static void add_factors(struct attn_grouping *g, const struct attn_scan_line *line) {
-#define TERM "(-?\\d*\\.\\d+)\\s?[*\\x{B7}\\x{D7}]?\\s?[vVhHxX]_?\\(?(\\d)"
+#define TERM "(-?\\d*\\.\\d+)\\s?[*\\x{B7}\\x{D7}]?\\s?[vVhHxX]_?\\(?(\\d|[A-H]\\b)"
   static const char FACTOR[] = TERM, SUM[] = TERM "\\)?\\s*\\+\\s*" TERM;
   struct attn_part rest = {0, line->bytes};
   struct attn_match m;

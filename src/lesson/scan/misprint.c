@@ -45,8 +45,7 @@ static const char OPEN_LIST[] =
     "(\\[\\s*+" NUMBERS ")(?=\\s*+,\\s*+\\[\\s*+" NUMBER "))";
 /* "Q = [[1, 2], [3, 4]" above "K = ..", or at the end: no more rows follow; a fence may be around
  * the matrix alone. "Q = [1 2; 3 4, K =". "Q = [[1, 2], [3, 4" above a blank line. "q = {{1, 0},
- * {1, -1;"
- */
+ * {1, -1;", "{"q": [[1, 0]}" */
 #define ROW_NUMBERS NUMBER "(?:(?:\\s*+[,;&]\\s*+|[ \\t]++)" NUMBER ")*+"
 #define ROWS(open, close)                                                                         \
   open "\\s*+" open "\\s*+" ROW_NUMBERS "(?:\\s*+" close "\\s*+,?+\\s*+" open "\\s*+" ROW_NUMBERS \
@@ -59,7 +58,8 @@ static const char OPEN_MATRIX[] =
     ")[ \\t]*+[,;][ \\t]*+[A-Za-z]\\w*+\\s*+=|"
     "(?:=\\s*+|(?m:^)[ \\t]*+)(" ROWS("\\[", "\\]")
     ")[ \\t]*+\\n[ \\t]*+\\n(?!\\s*+[-\\d\\[\\]])|"
-    "=\\s*+(" ROWS("\\{", "\\}") ")[ \\t]*+;[ \\t]*+(?:\\n|\\z))";
+    "=\\s*+(" ROWS("\\{", "\\}") ")[ \\t]*+;[ \\t]*+(?:\\n|\\z)|"
+    ":\\s*+(" ROWS("\\[", "\\]") "(?:\\s*+\\])?+)\\s*+\\})";
 /* A fence of code: its mark, and what follows it in its line */
 static const char FENCE[] = "(?m)^[ \\t>]*+(`{3,}+|~{3,}+)[ \\t\\r]*+([^\\n`]*+)$";
 

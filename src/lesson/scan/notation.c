@@ -62,6 +62,7 @@ struct notation {
 #define VECTOR_OF_TOKEN "([^\\s\\d=:|/,()\\[\\]]{1,24})[ =:]{1,3}([(\\[]" ROW_OF_LINE "[)\\]])"
 #define VECTOR_AFTER_TOKEN "([^\\s\\d=:|/,()\\[\\]]{1,24})(\\(" ROW_OF_LINE "\\))"
 #define ROW_IN_BRACKETS "[ \\t]*+" ROW_OF_LINE "[ \\t]*+"
+#define SPACED_ROW "[ \\t]*+" LITERAL "(?:[ \\t]++" LITERAL "){1,40}+[ \\t]*+"
 #define BRACKETED "\\[" ROW_IN_BRACKETS "\\]"
 #define OF_WEIGHTS "[^=\\n,;\\[\\](){}]{0,12}?"
 /* The second row 0.5 and 1, sum 1.5; second query 0.5 / 1; */
@@ -80,7 +81,7 @@ struct notation {
 #define ROW_OF_CARD \
   "[^\\s\\d:|/;,()\\[\\]]{1,24}: (?:" ROW_OF_LINE "|[(\\[][^()\\[\\]\\n]{1,80}[)\\]])"
 #define ANSWER "(?:A|Ans|Answer|\u7B54\u3048?|\u56DE\u7B54): "
-#define GA_OR_WA "(?:\u306F|\u304C|:|,)[ \\t]*+"
+#define GA_OR_WA "(?:\u306F|\u304C|:|,|(?=[ \\t]))[ \\t]*+"
 #define UP_TO_BRACKET "[^\\n#\\[\\]]++\\]"
 #define LISTS "\\s*+(\\[\\[(?:[-\\d.,\\s]|\\](?!\\])|\\[)++\\]\\])\\s*+"
 /* A cell of HTML, which may begin and end with newlines. */
@@ -127,6 +128,46 @@ static const struct notation notations[] = {
      "(?:[^()\\n]|\\([^()\\n]*+\\))*+)\\)[\\])|]?+",
      ATTN_MARK_OPEN "$1" ATTN_MARK_CLOSE, 0, "&@"},
     {"@(?=[^\\x{27E6}\\n]{0,400}\\x{27E7})", ATTN_MARK_ROW, 0, "@"},
+
+    /* (0.5; 1): a vector */
+    {"(?|(\\(" LITERAL ")|(?!\\A)\\G([ \\t]*+" LITERAL "));(?=(?:[ \\t]*+" LITERAL
+     ";){0,8}[ \\t]*+" LITERAL "\\))",
+     "$1,", 0, ";"},
+    /* cat 0.5 | 1 */
+    {"(?m)^[ \\t]*+([^\\s\\d|:=()\\[\\]]{1,24})[ \\t]++(" LITERAL ")(?=[ \\t]*+\\|[ \\t]*+" LITERAL
+     "[ \\t]*+(?:\\||$))",
+     "$1 | $2", 0, "|"},
+    /* ( 1 2 / 3 4 ) */
+    {"\\((" SPACED_ROW "(?:/" SPACED_ROW ")++)\\)", ATTN_MARK_OPEN "$1" ATTN_MARK_CLOSE, 0, "/"},
+    {"(?<=[\\d \\t])/(?=[-\\d. \\t/]{3,400}\\x{27E7})", ATTN_MARK_ROW, 0, "\u27E7"},
+
+    /* brackets of East Asia around more than one number */
+    {"\\x{3014}([ \\t]*+" LITERAL "(?:[ \\t,]++" LITERAL ")++[ \\t]*+)\\x{3015}", "[$1]", 0,
+     "\xE3"},
+    /* 2024-04-11 09:40:34 DEBUG attn: q = .. of a log */
+    {"(?m)^(?:\\d{4}-\\d\\d-\\d\\d[ T])?+\\d\\d:\\d\\d:\\d\\d(?:[.,]\\d{1,9})?Z?[ "
+     "\\t]++\\[?[A-Z]{4,8}\\]?:?[ \\t]++"
+     "(?:[A-Za-z][\\w.]{0,23}(?::[ \\t]|[ \\t]{2})[ \\t]*+)?",
+     "", 0, ":"},
+    /* "q @ k.T row 0: 0.5 1", "q @ k.T row 1: 0 1" */
+    {"(?m)^([^\\n:]{1,60}?) row 0:[ \\t]++(?=(?:[-\\d. \\t,]|inf)++$)", "$1:\nrow 0: ", 0, "0"},
+    {"(?m)(?<=\\n)(?<!:\\n)[^\\n:]{1,60}? (row [1-9]:)[ \\t]++(?=(?:[-\\d. \\t,]|inf)++$)", "$1 ",
+     0, "0"},
+    /* "q · k_j, j = 1, 2, 3: 0.5, 1, 2" */
+    {",?[ \\t]++(?:for )?[ijt] ?= ?1, ?2(?:, ?\\d){0,8}(?=[ \\t]*+:)", "", 0, ":"},
+    /* [attn::debug] q = .. */
+    {"(?mi)^\\[(?:\\w++::\\w++|info|debug|warn(?:ing)?|trace)\\][ \\t]++(?=[A-Za-z])", "", 0, "["},
+    /* || ||0||1||: a header that numbers the columns */
+    {"(?m)^\\|\\|[ \\t]*+(?:\\|\\|[ \\t]*+\\d{1,2}+[ \\t]*+)++\\|\\|[ \\t]*+$", "", 0, "|"},
+    /* nadia  10:02 */
+    {"(?m)^([^\\W\\d][\\w .-]{0,23}?[ \\t])\\d{1,2}:\\d\\d(?: ?[AaPp][Mm])?[ \\t]*+$", "$1", 0,
+     ":"},
+    /* --- p.21 --- */
+    {"(?mi)^[-=~ \\t]*+(?:p|page|slide|\u30B9\u30E9\u30A4\u30C9|\u30DA\u30FC\u30B8)[. "
+     "]{0,2}\\d{1,4}[-=~ \\t]*+$",
+     "", 0, "pPsS\xE3"},
+    /* the times of subtitles: 00:02.000 --> 00:09.000 */
+    {"(?m)^(?:\\d{1,4}\\r?\\n)?(?:\\d\\d:){1,2}\\d\\d[.,]\\d{3} --> [^\\n]*+$", "", 0, ">"},
 
     /* .. csv-table:: of reStructuredText: its header */
     {"(?m)^[ \\t]++:header:[ \\t]*+([^\\n]*+)\\n(?:[ \\t]++:[^\\n]*+\\n)*+[ \\t]*+\\n",
@@ -177,11 +218,12 @@ static const struct notation notations[] = {
     {"(?<![-+*/=\u00B7\u00D7])(?<![-+*/=\u00B7\u00D7] )\\((\\d{1,4}) [xX\u00D7] (\\d{1,4})"
      "(?=\\)(?![ \\t]*+[-+*/\u00B7\u00D7])(?![ \\t]*+=[ \\t]*+-?[\\d.]++(?![ \\t]*+[-\\d,;/|])))",
      "($1 by $2", 0, "("},
-    {", ?shape=\\([\\d, ]*+\\)", "", 0, "="},
+    {"(?m), ?shape=\\([\\d, ]*+\\)|[ ]shape=\\([\\d, ]*+\\)(?=[ \\t]*+$)", "", 0, "="},
     /* "weights (3, 2)" above "[[0.5 1.0]" */
     {"(?m)^([A-Za-z][^\\n\\[\\]]{0,60}) \\((\\d{1,4}), ?(\\d{1,4})\\)(?=[ \\t]*+\\n[ \\t]*+\\[\\[)",
      "$1 ($2 by $3)", 0, "["},
-    {"(?<=\\.\\d|\\.\\d\\d|\\d\\.|\\.\\d{3}|\\.\\d{4})f(?=[ ]?[,}])", "", 0, "}"}, /* 0.5f of C */
+    {"(?<=\\.\\d|\\.\\d\\d|\\d\\.|\\.\\d{3}|\\.\\d{4}|e\\d|e\\d{2}|e\\d{3})f(?=[ ]?[,}])", "", 0,
+     "}"}, /* 0.5f of C */
     /* { 1, 0 },  in front of the comment of a row */
     {"(?m)(?<=[},])[ \\t]*+/\\*[^*\\n]{0,80}+\\*/[ \\t]*+$", "", 0, "*"},
     {"\\b(ones|zeros|empty)\\(\\((\\d{1,4}), ?(\\d{1,4})\\)", "$1(($2 by $3)", 0, "("},
@@ -227,7 +269,8 @@ static const struct notation notations[] = {
      "|(?!\\A)\\G[ \\t]{2,}+)" VECTOR_AFTER_TOKEN,
      ATTN_MARK_ROW "$3: $4", 0, "("},
     /* read aloud */
-    {"(?i)(?:(?<=[,;:] )|(?<=\\bis ))(?:minus|negative) (?=\\.?\\d)", "-", 0, "us"},
+    {"(?i)(?<![\\w)] )(?:minus|negative) (?=\\.?\\d)|(?<=[a-z] )(?:minus|negative) (?=\\.?\\d)",
+     "-", 0, "us"},
     {"(?mi)^((?:query|key|value|output) of [^\\n:]{1,24}: )(" LITERAL ")((?:, " LITERAL
      ")*+),? and (" LITERAL ")\\.?[ \\t]*+$",
      "$1($2$3, $4)", 0, " and "},
@@ -235,7 +278,28 @@ static const struct notation notations[] = {
     {"(?m)^\\d{1,2}\u884C\u76EE,[ \\t]*+([^\\s\\d,:\u3002]{1,24})[:\u3002][ "
      "\\t]*+(?=1\u5217\u76EE)",
      "$1: ", 0, "\xE5\x88"},
+    {"(?m)^(\\d{1,2})\u884C\u76EE[,:]?[ \\t]*+(?=1\u5217\u76EE)", "row $1: ", 0, "\xE5\x88"},
+    /* the scores of cat, read aloud: a name and a full stop, then "to dog, 0.5" and so on */
+    {"(?m)^([^\\n\\d:,\u3002]{1,20}+)\u3002[ "
+     "\\t]*+(?=(?:\u4E00\u756A\u76EE\u306E\u6210\u5206|[^\\n\\d,:\u3002]{1,12}"
+     "\u306B\u5BFE\u3057\u3066),)",
+     "$1: ", 0, "\xE3\x80\x82"},
+    {"(?:(?<=: )|(?!\\A)\\G)[^\\n\\d,:\u3002]{1,12}?\u306B\u5BFE\u3057\u3066,[ \\t]*+(" LITERAL
+     ")\u3002?",
+     "$1 ", 0, "\xE5\xAF"},
+    /* "first component 0.5, second component 1" */
+    {"(?i)\\bfirst component:? (?=" LITERAL "[,;] (?:and )?second component)|\\G(" LITERAL
+     "[,;] )(?:and )?(?:second|third|fourth) component:? (?=-?[.\\d])",
+     "$1", 0, "f"},
+    {"\u4E00\u756A\u76EE\u306E\u6210\u5206[,:\u306F]?[ \\t]*+(?=" LITERAL
+     "[,\\x{3002}][ \\t]*+\u4E8C\u756A\u76EE)|\\G(" LITERAL
+     ")[,\\x{3002}][ \\t]*+[\u4E8C\u4E09\u56DB]\u756A\u76EE\u306E\u6210\u5206[,:\u306F]?[ "
+     "\\t]*+(?=-?[.\\d])",
+     "$1 ", 0, "\xE4\xB8\x80"},
     {"(?mi)" COLUMNS_ALOUD("\\bcolumn 1", "column 2", "column \\d", IS_ALOUD), "$1", 0, "lu"},
+    {"(?mi)" COLUMNS_ALOUD("\\bcomponent 1", "component 2", "component \\d", IS_ALOUD), "$1", 0,
+     "o"},
+    {"(?mi)" COLUMNS_ALOUD("\\bkey 1", "key 2", "key \\d", ",[ \\t]*+"), "$1", 0, "k"},
     {COLUMNS_ALOUD("(?<!\\d)1\u5217\u76EE", "2\u5217\u76EE", "\\d\u5217\u76EE", GA_OR_WA), "$1", 0,
      "\xE5\x88"},
 
@@ -374,6 +438,8 @@ static const struct notation notations[] = {
     {"(?i)</?tr\\b[^<>]*+>(?:\\s++(?=<))?+", ATTN_MARK_ROW, HTML, "<"},
     {"(?i)</?pre\\b[^<>]*+>", "\n\n", HTML, "<"}, /* a blank line */
     {"(?i)<sup>(?=[-\\w(.])", "^", 0, "<"},
+    /* ''W'' of a wiki, in front of its index */
+    {"'{2,3}([A-Za-z]\\w{0,11}+)'{2,3}", "$1", 0, "'"},
     {"(?i)</?(?:sub|sup|b|i|u|em|strong|code|span|font|mark|var)\\b[^<>\\n]{0,200}>", "", 0, "<"},
     {"(?i)</?[a-zA-Z!][^<>]*+>", "", HTML, "<"},
 

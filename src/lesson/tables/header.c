@@ -229,8 +229,11 @@ static int find_stems(struct attn_grouping *g, struct attn_table *t) {
 int attn_header_has_steps(struct attn_grouping *g, const struct attn_table *t) {
   uint32_t seen = 0;
   const char *scores = NULL;
-  int is_caption = t->style == ATTN_ROW_SPACES && t->numbers < 3; /* "scaled scores" */
-  if (t->header.items != t->cols || t->rows < 2 || is_caption) return 0;
+  if (t->header.items != t->cols || t->rows < 2) return 0;
+  const struct attn_row_item *last = &t->header.item[t->cols - 1];
+  int is_caption = t->style == ATTN_ROW_SPACES && t->numbers < 3 &&
+                   (t->cols < 2 || last->begin < last[-1].end + WORD_GAP); /* "scaled scores" */
+  if (is_caption) return 0;
   for (int n = t->skip; n < t->numbers; n++) {
     char *text = attn_item_text(g, &t->header, t->number[n]);
     int step = text && *text ? attn_step_of_text(g, text) : -1;
