@@ -7,6 +7,7 @@
 #include "blocks.h"
 #include "cell.h"
 #include "error.h"
+#include "placed.h"
 #include "role_search.h"
 #include "steps.h"
 
@@ -117,7 +118,7 @@ static int is_called_input(struct attn_account *a, const attn_printing *p) {
 static int is_late_input(struct attn_account *a, const attn_example *e, const struct flow *f,
                          const attn_step *s) {
   int block = s->printings ? block_of(a, &s->printing[0]) : -1;
-  if (block < 0 || (a->priors[block].best >= A_WORD && is_called(a, block, s->name))) return 0;
+  if (block < 0 || is_called(a, block, s->name)) return 0;
   for (int32_t n = 0; n < e->steps; n++)
     if (f->is_operand[n] && e->step[n].printings &&
         attn_cell_place(&e->step[n].printing[0].cells[0]) <
@@ -461,6 +462,15 @@ static int in_order(const void *a, const void *b) {
   return (x->column > y->column) - (x->column < y->column);
 }
 
+/* What is written around the numbers of steps. */
+static int list_around(struct attn_account *a) {
+  struct attn_placing p;
+  attn_place_numbers(&p, a);
+  attn_list_indices(&p);
+  attn_list_factors(&p);
+  return p.failed;
+}
+
 attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,
                              struct attn_lesson_owner *o, attn_error *err) {
   attn_lesson *lesson = &o->lesson;
@@ -474,7 +484,7 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
   attn_status status = failed ? ATTN_OK : attn_doubt_below_unread(lesson, a.pool, err);
   if (status) return status;
   int has_strays = lesson->examples && !attn_has_programs(lesson);
-  if (failed || (has_strays && attn_list_strays(&a)))
+  if (failed || (has_strays && (attn_list_strays(&a) || list_around(&a))))
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson");
   if (lesson->unreads > 1)
     qsort(lesson->unread, (size_t)lesson->unreads, sizeof *lesson->unread, in_order);

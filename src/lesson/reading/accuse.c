@@ -117,7 +117,9 @@ static int forgets_temperature(struct attn_scan *scan, const struct attn_roles *
                                const struct attn_placement *p) {
   const struct attn_relation *r = p->relation;
   if (p->role != ATTN_ROLE_WEIGHTS || r->uses != 1 || r->use[0].op != ATTN_OP_SOFTMAX) return 0;
+  const struct attn_node *scaled = head->at[ATTN_ROLE_SCALED];
   double temperature = attn_stated_temperature(scan);
+  if (scaled && scaled->relation && scaled->relation->cause == ATTN_CAUSE_MISSING_SCALE) return 0;
   return temperature != 1 && !is_divided(head, ATTN_ROLE_WEIGHTS, temperature);
 }
 
@@ -266,6 +268,8 @@ static int may_replace(struct attn_scan *scan, const struct attn_relation *right
   int of_mask = cause == ATTN_CAUSE_MASK_IGNORED || cause == ATTN_CAUSE_MASK_OFF_BY_ONE;
   if (right->mask && !p->relation->mask && !of_mask) return 0;
   if (!p->relation->cause && forgets_temperature(scan, head, p))
+    return right->divided_by == attn_stated_temperature(scan);
+  if (cause == ATTN_CAUSE_MISSING_SCALE && attn_stated_temperature(scan) != 1)
     return right->divided_by == attn_stated_temperature(scan);
   return p->relation->cause != ATTN_CAUSE_NONE || of_mask || right->divided_by != 1;
 }

@@ -33,7 +33,7 @@ static uint32_t padding_of_labels(struct attn_scan *scan, char *const *label, in
 static uint32_t padding_of_line(struct attn_scan *scan, const char *at, int keys) {
   uint32_t found = 0;
   for (int words = 0; *at && *at != '\n';) {
-    size_t bytes = strcspn(at, " \t\"'#:\n");
+    size_t bytes = strcspn(at, " \t\"'#:(\n");
     int pads = bytes && words < keys && is_padding(scan, at, bytes);
     found |= (uint32_t)pads << words;
     words += bytes > 0;
@@ -80,7 +80,9 @@ static uint32_t padding_of_count(struct attn_scan *scan, int keys) {
 static uint32_t padding_of_place(struct attn_scan *scan, int keys) {
 #define PLACE "(first|second|third|fourth|fifth|last) (?:one|position|token|key|column|word)\\b"
   static const char NAMED[] =
-      "(?i)(?|pad[^.\\n]{0,24} (?:the )?" PLACE "|" PLACE "[^.\\n]{0,12} (?:is|=) \\W{0,3}pad)";
+      "(?i)(?|pad[^.\\n]{0,24} (?:the )?" PLACE "|" PLACE
+      "[^.\\n]{0,12} (?:is|=) \\W{0,3}pad|"
+      "(最後)(?:の(?:トークン|単語|語|位置|列|キー))?[はがを][ ]?\\W{0,3}(?:pad|パディング))";
   static const char NUMBERED[] =
       "(?i)(?:position|token|key|column) (\\d{1,2}) (?:is|=) (?:the |a )?\\W{0,3}pad";
   static const char PLACES[] = "fir sec thi fou fif ";

@@ -1,5 +1,6 @@
 /* mentioned.c -- is a number of a sentence, or of arithmetic, one of a step? */
 #include <math.h>
+#include <string.h>
 
 #include "account.h"
 #include "cell.h"
@@ -42,7 +43,8 @@ static int is_explained(struct attn_account *a, const struct attn_stray *s) {
   const struct attn_known *known = a->known;
   if (is_other_root(a, s)) return 0;
   if (s->is_size && attn_occurs(a->scan->patterns, ROOT, s->name))
-    return attn_is_known_root(known, &s->cell);
+    return attn_is_known_root(known, &s->cell) || /* "sqrt of d_k = 3" */
+           (strstr(s->name, " of ") && attn_is_known_size(known, s->cell.value));
   if (s->is_size) return attn_is_known_size(known, s->cell.value);
   int is_fine = s->cell.decimals >= FINE || attn_occurs(a->scan->patterns, GIVEN, s->name) ||
                 attn_has_decimals(known, s->cell.decimals) ||

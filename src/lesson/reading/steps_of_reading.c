@@ -304,8 +304,6 @@ static void add_given_again(struct attn_builder *b, const struct attn_placement 
   } else if (p->role <= ATTN_ROLE_V && again->rows > 1 && *block->name &&
              b->priors[p->block].bits[p->role] >= 8) {
     fail_given_twice(b, s, &again->cells[n], &s->printing[0].cells[n]);
-  } else if (b->priors[p->block].bits[p->role] > 0) {
-    b->ex->uncertain = 1;
   }
 }
 
@@ -395,6 +393,13 @@ static int is_swapped(const struct attn_priors *named, int role) {
          named->bits[other] == named->best;
 }
 
+/* "d_k" in one cell and 2 in the next */
+static int is_size_of_keys(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_node *k = attn_roles_of(b->reading, p)->at[ATTN_ROLE_K];
+  const struct attn_grid *g = p->node->grid;
+  return k && g->rows * g->cols == 1 && g->value[0] == k->grid->cols;
+}
+
 /* An input by its name, read as something else. */
 static int is_other_input(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_priors *named = &b->priors[p->block];
@@ -419,7 +424,7 @@ static void add_block(struct attn_builder *b, const struct attn_placement *p) {
     add_computed(b, p);
   } else {
     int step = add_given(b, STEP_OF_ROLE[p->role], head_of(b, p), printing_of(b, p->node));
-    if (is_other_input(b, p)) b->ex->uncertain = 1;
+    if (is_other_input(b, p) && !is_size_of_keys(b, p)) b->ex->uncertain = 1;
     if (step < 0) return;
     set_symbol(b, &b->scan->block[p->block], &b->ex->step[step]);
     remember(b, p->node, step);

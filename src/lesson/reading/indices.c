@@ -1,0 +1,212 @@
+/* indices.c -- what a text counts around the numbers of steps: the rows that R numbers, prompts,
+ * "3 rows and 2 columns", "query 2 with key 1". What does not agree with the numbers is listed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "placed.h"
+
+enum { GAP = 48, LINES = 3 }; /* columns from an index to its number; lines from a size */
+
+static int is_there(struct attn_part p) { return p.begin < p.end; }
+
+/* Of at most four digits. */
+static int value_of(const struct attn_placing *x, struct attn_part p) {
+  return is_there(p) ? atoi(x->text + p.begin) : -1;
+}
+
+/* ---- prompts ---- */
+
+static int lines_between(const struct attn_placing *x, size_t begin, size_t end) {
+  int lines = 0;
+  for (; begin < end; begin++) lines += x->text[begin] == '\n';
+  return lines;
+}
+
+/* In[2] after In[3], or Out[3] after In[2]; a transcript may begin once more. Several lines of one
+ * input are several inputs, and a comment is none. */
+static void check_prompts(struct attn_placing *x) {
+  static const char PROMPT[] =
+      "(?m)^[ \\t>]*+(?:(In) ?\\[|(Out) ?\\[|octave:)(\\d{1,4}+)(?:\\](?:[:=]|//)|>)";
+  struct attn_match m;
+  int last = 0, input = -1; /* of the prompt just above, if it is an input */
+  for (size_t at = 0; attn_placing_find(x, PROMPT, at, &m); at = m.group[0].end) {
+    int value = value_of(x, m.group[3]), is_output = is_there(m.group[2]);
+    int may_repeat = is_output || !is_there(m.group[1]);
+    int agrees = value > last - may_repeat || value <= 1;
+    if (is_output && input >= 0)
+      agrees = value >= input && value - input < lines_between(x, at, m.group[0].begin);
+    if (!agrees) attn_list_number(x, m.group[3], m.group[0].begin);
+    if (agrees) last = value;
+    input = is_output ? -1 : value;
+  }
+}
+
+/* ---- R ---- */
+
+/* "[1,]", "[2,]" in front of the rows of a matrix */
+static void check_rows_of_r(struct attn_placing *x) {
+  static const char LABEL[] = "(?m)^[ \\t#>]*+\\[(\\d{1,4}+),\\][ \\t]++[-.\\dNI]";
+  struct attn_match m;
+  int last = 0, line = -1;
+  for (size_t at = 0; attn_placing_find(x, LABEL, at, &m); at = m.group[0].end) {
+    int value = value_of(x, m.group[1]), here = attn_placing_cell(x, m.group[1].begin).line;
+    int is_next = here == line + 1;
+    if (value != (is_next ? last + 1 : 1)) attn_list_number(x, m.group[1], m.group[0].begin);
+    last = is_next ? last + 1 : value, line = here;
+  }
+}
+
+/* "[,1] [,2]" above the columns; those of a wide matrix go on further below. */
+static void check_columns_of_r(struct attn_placing *x) {
+  static const char LABEL[] =
+      "(?m)(?:(^)[ \\t#>]*+|\\G[ \\t]*+)\\[,(\\d{1,4}+)\\](?=[ \\t\\r\\n]|\\z)";
+  struct attn_match m;
+  int last = 0;
+  for (size_t at = 0; attn_placing_find(x, LABEL, at, &m); at = m.group[0].end) {
+    int value = value_of(x, m.group[2]), is_first = m.group[1].end >= m.group[1].begin;
+    int agrees = value == last + 1 || (is_first && value == 1);
+    if (!agrees) attn_list_number(x, m.group[2], m.group[0].begin);
+    last = is_first || agrees ? value : last + 1;
+  }
+}
+
+/* ---- sizes ---- */
+
+static int is_size_of(const struct attn_placed *p, int rows, int cols) {
+  const attn_matrix *m = &p->step->exact;
+  return (rows == p->printing->rows && cols == p->printing->cols) ||
+         (rows == m->rows && cols == m->cols) || (cols == m->rows && rows == m->cols);
+}
+
+/* "3×2 Matrix{Float64}:", "3 rows and 2 columns", "X[3][2] = {": of the numbers below. */
+static void check_sizes(struct attn_placing *x) {
+  static const char SIZE[] =
+      "(?i)(?|(?<![\\w.])(\\d{1,4}+)[x\\x{D7}](\\d{1,4}+) "
+      "(?:\\w++ )?(?:matrix|adjoint|transpose|array)\\b"
+      "|(?<![\\w.])(\\d{1,4}+) rows?(?:,? and |, | by | x | \\x{D7} )(\\d{1,4}+) col(?:umn)?s?\\b"
+      "|(?<![\\w.])(\\d{1,4}+) ?\\x{884C} ?(\\d{1,4}+) ?\\x{5217}"
+      "|\\w\\[(\\d{1,4}+)\\]\\[(\\d{1,4}+)\\] ?= ?\\{"
+      "|(?m:^\\w{1,12} = (\\d{1,4}+)[x\\x{D7}](\\d{1,4}+)[ \\t\\r]*$))";
+  const struct attn_known *known = x->a->known;
+  struct attn_match m;
+  for (size_t at = 0; attn_placing_find(x, SIZE, at, &m); at = m.group[0].end) {
+    int rows = value_of(x, m.group[1]), cols = value_of(x, m.group[2]);
+    const struct attn_placed *p = attn_next_placed(x, m.group[0].end, LINES);
+    int agrees = p ? is_size_of(p, rows, cols)
+                   : attn_is_known_size(known, rows) && attn_is_known_size(known, cols);
+    if (!agrees) attn_list_number(x, m.group[1], m.group[0].begin);
+  }
+}
+
+static int has_heads(const attn_lesson *l, int count) {
+  for (int32_t n = 0; n < l->examples; n++)
+    if (l->example[n].heads == count) return 1;
+  return 0;
+}
+
+/* "3 tokens", "ones(3, 3)": the size of a matrix. */
+static void check_counts(struct attn_placing *x) {
+  static const char COUNT[] =
+      "(*UCP)(?i)(?<![\\w.,:^/*+=-])(?<![\\w.,:^/*+=-] )(\\d{1,2}+)"
+      "(?:[ -](?:(?:source|target|encoder|decoder|input|output)[ -])?"
+      "(?:tokens?|quer(?:y|ies)|keys|values|positions|features|components|entries|heads)\\b|"
+      "(?:個の)?(?:トークン|クエリ|キー|成分))(?! ?[=:\\d])"
+      "|\\b(?:ones|zeros)\\(\\(?(\\d{1,2}+), ?(\\d{1,2}+)\\)"
+      "|(?<!sequence of )(?<!padded to )\\b(?:length|dimension|size) (?:is |of "
+      ")?(\\d{1,2}+)(?![.\\d%])";
+  struct attn_match m;
+  for (size_t at = 0; attn_placing_find(x, COUNT, at, &m); at = m.group[0].end)
+    for (int n = 1; n <= 4; n++) {
+      int value = value_of(x, m.group[n]);
+      if (value > 1 && !attn_is_known_size(x->a->known, value) && !has_heads(x->a->lesson, value))
+        attn_list_number(x, m.group[n], m.group[0].begin);
+    }
+}
+
+/* An axis that no matrix has: "dim=6", "sum(exp(S), 9)", "apply(S, 8, softmax)"; a diagonal far
+ * from the main one. */
+static void check_axes(struct attn_placing *x) {
+  static const char DIAGONAL[] = "\\b(?:diagonal|k) ?= ?-?(\\d{1,2}+)(?=\\))";
+  static const char AXIS[] =
+      "\\b(?:(?:dims?|axis) ?= ?|(?:sum|softmax)\\((?:[^()\\n,]|\\([^()\\n]*+\\)){1,40}+, ?|"
+      "apply\\(\\w{1,20}+, ?)-?(\\d{1,2}+)(?=[,;)\\]])";
+  struct attn_match m;
+  for (size_t at = 0; attn_placing_find(x, AXIS, at, &m); at = m.group[0].end)
+    if (value_of(x, m.group[1]) > 4) attn_list_number(x, m.group[1], m.group[0].begin);
+  for (size_t at = 0; attn_placing_find(x, DIAGONAL, at, &m); at = m.group[0].end)
+    if (value_of(x, m.group[1]) > 1) attn_list_number(x, m.group[1], m.group[0].begin);
+}
+
+/* ---- words with an index ---- */
+
+enum word { QUERY, KEY, VALUE, TOKEN, ROW, COLUMN, WORDS };
+
+#define AN_INDEX "[ ]?(\\d{1,2}+)(?![.,]?\\d|[\\w%])"
+static const char *const WORD[WORDS] = {
+    "(*UCP)(?i)(?:\\bquer(?:y|ies)|クエリー?)" AN_INDEX,
+    "(*UCP)(?i)(?:\\bkeys?|キー)" AN_INDEX,
+    "(*UCP)(?i)(?:\\bvalues?|バリュー)" AN_INDEX,
+    "(*UCP)(?i)(?:\\b(?:token|word|position)|トークン|単語|位置)" AN_INDEX,
+    "(*UCP)(?i)\\brow" AN_INDEX,
+    "(*UCP)(?i)\\bcolumn" AN_INDEX,
+};
+
+/* Is an index that of a number, counted from base? -1: it may be of something else. */
+static int agrees(enum word w, int index, const struct attn_placed *p, int base) {
+  int name = p->step->name, turned = p->example->orientation == ATTN_QUERIES_IN_COLUMNS;
+  int row = index - base == p->row, col = index - base == p->col, either = row || col;
+  if (w == ROW || w == COLUMN) return turned ? either : w == ROW ? row : col;
+  if (name >= ATTN_STEP_SCORES && name <= ATTN_STEP_WEIGHTS) {
+    if (w == VALUE) return -1;
+    return w == TOKEN ? either : (w == QUERY) != turned ? row : col;
+  }
+  static const uint32_t OF[] = {
+      [QUERY] = 1u << ATTN_STEP_Q | 1u << ATTN_STEP_OUTPUT,
+      [KEY] = 1u << ATTN_STEP_K,
+      [VALUE] = 1u << ATTN_STEP_V,
+      [TOKEN] = 1u << ATTN_STEP_X | 1u << ATTN_STEP_Y | 1u << ATTN_STEP_Q | 1u << ATTN_STEP_K |
+                1u << ATTN_STEP_V | 1u << ATTN_STEP_OUTPUT,
+  };
+  return OF[w] >> name & 1 ? (turned ? either : row) : -1;
+}
+
+/* The number that a word with an index is in front of. */
+static const struct attn_placed *named_by(const struct attn_placing *x,
+                                          const struct attn_match *m) {
+  size_t end = m->group[0].end;
+  const struct attn_placed *p = attn_next_placed(x, end, 1);
+  if (!p || attn_next_placed(x, m->group[1].begin, 1) != p) return NULL; /* the index is one */
+  int gap = (int)(p->place & UINT32_MAX) - attn_placing_cell(x, end).column;
+  if (gap > GAP) return NULL;
+  for (size_t at = end; at + 1 < x->bytes && at < end + (size_t)gap; at++)
+    if (x->text[at] == '.' && x->text[at + 1] == ' ') return NULL;
+  return p;
+}
+
+/* Lists those that do not agree, where most do. */
+static void check_words(struct attn_placing *x, enum word w) {
+  struct attn_match m;
+  int seen = 0, fits[2] = {0, 0}; /* counted from 0, from 1 */
+  for (int pass = 0; pass < 2; pass++) {
+    int base = fits[1] >= fits[0];
+    if (pass == 1 && (3 * (seen - fits[base]) > seen || seen == fits[base])) return;
+    for (size_t at = 0; attn_placing_find(x, WORD[w], at, &m); at = m.group[0].end) {
+      const struct attn_placed *p = named_by(x, &m);
+      int index = value_of(x, m.group[1]), one = p ? agrees(w, index, p, 1) : -1;
+      if (one < 0) continue;
+      if (pass == 0) seen++, fits[1] += one, fits[0] += agrees(w, index, p, 0);
+      if (pass == 1 && !agrees(w, index, p, base))
+        attn_list_number(x, m.group[1], m.group[0].begin);
+    }
+  }
+}
+
+void attn_list_indices(struct attn_placing *x) {
+  check_prompts(x);
+  check_rows_of_r(x);
+  check_columns_of_r(x);
+  check_sizes(x);
+  check_counts(x);
+  check_axes(x);
+  for (int w = 0; w < WORDS; w++) check_words(x, (enum word)w);
+}

@@ -1,0 +1,67 @@
+#include "placed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cell.h"
+
+static void add_printing(struct attn_placing *x, const attn_example *e, const attn_step *s,
+                         const attn_printing *p) {
+  for (int32_t n = 0; n < p->rows * p->cols && !x->failed; n++) {
+    x->failed = attn_pool_grow(x->a->pool, (void **)&x->placed, x->count, sizeof *x->placed);
+    if (x->failed || p->cells[n].kind == ATTN_CELL_BLANK) continue;
+    x->placed[x->count++] = (struct attn_placed){
+        attn_cell_place(&p->cells[n]), e, s, p, p->row0 + n / p->cols, p->col0 + n % p->cols};
+  }
+}
+
+static int in_order(const void *a, const void *b) {
+  return attn_compare_places(&((const struct attn_placed *)a)->place,
+                             &((const struct attn_placed *)b)->place);
+}
+
+void attn_place_numbers(struct attn_placing *x, struct attn_account *a) {
+  const attn_lesson *l = a->lesson;
+  *x = (struct attn_placing){.a = a, .text = a->scan->source.text, .bytes = a->scan->source.size};
+  for (int32_t i = 0; i < l->examples; i++)
+    for (int32_t n = 0; n < l->example[i].steps; n++)
+      for (int32_t p = 0; p < l->example[i].step[n].printings; p++)
+        add_printing(x, &l->example[i], &l->example[i].step[n], &l->example[i].step[n].printing[p]);
+  if (x->count > 1 && !x->failed) qsort(x->placed, x->count, sizeof *x->placed, in_order);
+}
+
+attn_cell attn_placing_cell(const struct attn_placing *x, size_t at) {
+  struct attn_source_position p = attn_source_place(&x->a->scan->source, at);
+  attn_cell cell = attn_cell_blank();
+  cell.line = p.line, cell.column = p.column;
+  return cell;
+}
+
+const struct attn_placed *attn_next_placed(const struct attn_placing *x, size_t at, int lines) {
+  attn_cell cell = attn_placing_cell(x, at);
+  uint64_t place = attn_cell_place(&cell);
+  size_t low = 0, high = x->count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (x->placed[middle].place < place)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  int is_near = low < x->count && (int)(x->placed[low].place >> 32) < cell.line + lines;
+  return is_near ? &x->placed[low] : NULL;
+}
+
+int attn_placing_find(const struct attn_placing *x, const char *pattern, size_t from,
+                      struct attn_match *m) {
+  return !x->failed && attn_find(x->a->scan->patterns, pattern, x->text, x->bytes, from, m);
+}
+
+void attn_list_number(struct attn_placing *x, struct attn_part number, size_t begin) {
+  attn_cell cell = attn_placing_cell(x, number.begin);
+  const attn_lesson *l = x->a->lesson;
+  for (int32_t n = 0; n < l->unreads; n++)
+    if (l->unread[n].line == cell.line && l->unread[n].column == cell.column) return;
+  char *name = attn_pool_text(x->a->pool, x->text + begin, number.begin - begin);
+  x->failed |= !name || attn_list_unread(x->a, &cell, 1, 1, name);
+}
