@@ -376,20 +376,6 @@ static int list_block(struct attn_account *a, int block, const attn_cell *first,
   return attn_list_unread(a, first, all ? p->rows : 1, all ? p->cols : left, b->name);
 }
 
-/* "d_k,2" above "sqrt(d_k),1.4142" of a sheet. */
-static int are_labelled_sizes(const struct attn_account *a, const struct attn_block *b) {
-  static const char SIZE[] = "(?i)^\\W*(?:(?:sqrt|\\x{221A})\\W*)?(?:d_?[a-z]{1,5}|[nmh])\\W*$";
-  const attn_printing *p = &b->reading[0];
-  if (p->cols != 1 || p->rows < 2 || b->labels != p->rows) return 0;
-  for (int32_t n = 0; n < p->rows; n++) {
-    double value = p->cells[n].value, size = rint(value * value);
-    int is_root = fabs(value * value - size) < .02 && attn_is_known_size(a->known, size);
-    if (!attn_occurs(a->scan->patterns, SIZE, b->label[n])) return 0;
-    if (!is_root && !attn_is_known_size(a->known, value)) return 0;
-  }
-  return 1;
-}
-
 /* "shape (4, 3)", "d_model, d_k: 4, 3", or what a program prints for a shape. */
 static int are_sizes(const struct attn_account *a, const struct attn_block *b) {
   static const char SIZES[] =
@@ -443,8 +429,7 @@ static int is_unexplained_block(struct attn_account *a, const attn_printing *p) 
 static int is_explained_otherwise(struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   if (block_is_worked_out(a, &b->reading[0])) return !is_unexplained_block(a, &b->reading[0]);
-  return is_mention(a, block) || is_joined(a, block) || is_mask(a, block) || are_sizes(a, b) ||
-         are_labelled_sizes(a, b);
+  return is_mention(a, block) || is_joined(a, block) || is_mask(a, block) || are_sizes(a, b);
 }
 
 static int list_blocks(struct attn_account *a) {

@@ -113,10 +113,11 @@ static void check_counts(struct attn_placing *x) {
       "(?:個の)?(?:トークン|クエリ|キー|成分))(?! ?[=:\\d])"
       "|\\b(?:ones|zeros)\\(\\(?(\\d{1,2}+), ?(\\d{1,2}+)\\)"
       "|(?<!sequence of )(?<!padded to )\\b(?:length|dimension|size) (?:is |of "
-      ")?(\\d{1,2}+)(?![.\\d%])";
+      ")?(\\d{1,2}+)(?![.\\d%])"
+      "|(?m:^d_?[kv][,\\t](\\d{1,2}+)[,\\t\\r]*$)";
   struct attn_match m;
   for (size_t at = 0; attn_placing_find(x, COUNT, at, &m); at = m.group[0].end)
-    for (int n = 1; n <= 4; n++) {
+    for (int n = 1; n <= 5; n++) {
       int value = value_of(x, m.group[n]);
       if (value > 1 && !attn_is_known_size(x->a->known, value) && !has_heads(x->a->lesson, value))
         attn_list_number(x, m.group[n], m.group[0].begin);
