@@ -100,6 +100,20 @@ int attn_heads_are_uneven(const attn_example *e) {
 
 /* ---- places ---- */
 
+int attn_add_unread(struct attn_pool *pool, attn_lesson *l, const attn_cell *first, int rows,
+                    int cols, const char *words) {
+  char *name = attn_pool_text(pool, words, strlen(words));
+  if (!name || attn_pool_grow(pool, (void **)&l->unread, (size_t)l->unreads, sizeof *l->unread))
+    return -1;
+  l->unread[l->unreads++] = (attn_unread){first->line, first->column, rows, cols, name};
+  return 0;
+}
+
+const attn_cell *attn_printed_cell(const attn_printing *p, int row, int col) {
+  int i = row - p->row0, j = col - p->col0;
+  return i >= 0 && i < p->rows && j >= 0 && j < p->cols ? &p->cells[i * p->cols + j] : NULL;
+}
+
 int attn_add_places(struct attn_pool *pool, struct attn_places *places, const attn_printing *p) {
   for (int32_t n = 0; n < p->rows * p->cols; n++) {
     if (p->cells[n].kind == ATTN_CELL_BLANK) continue;

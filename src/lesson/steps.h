@@ -40,6 +40,13 @@ int attn_heads_are_uneven(const attn_example *example);
  * been. */
 int attn_cells_contradict(const attn_cell *x, const attn_cell *y);
 
+/* Adds numbers to those that are not read, with the words in front of them. -1: no memory. */
+int attn_add_unread(struct attn_pool *pool, attn_lesson *lesson, const attn_cell *first, int rows,
+                    int cols, const char *words);
+
+/* The cell of a row and column of the step. NULL: the printing has none. */
+const attn_cell *attn_printed_cell(const attn_printing *p, int row, int col);
+
 /* Where numbers are printed. */
 struct attn_places {
   uint64_t *at; /* sorted: attn_cell_place */

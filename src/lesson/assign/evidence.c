@@ -127,7 +127,7 @@ static void try_result(struct product_search *e, int c) {
     if (e->weights[c] && !e->weights[a]) continue;   /* weights are a product of weights only */
     if (e->grid[a]->rows != e->grid[c]->rows) continue;
     for (int b = 0; b < e->blocks; b++) {
-      if (b == a || b == c || !e->finite[b]) continue;
+      if (b == a || b == c || !e->finite[b] || (e->of_symmetric && !e->symmetric[b])) continue;
       try_product(e, a, b, 0, c);
       try_product(e, a, b, 1, c);
     }

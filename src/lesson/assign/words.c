@@ -122,14 +122,12 @@ static const struct word EUROPEAN_WORDS[] = {
 };
 
 /* Japanese, Chinese, Korean, Russian: only in text with characters beyond ASCII. */
+#define WEIGHTS_OF \
+  "(?:用の行列|(?:用|をつくる|を作る|を求める|への)?の?(?:行列 ?)?(?:重み|射影|変換|W))"
 static const struct word OTHER_WORDS[] = {
-    {ATTN_ROLE_W_Q,
-     "クエリ(?:用の行列|(?:用|をつくる|を作る|を求める|への)?の?(?:行列 ?)?(?:重み|射影|変換|W))"},
-    {ATTN_ROLE_W_K,
-     "キー(?:用の行列|(?:用|をつくる|を作る|を求める|への)?の?(?:行列 ?)?(?:重み|射影|変換|W))"},
-    {ATTN_ROLE_W_V,
-     "バリュー(?:用の行列|(?:用|をつくる|を作る|を求める|への)?の?(?:行列 "
-     "?)?(?:重み|射影|変換|W))"},
+    {ATTN_ROLE_W_Q, "クエリ" WEIGHTS_OF},
+    {ATTN_ROLE_W_K, "キー" WEIGHTS_OF},
+    {ATTN_ROLE_W_V, "バリュー" WEIGHTS_OF},
     {ATTN_ROLE_W_O, "出力(?:の)?射影"},
     {ATTN_ROLE_SCALED,
      "スケー(?:ル|リング)(?:済み|後|した)の?(?:スコア|内積)|スケー|平方根|割|缩放|除以|나눈|나누|"

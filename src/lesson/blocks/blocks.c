@@ -113,7 +113,7 @@ struct attn_block *attn_block_begin(struct attn_grouping *g, int source, int lin
   b->header = "";
   b->readings = 1;
   int aboves = aboves_of_next(g);
-  for (int n = aboves > ATTN_CAPTIONS ? aboves - ATTN_CAPTIONS : 0; n < aboves; n++)
+  for (int n = 0; n < aboves; n++)
     if (g->above[n][0]) b->caption[b->captions++] = g->above[n];
   return b;
 }

@@ -169,34 +169,20 @@ static size_t end_of_result(const struct attn_python *p, size_t at, const attn_p
   return at;
 }
 
-static void list_table(struct attn_python *p, const attn_printing *t) {
-  attn_lesson *l = p->lesson;
-  if (attn_pool_grow(p->scan->pool, (void **)&l->unread, (size_t)l->unreads, sizeof *l->unread))
-    attn_py_no_memory(p);
-  else
-    l->unread[l->unreads++] =
-        (attn_unread){t->cells[0].line, t->cells[0].column, t->rows, t->cols, ""};
-}
-
-/* A comment may give the value of what was set or shown last. 1: it does. */
+/* A comment may give the value of what was set or shown last; a matrix of what is not followed is
+ * listed. 1: it does. */
 static int read_comment(struct attn_python *p, size_t begin, size_t end, size_t *at) {
   attn_printing table;
-  if (!p->may_have_result || !read_result(p, begin, end, &table)) return 0;
-  if (p->last.kind == ATTN_PY_STEP && !p->last.transposed)
+  int is_step = p->may_have_result && p->last.kind == ATTN_PY_STEP;
+  if (!read_result(p, begin, end, &table)) return 0;
+  if (!p->may_have_result && table.rows < 2) return 0;
+  if (is_step && !p->last.transposed)
     attn_py_add_result(p, p->last.step, &table);
-  else if (p->last.kind != ATTN_PY_STEP && table.rows > 1)
-    list_table(p, &table);
+  else if (!is_step && table.rows > 1 &&
+           attn_add_unread(p->scan->pool, p->lesson, &table.cells[0], table.rows, table.cols, ""))
+    attn_py_no_memory(p);
   p->may_have_result = 0;
   p->shown_steps = -1;
-  *at = end_of_result(p, *at, &table);
-  return 1;
-}
-
-/* A matrix that a comment gives for what is not followed. 1: it does. */
-static int list_result(struct attn_python *p, size_t begin, size_t end, size_t *at) {
-  attn_printing table;
-  if (!read_result(p, begin, end, &table) || table.rows < 2) return 0;
-  list_table(p, &table);
   *at = end_of_result(p, *at, &table);
   return 1;
 }
@@ -284,7 +270,7 @@ static void statement(struct attn_python *p, size_t *at, size_t end) {
   if (p->scan->source.text[begin] == '#' && read_comment(p, *at, end, at)) return;
   end_shown(p);
   if (p->scan->source.text[begin] == '#') {
-    if (!list_result(p, *at, end, at)) *at = next;
+    *at = next;
     return;
   }
   if (matches(p, PROMPT, begin, end, &m)) begin = m.group[0].end;
@@ -298,7 +284,7 @@ static void statement(struct attn_python *p, size_t *at, size_t end) {
     read_comment(p, p->previous, end, at);
   } else {
     *at = skip_statement(p, *at, end);
-    list_result(p, comment_of(p, begin), end, at);
+    read_comment(p, comment_of(p, begin), end, at);
   }
 }
 

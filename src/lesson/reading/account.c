@@ -357,23 +357,13 @@ static int is_joined(struct attn_account *a, int block) {
   return 0;
 }
 
-int attn_list_unread(struct attn_account *a, const attn_cell *first, int rows, int cols,
-                     const char *words) {
-  attn_lesson *l = a->lesson;
-  if (attn_pool_grow(a->pool, (void **)&l->unread, (size_t)l->unreads, sizeof *l->unread))
-    return -1;
-  char *name = attn_pool_text(a->pool, words, strlen(words));
-  if (!name) return -1;
-  l->unread[l->unreads++] = (attn_unread){first->line, first->column, rows, cols, name};
-  return 0;
-}
-
 /* A part of a block is so many numbers. */
 static int list_block(struct attn_account *a, int block, const attn_cell *first, int left) {
   const struct attn_block *b = &a->scan->block[block];
   const attn_printing *p = &b->reading[0];
   int all = left == p->rows * p->cols || first == &p->cells[0];
-  return attn_list_unread(a, first, all ? p->rows : 1, all ? p->cols : left, b->name);
+  return attn_add_unread(a->pool, a->lesson, first, all ? p->rows : 1, all ? p->cols : left,
+                         b->name);
 }
 
 /* "shape (4, 3)", "d_model, d_k: 4, 3", or what a program prints for a shape. */
@@ -441,10 +431,26 @@ static int list_blocks(struct attn_account *a) {
   return failed;
 }
 
+/* At one place the one with the most numbers, or words, is first. */
 static int in_order(const void *a, const void *b) {
   const attn_unread *x = a, *y = b;
+  int x_size = x->rows * x->cols, y_size = y->rows * y->cols;
   if (x->line != y->line) return x->line < y->line ? -1 : 1;
-  return (x->column > y->column) - (x->column < y->column);
+  if (x->column != y->column) return x->column < y->column ? -1 : 1;
+  if (x_size != y_size) return x_size > y_size ? -1 : 1;
+  size_t x_words = strlen(x->name), y_words = strlen(y->name);
+  return (x_words < y_words) - (x_words > y_words);
+}
+
+/* In their order, each once. */
+static void sort_unread(attn_lesson *l) {
+  int32_t kept = 0;
+  if (l->unreads > 1) qsort(l->unread, (size_t)l->unreads, sizeof *l->unread, in_order);
+  for (int32_t n = 0; n < l->unreads; n++) {
+    const attn_unread *last = kept ? &l->unread[kept - 1] : NULL, *u = &l->unread[n];
+    if (!last || last->line != u->line || last->column != u->column) l->unread[kept++] = *u;
+  }
+  l->unreads = kept;
 }
 
 /* What is written around the numbers of steps. */
@@ -471,7 +477,6 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
   int has_strays = lesson->examples && !attn_has_programs(lesson);
   if (failed || (has_strays && (attn_list_strays(&a) || list_around(&a))))
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson");
-  if (lesson->unreads > 1)
-    qsort(lesson->unread, (size_t)lesson->unreads, sizeof *lesson->unread, in_order);
+  sort_unread(lesson);
   return ATTN_OK;
 }

@@ -30,9 +30,6 @@ int attn_is_worked_out(const struct attn_scan *scan, const attn_cell *cell);
 int attn_names_sum(const struct attn_scan *scan, const char *text);
 /* Does a printing that was read have the rows of q? step: of this step; ATTN_ANY_STEP. */
 int attn_has_printing_of(struct attn_account *a, const attn_printing *q, int step);
-/* Adds numbers to those that are not read. -1: no memory. */
-int attn_list_unread(struct attn_account *a, const attn_cell *first, int rows, int cols,
-                     const char *words);
 
 /* mentioned.c. Lists the numbers of sentences that nothing explains, and arithmetic. -1: no memory
  */

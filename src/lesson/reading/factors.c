@@ -44,20 +44,13 @@ static int read_sum(const struct attn_placing *x, struct attn_match *m,
 
 /* ---- operands ---- */
 
-static int is_near(double value, const attn_cell *cell) {
-  return fabs(fabs(value) - cell->value) <= 3 * attn_cell_half(cell) + 1e-9 * (1 + fabs(value));
-}
-
-/* Is it the number of a cell, as it should be or as it is printed? */
+/* Is it the number of a cell, as it should be or as it is printed? Its sign is not read. */
 static int is_cell(const attn_step *s, int row, int col, const attn_cell *cell) {
   if (row >= s->exact.rows || col >= s->exact.cols) return 0;
-  if (is_near(s->exact.at[row * s->exact.cols + col], cell)) return 1;
+  if (attn_cell_is_near(cell, fabs(s->exact.at[row * s->exact.cols + col]), 3)) return 1;
   for (int32_t n = 0; n < s->printings; n++) {
-    const attn_printing *p = &s->printing[n];
-    int i = row - p->row0, j = col - p->col0;
-    if (i >= 0 && i < p->rows && j >= 0 && j < p->cols &&
-        is_near(p->cells[i * p->cols + j].value, cell))
-      return 1;
+    const attn_cell *printed = attn_printed_cell(&s->printing[n], row, col);
+    if (printed && attn_cell_is_near(cell, fabs(printed->value), 3)) return 1;
   }
   return 0;
 }
@@ -94,19 +87,17 @@ static int find_other(const struct attn_placed *p, const struct term *term, int 
 
 /* What is printed wrongly is judged. */
 static int is_right(const struct attn_placed *p) {
-  const attn_printing *g = p->printing;
-  const attn_cell *cell = &g->cells[(p->row - g->row0) * g->cols + p->col - g->col0];
+  const attn_cell *cell = attn_printed_cell(p->printing, p->row, p->col);
   const attn_matrix *m = &p->step->exact;
-  if (p->row >= m->rows || p->col >= m->cols) return 0;
-  double value = m->at[p->row * m->cols + p->col];
-  return fabs(value - cell->value) <= 3 * attn_cell_half(cell) + 1e-9 * (1 + fabs(value));
+  return p->row < m->rows && p->col < m->cols &&
+         attn_cell_is_near(cell, m->at[p->row * m->cols + p->col], 3);
 }
 
 static int is_product(const attn_step *s) {
   return s->op == ATTN_OP_MATMUL || s->op == ATTN_OP_MATMUL_NT || s->op == ATTN_OP_MATMUL_TN;
 }
 
-/* The number of a step that a sum is, or is equal to: it begins there, or behind the sign. */
+/* The number of a step that a sum is, or is equal to: it begins there, or after the sign. */
 static const struct attn_placed *number_of(const struct attn_placing *x, size_t begin,
                                            size_t factor, size_t end) {
   static const char EQUALS[] = "[ ]?(?:=|\\x{2248}|\\\\approx\\b)[ *$]{0,3}";
@@ -132,49 +123,39 @@ static void check_sums(struct attn_placing *x) {
   }
 }
 
-/* ---- divisors ---- */
+/* ---- divisors and powers ---- */
 
 /* "4 / 1.5 = 2.83" where the step divides by √2 */
-static void check_divisors(struct attn_placing *x) {
-  static const char DIVISOR[] =
-      "[/\\x{F7}][ ]?(\\d++(?:\\.\\d++)?+)[ ]?(?:=|\\x{2248}|\\\\approx\\b)[ "
-      "]?(?=[-\\x{2212}.\\d])";
-  struct attn_match m;
-  attn_cell cell;
-  for (size_t at = 0; attn_placing_find(x, DIVISOR, at, &m); at = m.group[0].end) {
-    const struct attn_placed *p = attn_next_placed(x, m.group[0].end, 1);
-    attn_cell end = attn_placing_cell(x, m.group[0].end);
-    if (!p || p->place > attn_cell_place(&end) + 1 || p->step->op != ATTN_OP_DIVIDE) continue;
-    if (attn_scan_part(x->text, m.group[1], &cell) && !is_near(p->step->scalar, &cell))
-      attn_list_number(x, m.group[1], m.group[0].begin);
-  }
+static int is_other_divisor(const struct attn_placing *x, const struct attn_match *m) {
+  const struct attn_placed *p = attn_next_placed(x, m->group[0].end, 1);
+  attn_cell end = attn_placing_cell(x, m->group[0].end), cell;
+  if (!p || p->place > attn_cell_place(&end) + 1 || p->step->op != ATTN_OP_DIVIDE) return 0;
+  return attn_scan_part(x->text, m->group[1], &cell) &&
+         !attn_cell_is_near(&cell, fabs(p->step->scalar), 3);
 }
 
 /* "8/√2": the 1 of "1/√2", or a score. */
-static void check_numerators(struct attn_placing *x) {
-  static const char NUMERATOR[] =
-      "(?<![\\w.)\\]])(\\d++(?:\\.\\d++)?+)[ ]?/[ ]?(?:\\x{221A}|\\\\?sqrt\\b|Sqrt\\b)";
-  struct attn_match m;
+static int is_other_numerator(const struct attn_placing *x, const struct attn_match *m) {
   attn_cell cell;
-  for (size_t at = 0; attn_placing_find(x, NUMERATOR, at, &m); at = m.group[0].end)
-    if (attn_scan_part(x->text, m.group[1], &cell) && cell.value != 1 &&
-        !attn_is_known_operand(x->a->operands, &cell))
-      attn_list_number(x, m.group[1], m.group[0].begin);
+  return attn_scan_part(x->text, m->group[1], &cell) && cell.value != 1 &&
+         !attn_is_known_operand(x->a->operands, &cell);
 }
 
 /* "d_k ** 1.5": only a root divides scores. */
-static void check_powers(struct attn_placing *x) {
-  static const char POWER[] = "(?<=[\\w)\\]])[ ]?\\*\\*[ ]?\\(?(\\d++\\.\\d++)(?!\\w)";
-  struct attn_match m;
+static int is_other_power(const struct attn_placing *x, const struct attn_match *m) {
   attn_cell cell;
-  for (size_t at = 0; attn_placing_find(x, POWER, at, &m); at = m.group[0].end)
-    if (attn_scan_part(x->text, m.group[1], &cell) && cell.value != .5)
-      attn_list_number(x, m.group[1], m.group[0].begin);
+  return attn_scan_part(x->text, m->group[1], &cell) && cell.value != .5;
 }
 
 void attn_list_factors(struct attn_placing *x) {
-  check_powers(x);
+  static const char POWER[] = "(?<=[\\w)\\]])[ ]?\\*\\*[ ]?\\(?(\\d++\\.\\d++)(?!\\w)";
+  static const char DIVISOR[] =
+      "[/\\x{F7}][ ]?(\\d++(?:\\.\\d++)?+)[ ]?(?:=|\\x{2248}|\\\\approx\\b)[ "
+      "]?(?=[-\\x{2212}.\\d])";
+  static const char NUMERATOR[] =
+      "(?<![\\w.)\\]])(\\d++(?:\\.\\d++)?+)[ ]?/[ ]?(?:\\x{221A}|\\\\?sqrt\\b|Sqrt\\b)";
   check_sums(x);
-  check_divisors(x);
-  check_numerators(x);
+  attn_list_numbers(x, POWER, is_other_power);
+  attn_list_numbers(x, DIVISOR, is_other_divisor);
+  attn_list_numbers(x, NUMERATOR, is_other_numerator);
 }

@@ -79,23 +79,20 @@ static int is_size_of(const struct attn_placed *p, int rows, int cols) {
 }
 
 /* "3×2 Matrix{Float64}:", "3 rows and 2 columns", "X[3][2] = {": of the numbers below. */
-static void check_sizes(struct attn_placing *x) {
-  static const char SIZE[] =
-      "(?i)(?|(?<![\\w.])(\\d{1,4}+)[x\\x{D7}](\\d{1,4}+) "
-      "(?:\\w++ )?(?:matrix|adjoint|transpose|array)\\b"
-      "|(?<![\\w.])(\\d{1,4}+) rows?(?:,? and |, | by | x | \\x{D7} )(\\d{1,4}+) col(?:umn)?s?\\b"
-      "|(?<![\\w.])(\\d{1,4}+) ?\\x{884C} ?(\\d{1,4}+) ?\\x{5217}"
-      "|\\w\\[(\\d{1,4}+)\\]\\[(\\d{1,4}+)\\] ?= ?\\{"
-      "|(?m:^\\w{1,12} = (\\d{1,4}+)[x\\x{D7}](\\d{1,4}+)[ \\t\\r]*$))";
+static const char SIZE[] =
+    "(?i)(?|(?<![\\w.])(\\d{1,4}+)[x\\x{D7}](\\d{1,4}+) "
+    "(?:\\w++ )?(?:matrix|adjoint|transpose|array)\\b"
+    "|(?<![\\w.])(\\d{1,4}+) rows?(?:,? and |, | by | x | \\x{D7} )(\\d{1,4}+) col(?:umn)?s?\\b"
+    "|(?<![\\w.])(\\d{1,4}+) ?\\x{884C} ?(\\d{1,4}+) ?\\x{5217}"
+    "|\\w\\[(\\d{1,4}+)\\]\\[(\\d{1,4}+)\\] ?= ?\\{"
+    "|(?m:^\\w{1,12} = (\\d{1,4}+)[x\\x{D7}](\\d{1,4}+)[ \\t\\r]*$))";
+
+static int is_other_size(const struct attn_placing *x, const struct attn_match *m) {
   const struct attn_known *known = x->a->known;
-  struct attn_match m;
-  for (size_t at = 0; attn_placing_find(x, SIZE, at, &m); at = m.group[0].end) {
-    int rows = value_of(x, m.group[1]), cols = value_of(x, m.group[2]);
-    const struct attn_placed *p = attn_next_placed(x, m.group[0].end, LINES);
-    int agrees = p ? is_size_of(p, rows, cols)
-                   : attn_is_known_size(known, rows) && attn_is_known_size(known, cols);
-    if (!agrees) attn_list_number(x, m.group[1], m.group[0].begin);
-  }
+  int rows = value_of(x, m->group[1]), cols = value_of(x, m->group[2]);
+  const struct attn_placed *p = attn_next_placed(x, m->group[0].end, LINES);
+  return p ? !is_size_of(p, rows, cols)
+           : !attn_is_known_size(known, rows) || !attn_is_known_size(known, cols);
 }
 
 static int has_heads(const attn_lesson *l, int count) {
@@ -124,18 +121,18 @@ static void check_counts(struct attn_placing *x) {
     }
 }
 
-/* An axis that no matrix has: "dim=6", "sum(exp(S), 9)", "apply(S, 8, softmax)"; a diagonal far
- * from the main one. */
-static void check_axes(struct attn_placing *x) {
-  static const char DIAGONAL[] = "\\b(?:diagonal|k) ?= ?-?(\\d{1,2}+)(?=\\))";
-  static const char AXIS[] =
-      "\\b(?:(?:dims?|axis) ?= ?|(?:sum|softmax)\\((?:[^()\\n,]|\\([^()\\n]*+\\)){1,40}+, ?|"
-      "apply\\(\\w{1,20}+, ?)-?(\\d{1,2}+)(?=[,;)\\]])";
-  struct attn_match m;
-  for (size_t at = 0; attn_placing_find(x, AXIS, at, &m); at = m.group[0].end)
-    if (value_of(x, m.group[1]) > 4) attn_list_number(x, m.group[1], m.group[0].begin);
-  for (size_t at = 0; attn_placing_find(x, DIAGONAL, at, &m); at = m.group[0].end)
-    if (value_of(x, m.group[1]) > 1) attn_list_number(x, m.group[1], m.group[0].begin);
+/* An axis that no matrix has. */
+static const char AXIS[] =
+    "\\b(?:(?:dims?|axis) ?= ?|(?:sum|softmax)\\((?:[^()\\n,]|\\([^()\\n]*+\\)){1,40}+, ?|"
+    "apply\\(\\w{1,20}+, ?)-?(\\d{1,2}+)(?=[,;)\\]])";
+static int is_no_axis(const struct attn_placing *x, const struct attn_match *m) {
+  return value_of(x, m->group[1]) > 4;
+}
+
+/* A diagonal far from the main one. */
+static const char DIAGONAL[] = "\\b(?:diagonal|k) ?= ?-?(\\d{1,2}+)(?=\\))";
+static int is_far_diagonal(const struct attn_placing *x, const struct attn_match *m) {
+  return value_of(x, m->group[1]) > 1;
 }
 
 /* ---- words with an index ---- */
@@ -206,8 +203,9 @@ void attn_list_indices(struct attn_placing *x) {
   check_prompts(x);
   check_rows_of_r(x);
   check_columns_of_r(x);
-  check_sizes(x);
   check_counts(x);
-  check_axes(x);
+  attn_list_numbers(x, SIZE, is_other_size);
+  attn_list_numbers(x, AXIS, is_no_axis);
+  attn_list_numbers(x, DIAGONAL, is_far_diagonal);
   for (int w = 0; w < WORDS; w++) check_words(x, (enum word)w);
 }

@@ -182,7 +182,7 @@ static int list_worked(struct attn_account *a, const struct attn_worked *w) {
   int unknown = w->differs || is_other ||
                 (w->sides == 1 && !attn_has_printing_of(a, &w->side[0], ATTN_ANY_STEP)) ||
                 (w->is_sum && !has_known_result(a, w));
-  return unknown ? attn_list_unread(a, &w->first, 1, w->numbers, w->name) : 0;
+  return unknown ? attn_add_unread(a->pool, a->lesson, &w->first, 1, w->numbers, w->name) : 0;
 }
 
 int attn_list_strays(struct attn_account *a) {
@@ -194,7 +194,7 @@ int attn_list_strays(struct attn_account *a) {
         a->lesson->unreads ? &a->lesson->unread[a->lesson->unreads - 1] : NULL;
     if (last && last->line == s->cell.line && last->column == s->cell.column) continue;
     int count = is_odd(a, called, s) ? 1 : out_of_order(a, s);
-    if (count && attn_list_unread(a, &s->cell, 1, count, s->name)) return -1;
+    if (count && attn_add_unread(a->pool, a->lesson, &s->cell, 1, count, s->name)) return -1;
     if (count) n += count - 1;
   }
   for (int n = 0; n < a->scan->workeds; n++)

@@ -19,11 +19,6 @@ static int is_of_scores(const attn_step *s) {
          s->name != ATTN_STEP_ROW_SUM && s->exact.at && s->exact.rows * s->exact.cols > 1;
 }
 
-/* halves: of a unit of the last digit */
-static int is_near(double value, const attn_cell *cell, int halves) {
-  return fabs(value - cell->value) <= halves * attn_cell_half(cell) + 1e-9 * (1 + fabs(value));
-}
-
 /* 0: it is another cell than before. */
 static int add_cell(struct pair *p, struct pair cell) {
   int same = p->example == cell.example && p->head == cell.head && p->row == cell.row &&
@@ -43,7 +38,7 @@ static int add_printing(struct attn_account *a, struct pair *pair, const attn_ex
     struct pair cell = {e, s->head, p->row0 + n / p->cols, p->col0 + n % p->cols};
     if (p->cells[n].line != line) continue;
     if (cell.row >= s->exact.rows || cell.col >= s->exact.cols ||
-        !is_near(s->exact.at[cell.row * s->exact.cols + cell.col], &p->cells[n], 3))
+        !attn_cell_is_near(&p->cells[n], s->exact.at[cell.row * s->exact.cols + cell.col], 3))
       return pair->example = NULL, 0;
     if (!add_cell(pair, cell)) return 0;
   }
@@ -64,11 +59,8 @@ static struct pair pair_of(struct attn_account *a, int line) {
 /* Does the document print the number for the pair? */
 static int is_printed(const struct pair *p, const attn_step *s, const attn_cell *cell) {
   for (int32_t n = 0; n < s->printings; n++) {
-    const attn_printing *g = &s->printing[n];
-    int row = p->row - g->row0, col = p->col - g->col0;
-    if (row >= 0 && row < g->rows && col >= 0 && col < g->cols &&
-        is_near(g->cells[row * g->cols + col].value, cell, 3))
-      return 1;
+    const attn_cell *printed = attn_printed_cell(&s->printing[n], p->row, p->col);
+    if (printed && attn_cell_is_near(cell, printed->value, 3)) return 1;
   }
   return 0;
 }
@@ -82,7 +74,7 @@ static int whose(struct attn_account *a, const struct pair *p, const attn_cell *
     found |= is_printed(p, s, cell);
     for (int c = 0; c < s->exact.rows * s->exact.cols; c++, a->work++) {
       int is_own = c / s->exact.cols == p->row && c % s->exact.cols == p->col;
-      if (is_near(s->exact.at[c], cell, is_own ? 3 : 1)) found |= is_own ? 1 : 2;
+      if (attn_cell_is_near(cell, s->exact.at[c], is_own ? 3 : 1)) found |= is_own ? 1 : 2;
     }
   }
   return found;

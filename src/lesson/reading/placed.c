@@ -59,9 +59,13 @@ int attn_placing_find(const struct attn_placing *x, const char *pattern, size_t 
 
 void attn_list_number(struct attn_placing *x, struct attn_part number, size_t begin) {
   attn_cell cell = attn_placing_cell(x, number.begin);
-  const attn_lesson *l = x->a->lesson;
-  for (int32_t n = 0; n < l->unreads; n++)
-    if (l->unread[n].line == cell.line && l->unread[n].column == cell.column) return;
   char *name = attn_pool_text(x->a->pool, x->text + begin, number.begin - begin);
-  x->failed |= !name || attn_list_unread(x->a, &cell, 1, 1, name);
+  x->failed |= !name || attn_add_unread(x->a->pool, x->a->lesson, &cell, 1, 1, name);
+}
+
+void attn_list_numbers(struct attn_placing *x, const char *pattern,
+                       int (*differs)(const struct attn_placing *, const struct attn_match *)) {
+  struct attn_match m;
+  for (size_t at = 0; attn_placing_find(x, pattern, at, &m); at = m.group[0].end)
+    if (differs(x, &m)) attn_list_number(x, m.group[1], m.group[0].begin);
 }

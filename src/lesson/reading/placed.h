@@ -34,6 +34,10 @@ int attn_placing_find(const struct attn_placing *p, const char *pattern, size_t 
 /* Lists a number of the text as not read, with the words from begin on. */
 void attn_list_number(struct attn_placing *p, struct attn_part number, size_t begin);
 
+/* Lists the number of the first group of each match that differs from what it should be. */
+void attn_list_numbers(struct attn_placing *p, const char *pattern,
+                       int (*differs)(const struct attn_placing *, const struct attn_match *));
+
 /* indices.c. Lists indices, sizes and prompts that do not agree with the numbers around. */
 void attn_list_indices(struct attn_placing *p);
 /* factors.c. Lists factors and divisors that are not those of the number that they make. */

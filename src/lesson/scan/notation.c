@@ -269,8 +269,7 @@ static const struct notation notations[] = {
      "|(?!\\A)\\G[ \\t]{2,}+)" VECTOR_AFTER_TOKEN,
      ATTN_MARK_ROW "$3: $4", 0, "("},
     /* read aloud */
-    {"(?i)(?<![\\w)] )(?:minus|negative) (?=\\.?\\d)|(?<=[a-z] )(?:minus|negative) (?=\\.?\\d)",
-     "-", 0, "us"},
+    {"(?i)(?:(?<![\\w)] )|(?<=[a-z] ))(?:minus|negative) (?=\\.?\\d)", "-", 0, "us"},
     {"(?mi)^((?:query|key|value|output) of [^\\n:]{1,24}: )(" LITERAL ")((?:, " LITERAL
      ")*+),? and (" LITERAL ")\\.?[ \\t]*+$",
      "$1($2$3, $4)", 0, " and "},

@@ -1,16 +1,24 @@
 /* align.c -- the numbers of the text aligned with what is expected: the cheapest path. */
-#include <float.h>
 #include <math.h>
 
 #include "cell.h"
 #include "sequence.h"
 
-/* Prices. A number that is passed over, and the way from one cell to the next. */
-static const double INTEGER = 1.5, IN_VECTOR = .5, DECIMAL = 5, NOT_FREE = 0;
-static const double NEXT_ROW = .5, NEXT_STEP = .5, SAME_KEY = .45, NEXT_KEY = .7, AGAIN = 1.5,
-                    CUT = 1, JUMP = 3;
-enum { ITEMS_BACK = 40, WORK_MAX = 10000000 };
-static const double CALLED_SO = -.7, CALLED_OTHERWISE = 1.2, UNNAMED = .2;
+/* Prices, in twentieths of a bit. A number that is passed over, the way from one cell to the next,
+ * and what a number is called. */
+enum { INTEGER = 30, IN_VECTOR = 10, DECIMAL = 100, NOT_FREE = 0 };
+enum {
+  NEXT_ROW = 10,
+  NEXT_STEP = 10,
+  SAME_KEY = 9,
+  NEXT_KEY = 14,
+  AGAIN = 30,
+  CUT = 20,
+  JUMP = 60,
+  NO_WAY = 1 << 20
+};
+enum { CALLED_SO = -14, CALLED_OTHERWISE = 24, UNNAMED = 4 };
+enum { ITEMS_BACK = 40, WORK_MAX = 4000000 };
 
 int attn_sequence_fits(const attn_cell *c, const struct attn_expected *e) {
   if (c->kind == ATTN_CELL_BLANK) return 0;
@@ -19,12 +27,12 @@ int attn_sequence_fits(const attn_cell *c, const struct attn_expected *e) {
   return fabs(c->value - e->value) <= attn_cell_half(c) + slack + 1e-9 * (1 + fabs(e->value));
 }
 
-static double price_of(const struct attn_item_list *l, const struct attn_expected *e) {
+static int price_of(const struct attn_item_list *l, const struct attn_expected *e) {
   if (attn_sequence_is_projection(e->step) && l->count == 1)
     return CALLED_OTHERWISE; /* q1·k2 = 1 */
   if (l->called == e->step) return CALLED_SO;
-  if (e->step == ATTN_STEP_EXPONENTIALS && !l->is_own) return UNNAMED;
-  return l->is_own && l->called >= ATTN_STEP_SCORES ? CALLED_OTHERWISE : 0;
+  if (l->is_own && l->called >= ATTN_STEP_SCORES) return CALLED_OTHERWISE;
+  return e->step == ATTN_STEP_EXPONENTIALS ? UNNAMED : 0;
 }
 
 /* Is the cell the last one of its row that is printed? */
@@ -45,8 +53,8 @@ static int is_of_keys(int step) {
 int attn_sequence_key_of(const struct attn_expected *e) { return e->step < 0 ? e->row : e->col; }
 
 /* From a cell on the way to additive scores, or to one. */
-static double way_of_additive(const struct attn_sequence *s, const struct attn_expected *a,
-                              const struct attn_expected *b) {
+static int way_of_additive(const struct attn_sequence *s, const struct attn_expected *a,
+                           const struct attn_expected *b) {
   int from = attn_sequence_key_of(a), to = attn_sequence_key_of(b);
   int begins = (a->step >= 0 || is_last(s, a)) && (b->step >= 0 || b->col == 0);
   if (!begins) return JUMP;
@@ -57,21 +65,21 @@ static double way_of_additive(const struct attn_sequence *s, const struct attn_e
 }
 
 /* From one cell to the next, of the next item or a later one. */
-static double way(const struct attn_sequence *s, int from, int to, int same_list, int is_bare) {
+static int way(const struct attn_sequence *s, int from, int to, int same_list, int is_bare) {
   const struct attn_expected *a = &s->expected[from], *b = &s->expected[to];
   int begins = b->col == 0 && is_last(s, a), is_of_key = is_of_keys(a->step) && is_of_keys(b->step);
   if (a->step == b->step && a->row == b->row && b->col == a->col + 1) return 0;
-  if (same_list) return DBL_MAX;
+  if (same_list) return NO_WAY;
   if (a->step < 0 || b->step < 0) return way_of_additive(s, a, b);
   if (a->row == b->row && b->step > a->step && b->col == a->col && is_of_key) return SAME_KEY;
   if (a->row == b->row && b->step > a->step && begins) return NEXT_STEP;
   if (a->row == b->row && b->col == a->col + 1 && b->step < a->step) return NEXT_KEY;
   if (a->step == b->step && b->row == a->row + 1 && begins) return NEXT_ROW;
   if (begins && (b->row > a->row || b->step > a->step)) return NEXT_KEY;
-  return is_bare ? DBL_MAX : from == to ? AGAIN : JUMP;
+  return is_bare ? NO_WAY : from == to ? AGAIN : JUMP;
 }
 
-static double price_of_skip(const struct attn_sequence *s, int item) {
+static int price_of_skip(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
   if (!attn_sequence_is_free(s, item)) return NOT_FREE;
   if (isinf(s->item[item].cell.value)) return l->count > 1 ? DECIMAL : 0; /* "set to -inf" */
@@ -86,36 +94,53 @@ static int is_cut(const struct attn_sequence *s, int from, int to) {
          s->item[from + 1].cell.decimals < 1;
 }
 
+/* Comes to l from an earlier link, if that is cheaper; from the nearest one of equals. called: the
+ * price of what its list is called. */
+static void try_link(struct attn_sequence *s, struct attn_link *l, int before, int called) {
+  const struct attn_link *q = &s->link[before];
+  const struct attn_item_list *list = &s->list[s->item[l->item].list];
+  int same_list = s->item[q->item].list == s->item[l->item].list;
+  int step = way(s, q->cell, l->cell, same_list, list->is_bare);
+  if (step == NO_WAY) return;
+  step += same_list ? 0 : called + (is_cut(s, q->item, l->item) ? CUT : 0);
+  if (q->price + step < l->price) l->before = before, l->price = q->price + step;
+}
+
 /* The cheapest way to a cell for an item: from nothing, or from a cell of one of the items before.
- * skipped: the price of passing over all items before each. */
-static struct attn_link best_link(struct attn_sequence *s, int item, int cell,
-                                  const double *skipped) {
-  const struct attn_item_list *l = &s->list[s->item[item].list];
+ */
+static struct attn_link best_link(struct attn_sequence *s, int item, int cell) {
   const struct attn_expected *e = &s->expected[cell];
-  double own = item == l->first ? price_of(l, e) : 0;
-  struct attn_link best = {item, cell, -1, skipped[item] + own + (e->col ? JUMP : 0)};
-  int first = item > ITEMS_BACK ? s->first_link[item - ITEMS_BACK] : 0;
-  for (int n = first; n < s->first_link[item]; n++, s->work++) {
-    const struct attn_link *q = &s->link[n];
-    double step = way(s, q->cell, cell, s->item[q->item].list == s->item[item].list, l->is_bare);
-    double price = q->price + skipped[item] - skipped[q->item + 1] + own + step +
-                   (is_cut(s, q->item, item) ? CUT : 0);
-    if (step < DBL_MAX && price < best.price) best.before = n, best.price = price;
+  int called = price_of(&s->list[s->item[item].list], e), least = called < 0 ? called : 0;
+  int first = item > ITEMS_BACK ? item - ITEMS_BACK : 0;
+  struct attn_link best = {item, cell, -1, called + (e->col ? JUMP : 0)};
+  for (int i = item - 1; i >= first; i--) {
+    if (s->least[i] + least >= best.price) continue;
+    for (int n = s->first_link[i + 1] - 1; n >= s->first_link[i]; n--, s->work++)
+      if (s->link[n].price + least < best.price) try_link(s, &best, n, called);
   }
   return best;
 }
 
-/* All cells that each item may be. 0: none, or too many. */
-static int find_links(struct attn_sequence *s, const double *skipped) {
+/* All cells that an item may be. 0: there are too many. */
+static int add_links(struct attn_sequence *s, int item) {
+  int passed = price_of_skip(s, item);
+  for (int c = 0; c < s->expecteds; c++) {
+    if (!attn_sequence_fits(&s->item[item].cell, &s->expected[c])) continue;
+    if (s->links == ATTN_LINKS_MAX || s->work > WORK_MAX) return 0;
+    struct attn_link best = best_link(s, item, c);
+    best.price -= passed;
+    if (best.price < s->least[item]) s->least[item] = best.price;
+    s->link[s->links++] = best;
+  }
+  return 1;
+}
+
+/* 0: none, or too many. */
+static int find_links(struct attn_sequence *s) {
   s->links = 0;
   for (int n = 0; n < s->items; n++) {
-    s->first_link[n] = s->links;
-    int cells = attn_sequence_is_free(s, n) ? s->expecteds : 0;
-    for (int c = 0; c < cells; c++) {
-      if (!attn_sequence_fits(&s->item[n].cell, &s->expected[c])) continue;
-      if (s->links == ATTN_LINKS_MAX || s->work > WORK_MAX) return 0;
-      s->link[s->links++] = best_link(s, n, c, skipped);
-    }
+    s->first_link[n] = s->links, s->least[n] = NO_WAY;
+    if (attn_sequence_is_free(s, n) && !add_links(s, n)) return 0;
   }
   return s->links > 0;
 }
@@ -153,15 +178,11 @@ int attn_sequence_is_smooth(const struct attn_sequence *s) {
 }
 
 int attn_sequence_align(struct attn_sequence *s) {
-  double skipped[ATTN_ITEMS_MAX + 1] = {0}, best = DBL_MAX;
-  int last = -1, value = 0;
-  for (int n = 0; n < s->items; n++)
-    skipped[n + 1] = skipped[n] + price_of_skip(s, n), s->item[n].expected = -1;
-  if (!find_links(s, skipped)) return 0;
-  for (int n = 0; n < s->links; n++) {
-    double price = s->link[n].price + skipped[s->items] - skipped[s->link[n].item + 1];
-    if (price < best) best = price, last = n;
-  }
+  int last = 0, value = 0;
+  for (int n = 0; n < s->items; n++) s->item[n].expected = -1;
+  if (!find_links(s)) return 0;
+  for (int n = 1; n < s->links; n++)
+    if (s->link[n].price < s->link[last].price) last = n;
   for (; last >= 0; last = s->link[last].before)
     s->item[s->link[last].item].expected = s->link[last].cell;
   for (int n = 0; n < s->items; n++)

@@ -193,24 +193,22 @@ int attn_sequence_givens(struct attn_sequence *s, int pattern, int keys) {
          have_length(s, g->value, keys, g->out_width);
 }
 
+static int is_in(const int *lists, int count, int list) {
+  int n = 0;
+  while (n < count && lists[n] != list) n++;
+  return n < count;
+}
+
 int attn_sequence_is_given(const struct attn_sequence *s, int list) {
   const struct attn_givens *g = &s->given;
-  for (int n = 0; n < g->keys && g->is_projected; n++)
-    if (g->x[n] == list) return 1;
-  for (int n = 0; n < 3 * ATTN_WIDTH_MAX && g->is_projected; n++)
-    if (n % ATTN_WIDTH_MAX < g->rows[n / ATTN_WIDTH_MAX] &&
-        g->projection[n / ATTN_WIDTH_MAX][n % ATTN_WIDTH_MAX] == list)
-      return 1;
-  if (g->is_projected) return 0;
-  for (int n = 0; n < g->keys; n++)
-    if (g->key[n] == list || g->value[n] == list) return 1;
-  for (int n = 0; n < g->queries; n++)
-    if (g->query[n] == list) return 1;
-  for (int n = 0; g->scoring && n < g->w_rows; n++)
-    if (g->w[n] == list) return 1;
-  for (int n = 0; g->scoring == ATTN_ADDITIVE && n < g->u_rows; n++)
-    if (g->u[n] == list) return 1;
-  return g->scoring == ATTN_ADDITIVE && g->v == list;
+  if (g->is_projected) {
+    int found = is_in(g->x, g->keys, list);
+    for (int n = 0; n < 3 && !found; n++) found = is_in(g->projection[n], g->rows[n], list);
+    return found;
+  }
+  return is_in(g->key, g->keys, list) || is_in(g->value, g->keys, list) ||
+         is_in(g->query, g->queries, list) || (g->scoring && is_in(g->w, g->w_rows, list)) ||
+         (g->scoring == ATTN_ADDITIVE && (is_in(g->u, g->u_rows, list) || g->v == list));
 }
 
 int attn_sequence_is_free(const struct attn_sequence *s, int item) {

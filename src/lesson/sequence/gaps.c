@@ -9,10 +9,12 @@ static int is_unmatched(const struct attn_sequence *s, int item) {
 }
 
 /* The first item that is a cell; -1: none. */
-static int item_of(const struct attn_sequence *s, int cell) {
-  for (int n = 0; n < s->items; n++)
-    if (s->item[n].expected == cell) return n;
-  return -1;
+static int item_of(const struct attn_sequence *s, int cell) { return s->first_item[cell]; }
+
+static void find_items(struct attn_sequence *s) {
+  for (int cell = 0; cell < s->expecteds; cell++) s->first_item[cell] = -1;
+  for (int n = s->items - 1; n >= 0; n--)
+    if (s->item[n].expected >= 0) s->first_item[s->item[n].expected] = n;
 }
 
 /* The nearest item before (way -1) or after (1) that is a cell; -1, or the number of items. */
@@ -122,4 +124,7 @@ static int fill_row(struct attn_sequence *s) {
   return 0;
 }
 
-int attn_sequence_fill(struct attn_sequence *s) { return fill_cell(s) || fill_row(s); }
+int attn_sequence_fill(struct attn_sequence *s) {
+  find_items(s);
+  return fill_cell(s) || fill_row(s);
+}

@@ -222,9 +222,10 @@ static int is_called(const struct attn_sequence *s, int step) {
  * they are not divided by a slip. */
 static int find_undivided(struct attn_sequence *s, int pattern) {
   if (s->given.scoring || s->given.is_scaled) return 1;
+  struct attn_givens undivided = s->given;
   if (find_other(s, pattern, ATTN_NOT_DIVIDED) && is_called(s, ATTN_STEP_SCALED)) return 1;
-  s->given.other = ATTN_NO_OTHER;
-  return find_whole(s, pattern);
+  s->given = undivided;
+  return is_explained(s);
 }
 
 int attn_sequence_explain(struct attn_sequence *s) {

@@ -64,7 +64,8 @@ static int projection_at(const struct reader *x, int at) {
 
 static int step_of_word(const struct reader *x, int at) {
   char word[ATTN_WORD_BYTES];
-  if (projection_at(x, at) >= 0) return projection_at(x, at);
+  int projection = projection_at(x, at);
+  if (projection >= 0) return projection;
   text_of(x, at, word);
   int is_symbol = attn_fact_is_kind(x->r, at + 1, TOKEN_INDEX) ||
                   attn_fact_is_sign(x->r, at + 1, "=_") || is_one_of(x, at + 1, "の");
@@ -142,13 +143,13 @@ static int is_operand(const struct reader *x, int at) {
          (attn_fact_is_sign(x->r, before, "/") && is_division(x, before)) || is_argument(x, at);
 }
 
-/* The 1 of "key 1 (0.5, 1)", of "key 1   key 2" */
+/* The 1 of "key 1 (0.5, 1)", of "key 1   key 2", of "query 1 with key 2" */
 static int is_index_of_vector(const struct reader *x, int at) {
   char word[ATTN_WORD_BYTES];
   text_of(x, at - 1, word);
   if (at < 1 || !is_one_of(x, at - 1, "query key value weight score")) return 0;
   return attn_fact_is_kind(x->r, at + 1, TOKEN_VALUE) || is_one_of(x, at + 1, word) ||
-         attn_fact_is_sign(x->r, at + 1, ":=") ||
+         attn_fact_is_sign(x->r, at + 1, ":=") || is_one_of(x, at + 1, "with to on") ||
          (at > 2 && at + 1 == x->r->tokens && is_one_of(x, at - 3, word));
 }
 
@@ -212,8 +213,9 @@ static struct attn_item_list *begin_list(struct reader *x, int at) {
                                .is_bare = x->last >= 0 && !x->words,
                                .index = x->index};
   memcpy(l->word, x->word, sizeof l->word);
-  if (!is_index(x, at)) x->words = 0, forget_labels(x);
-  if (!is_index(x, at)) x->is_own = x->is_set = 0;
+  if (is_index(x, at)) return l;
+  x->words = x->is_own = x->is_set = 0;
+  forget_labels(x);
   return l;
 }
 

@@ -83,7 +83,7 @@ struct attn_givens {
 struct attn_link {
   int item, cell;
   int before; /* the link before; -1: none */
-  double price;
+  int price;  /* less that of passing over its items */
 };
 
 /* How queries, keys and values are found. */
@@ -112,7 +112,9 @@ struct attn_sequence {
   struct attn_expected expected[ATTN_EXPECTED_MAX];
   double slip[ATTN_EXPECTED_MAX];           /* the number that is printed in place of a value */
   unsigned char is_slip[ATTN_EXPECTED_MAX]; /* 1: the cell is a slip */
+  int first_item[ATTN_EXPECTED_MAX];        /* that is a cell; -1: none */
   int links, first_link[ATTN_ITEMS_MAX];    /* of each item */
+  int least[ATTN_ITEMS_MAX];                /* price of its links */
   struct attn_link link[ATTN_LINKS_MAX];
   int64_t work; /* pairs of links that were compared so far */
 };
