@@ -286,6 +286,21 @@ static attn_status explain_all(const struct example_judgement *g, int32_t index,
   return explain_with(g, index, s->scalar, explained);
 }
 
+/* Are the terms of a product exact with the decimals that are printed? So are 0.3 · 1.2 with two. */
+static int has_exact_terms(const struct example_judgement *g, const attn_step *s, int decimals) {
+  if (!attn_is_product(s->op)) return 0;
+  for (int32_t n = 0; n < s->operands; n++) {
+    const struct attn_judged *of = &g->all[s->operand[n]];
+    const attn_step *operand = &g->example->step[s->operand[n]];
+    size_t cells = (size_t)operand->exact.rows * (size_t)operand->exact.cols;
+    if (operand->op != ATTN_OP_GIVEN) return 0;
+    for (size_t c = 0; c < cells; c++)
+      if (!of->printed[c] || of->printed[c]->kind != ATTN_CELL_NUMBER) return 0;
+    decimals -= of->decimals;
+  }
+  return decimals >= 0;
+}
+
 /* Half a unit of what an author rounds on the way: two decimals, or one less than the result has.
  * The terms of a product have as many as their sum. */
 static double half_on_the_way(const attn_step *s, int decimals) {
@@ -310,6 +325,7 @@ static attn_status ranges(const struct example_judgement *g, int32_t index,
   int on_the_way = decimals_on_the_way(g, index);
   double slack =
       on_the_way ? 0.5 * pow(10, -(double)on_the_way) : half_on_the_way(s, g->all[index].decimals);
+  if (has_exact_terms(g, s, g->all[index].decimals)) slack = 0;
   for (int32_t n = 0; n < s->operands; n++)
     r[n] = &g->all[s->operand[n]].right, a[n] = &g->all[s->operand[n]].author;
   attn_status status = attn_interval_step(s, r, slack, g->pool, right, g->err);

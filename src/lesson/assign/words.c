@@ -56,7 +56,7 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_WEIGHTS,
      "(*UCP)(?i)softmax|weights?\\b(?! "
      "matri)|attn|α|alpha|probab|\\ba_?\\d|\\ba_[ijkst]{1,2}\\b|\\bA\\d?\\b(?! ?\\^ "
-     "?-)|normali[sz]"},
+     "?-)(?!(?-i:(?<=a) (?!is\\b|are\\b)[a-z]{2}))|normali[sz]"},
     {ATTN_ROLE_OUTPUT,
      "(*UCP)(?i)(?:(?:times|by|with) (?:the )?V(?:alues?)?(?!(?: vectors?)? v_?\\d)|[×·@*] "
      "?V)\\d?\\b|\\bA(?:_?\\d)? ?V(?:_?\\d)?" END "|output|\\b(?:new|updated) "

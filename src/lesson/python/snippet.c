@@ -410,12 +410,24 @@ static void make_blank(char *text, const struct attn_py_snippet *s) {
     if (text[at] != '\n') text[at] = ' ';
 }
 
+/* Matrices in comments of a snippet that computes nothing are read as any others. */
+static void forget_results(struct attn_python *p, const struct attn_py_snippet *s) {
+  attn_lesson *l = p->lesson;
+  int last = attn_source_place(&p->scan->source, s->end).line, kept = 0;
+  for (int n = 0; n < l->unreads; n++)
+    if (l->unread[n].line < s->line || l->unread[n].line > last) l->unread[kept++] = l->unread[n];
+  l->unreads = kept;
+}
+
 /* A snippet that computes nothing was kept while a later one might use its variables. */
 static void keep_computed(struct attn_python *p, char *text) {
   attn_example *example = p->lesson->example;
   int kept = 0;
   for (int n = 0; n < p->snippets; n++) {
-    if (!attn_is_computed(&example[n])) continue;
+    if (!attn_is_computed(&example[n])) {
+      forget_results(p, &p->snippet[n]);
+      continue;
+    }
     const struct attn_scan_heading *title = attn_scan_heading_above(p->scan, example[n].line);
     example[n].title = title ? title->text : "";
     make_blank(text, &p->snippet[n]);

@@ -153,8 +153,15 @@ static int is_passed_over(struct attn_account *a, const attn_example *e, const a
   return result && result->printings && result->op != ATTN_OP_GIVEN;
 }
 
+/* Is the step printed of any head? */
+static int is_printed(struct attn_account *a, const attn_example *e, int name) {
+  for (int32_t n = 0; n < e->steps && a->work < ATTN_ACCOUNT_WORK; n++, a->work++)
+    if (e->step[n].name == name && e->step[n].printings) return 1;
+  return 0;
+}
+
 /* A given that nothing is computed from is read among the inputs of an example. Weights are not, if
- * their product is printed and does not follow from them. */
+ * their product is printed, of their head or another, and does not follow from them. */
 static int is_read(struct attn_account *a, const attn_example *e, const struct flow *f,
                    int32_t step) {
   const attn_step *s = &e->step[step];
@@ -168,8 +175,10 @@ static int is_read(struct attn_account *a, const attn_example *e, const struct f
   if (s->printings && is_called_result(a, &s->printing[0], s->name)) return 0;
   if (is_late_input(a, e, f, s) || is_passed_over(a, e, s)) return 0;
   if (s->name < ATTN_STEP_W_Q || s->name > ATTN_STEP_W_V) return 1;
-  const attn_step *of = find_step(a, e, s->name - ATTN_STEP_W_Q + ATTN_STEP_Q, s->head);
-  return of ? of->op != ATTN_OP_GIVEN : a->work < ATTN_ACCOUNT_WORK;
+  int product = s->name - ATTN_STEP_W_Q + ATTN_STEP_Q;
+  const attn_step *of = find_step(a, e, product, s->head);
+  if (of && of->op == ATTN_OP_GIVEN) return 0;
+  return !is_printed(a, e, product) && a->work < ATTN_ACCOUNT_WORK;
 }
 
 static int collect_steps(struct attn_account *a, const attn_example *e) {

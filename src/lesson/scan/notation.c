@@ -325,6 +325,13 @@ static const struct notation notations[] = {
     /* prompts */
     {"(?m)^[ \\t]*+(?:In|Out) ?\\[\\d+\\](?://\\w+)?+:?=?", "", PROMPTS, "["},
 
+    /* special tokens: [PAD] */
+    {"\\[(PAD|CLS|SEP|MASK|UNK|BOS|EOS)\\]", "$1", 0, "["},
+    /* when a mail was sent */
+    {"(?mi)^[>\\t "
+     "]*+(?:date|sent|received|\\x{65E5}\\x{6642}|\\x{9001}\\x{4FE1}\\x{65E5}\\x{6642}):"
+     "[^\\n]*?\\d:\\d\\d[^\\n]*+$",
+     "", 0, ":"},
     /* "[10:02] Ana: " of a chat */
     {"(?m)^\\[?\\d{1,2}:\\d\\d(?::\\d\\d)?\\]?(?:[ \\t]++<?[A-Za-z][\\w.]{1,20}>?:?[ "
      "\\t]|\\t[^\\t\\n]{1,20}\\t| [^\\x00-\\x7F]{1,8} )",
