@@ -22,13 +22,21 @@ struct flow {
   uint64_t result;           /* the first place of a result */
 };
 
+static int prints_results(const attn_example *e) {
+  for (int32_t n = 0; n < e->steps; n++)
+    if (e->step[n].op != ATTN_OP_GIVEN && e->step[n].printings) return 1;
+  return 0;
+}
+
+/* In an exercise, everything that it asks for is computed. */
 static int find_flow(const attn_example *e, struct attn_pool *pool, struct flow *f) {
+  int is_exercise = !prints_results(e);
   f->is_operand = attn_pool_take(pool, (size_t)e->steps + 1);
   f->first = e->steps;
   f->result = UINT64_MAX;
   if (!f->is_operand) return -1;
   for (int32_t n = e->steps - 1; n >= 0; n--) {
-    int is_needed = e->step[n].printings || f->is_operand[n];
+    int is_needed = e->step[n].printings || f->is_operand[n] || is_exercise;
     for (int32_t k = 0; is_needed && k < e->step[n].operands; k++)
       f->is_operand[e->step[n].operand[k]] = 1;
     if (e->step[n].op == ATTN_OP_GIVEN || !e->step[n].printings) continue;
@@ -160,6 +168,12 @@ static int is_printed(struct attn_account *a, const attn_example *e, int name) {
   return 0;
 }
 
+static int has_results(const struct attn_account *a) {
+  int32_t n = 0;
+  while (n < a->lesson->examples && !prints_results(&a->lesson->example[n])) n++;
+  return n < a->lesson->examples;
+}
+
 /* A given that nothing is computed from is read among the inputs of an example. Weights are not, if
  * their product is printed, of their head or another, and does not follow from them. */
 static int is_read(struct attn_account *a, const attn_example *e, const struct flow *f,
@@ -169,6 +183,7 @@ static int is_read(struct attn_account *a, const attn_example *e, const struct f
   if (is_unexplained(a, e, s)) return 0;
   if (is_result_as_input(a, f, s)) return 0;
   if (f->is_operand[step]) return 1;
+  if (f->first == e->steps && has_results(a)) return 0; /* of an exercise below an example */
   if (s->name == ATTN_STEP_V_A && s->printings && is_called_input(a, &s->printing[0])) return 0;
   if (a->scan->left) return 0; /* numbers that were gathered are no inputs without a use */
   if (step > f->first || s->name > ATTN_STEP_V || !is_followed(a, e, s->head)) return 0;

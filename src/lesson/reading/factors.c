@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "cell.h"
+#include "factors.h"
 #include "placed.h"
 
-enum { TERMS_MAX = 16 };
+enum { TERMS_MAX = 16, SUMS_MAX = 8 };
 
 /* A product: its factors, without their signs. */
 struct term {
@@ -15,13 +16,19 @@ struct term {
   attn_cell factor[2];
 };
 
-#define LITERAL "[-+\\x{2212}]?(\\d++(?:\\.\\d++)?+|\\.\\d++)"
-#define TIMES \
-  "(?:[ ]?(?:[*\\x{D7}\\x{B7}\\x{22C5}]|x(?= )|\\\\times\\b|\\\\cdot\\b)[ ]?\\(?|\\)[ ]?\\()"
-#define PRODUCT "\\(*+" LITERAL TIMES LITERAL "\\)?"
+struct sum {
+  struct term term[TERMS_MAX];
+  int terms;
+  size_t begin, factor; /* where it begins, with brackets and sign and without */
+};
+
+#define PRODUCT "\\(*?" ATTN_FACTOR "(?:" ATTN_TIMES "|(?<=\\))[ ]?(?=\\())" ATTN_FACTOR "\\)?"
 static const char FIRST[] =
-    "(?<![\\w.)^*/\\x{D7}\\x{B7}+-])(?<![*/\\x{D7}\\x{B7}+-] )" PRODUCT "(?=[ ]?[-+\\x{2212}])";
-static const char NEXT[] = "[ ]?[-+\\x{2212}][ ]?" PRODUCT;
+    "(?<![\\w.)^*/\\x{D7}\\x{B7}+-])(?<![*/\\x{D7}\\x{B7}+-] )" PRODUCT "(?=[ ]?" ATTN_SIGN ")";
+static const char NEXT[] = "[ ]?" ATTN_SIGN "[ ]?" PRODUCT;
+/* The next component of a vector of sums. */
+static const char NEXT_SUM[] =
+    ATTN_SPACE "[,;]" ATTN_SPACE ATTN_SPACE PRODUCT "(?=[ ]?" ATTN_SIGN ")";
 
 static int read_term(const struct attn_placing *x, const struct attn_match *m, struct term *t) {
   for (int n = 0; n < 2; n++) {
@@ -32,20 +39,18 @@ static int read_term(const struct attn_placing *x, const struct attn_match *m, s
 }
 
 /* The terms of a sum that begins with a match; m is then the last one. */
-static int read_sum(const struct attn_placing *x, struct attn_match *m,
-                    struct term term[TERMS_MAX]) {
-  int terms = 0;
+static int read_sum(const struct attn_placing *x, struct attn_match *m, struct sum *s) {
+  s->terms = 0, s->begin = m->group[0].begin, s->factor = m->group[1].begin;
   do {
-    if (terms == TERMS_MAX || !read_term(x, m, &term[terms])) return 0;
-    terms++;
+    if (s->terms == TERMS_MAX || !read_term(x, m, &s->term[s->terms])) return 0;
+    s->terms++;
   } while (attn_match_at(x->a->scan->patterns, NEXT, x->text, x->bytes, m->group[0].end, m));
-  return terms;
+  return 1;
 }
 
 /* ---- operands ---- */
 
-/* Is it the number of a cell, as it should be or as it is printed? Its sign is not read. */
-static int is_cell(const attn_step *s, int row, int col, const attn_cell *cell) {
+int attn_is_factor(const attn_step *s, int row, int col, const attn_cell *cell) {
   if (row >= s->exact.rows || col >= s->exact.cols) return 0;
   if (attn_cell_is_near(cell, fabs(s->exact.at[row * s->exact.cols + col]), 3)) return 1;
   for (int32_t n = 0; n < s->printings; n++) {
@@ -55,71 +60,93 @@ static int is_cell(const attn_step *s, int row, int col, const attn_cell *cell) 
   return 0;
 }
 
-/* The factors at a place of the row and the column of a product. */
-static int is_term(const struct attn_placed *p, int at, const attn_cell *a, const attn_cell *b) {
+int attn_is_left(const struct attn_placed *p, int at, const attn_cell *cell) {
   const attn_step *left = &p->example->step[p->step->operand[0]];
-  const attn_step *right = &p->example->step[p->step->operand[1]];
-  int of = p->step->op;
-  return (of == ATTN_OP_MATMUL_TN ? is_cell(left, at, p->row, a) : is_cell(left, p->row, at, a)) &&
-         (of == ATTN_OP_MATMUL_NT ? is_cell(right, p->col, at, b) : is_cell(right, at, p->col, b));
+  return p->step->op == ATTN_OP_MATMUL_TN ? attn_is_factor(left, at, p->row, cell)
+                                          : attn_is_factor(left, p->row, at, cell);
 }
 
-static int length_of(const struct attn_placed *p) {
-  const attn_step *left = &p->example->step[p->step->operand[0]];
-  return p->step->op == ATTN_OP_MATMUL_TN ? left->exact.rows : left->exact.cols;
+int attn_is_right(const struct attn_placed *p, int at, int col, const attn_cell *cell) {
+  const attn_step *right = &p->example->step[p->step->operand[1]];
+  return p->step->op == ATTN_OP_MATMUL_NT ? attn_is_factor(right, col, at, cell)
+                                          : attn_is_factor(right, at, col, cell);
+}
+
+int attn_terms_of(const struct attn_placed *p) {
+  const attn_step *s = p->step;
+  if (s->op != ATTN_OP_MATMUL && s->op != ATTN_OP_MATMUL_NT && s->op != ATTN_OP_MATMUL_TN) return 0;
+  const attn_matrix *m = &s->exact, *left = &p->example->step[s->operand[0]].exact;
+  const attn_cell *cell = attn_printed_cell(p->printing, p->row, p->col);
+  if (p->row >= m->rows || p->col >= m->cols ||
+      !attn_cell_is_near(cell, m->at[p->row * m->cols + p->col], 3))
+    return 0;
+  return s->op == ATTN_OP_MATMUL_TN ? left->rows : left->cols;
+}
+
+/* The factors at a place of the row and the column of a product, in either order. */
+static int is_term(const struct attn_placed *p, int at, const struct term *t) {
+  const attn_cell *a = &t->factor[0], *b = &t->factor[1];
+  return (attn_is_left(p, at, a) && attn_is_right(p, at, p->col, b)) ||
+         (attn_is_left(p, at, b) && attn_is_right(p, at, p->col, a));
 }
 
 /* The first term that is none of a product of which others are terms. -1: there is none. */
-static int find_other(const struct attn_placed *p, const struct term *term, int terms) {
-  int length = length_of(p), other = -1, found = 0;
+static int find_other(const struct attn_placed *p, const struct sum *s) {
+  int length = attn_terms_of(p), other = -1, found = 0;
   unsigned used = 0;
-  if (length > TERMS_MAX || terms > length) return -1;
-  for (int n = 0; n < terms; n++) {
-    const attn_cell *a = &term[n].factor[0], *b = &term[n].factor[1];
+  if (length > TERMS_MAX || s->terms > length) return -1;
+  for (int n = 0; n < s->terms; n++) {
     int at = 0;
-    while (at < length && (used >> at & 1 || (!is_term(p, at, a, b) && !is_term(p, at, b, a))))
-      at++;
+    while (at < length && (used >> at & 1 || !is_term(p, at, &s->term[n]))) at++;
     if (at < length) used |= 1u << at, found++;
     if (at == length && other < 0) other = n;
   }
   return found ? other : -1;
 }
 
-/* What is printed wrongly is judged. */
-static int is_right(const struct attn_placed *p) {
-  const attn_cell *cell = attn_printed_cell(p->printing, p->row, p->col);
-  const attn_matrix *m = &p->step->exact;
-  return p->row < m->rows && p->col < m->cols &&
-         attn_cell_is_near(cell, m->at[p->row * m->cols + p->col], 3);
-}
+/* ---- sums ---- */
 
-static int is_product(const attn_step *s) {
-  return s->op == ATTN_OP_MATMUL || s->op == ATTN_OP_MATMUL_NT || s->op == ATTN_OP_MATMUL_TN;
-}
-
-/* The number of a step that a sum is, or is equal to: it begins there, or after the sign. */
-static const struct attn_placed *number_of(const struct attn_placing *x, size_t begin,
-                                           size_t factor, size_t end) {
+const struct attn_placed *attn_result_at(const struct attn_placing *x, size_t end, int component) {
   static const char EQUALS[] = "[ ]?(?:=|\\x{2248}|\\\\approx\\b)[ *$]{0,3}";
-  const struct attn_placed *p = attn_next_placed(x, begin, 1);
-  attn_cell last = attn_placing_cell(x, factor);
+  const struct attn_placed *p = attn_next_placed(x, end, 1);
   struct attn_match m;
-  if (!p || p->place <= attn_cell_place(&last)) return p;
-  if (!attn_match_at(x->a->scan->patterns, EQUALS, x->text, x->bytes, end, &m)) return NULL;
-  last = attn_placing_cell(x, m.group[0].end);
-  return p->place <= attn_cell_place(&last) + 1 ? p : NULL;
+  if (!p || !attn_match_at(x->a->scan->patterns, EQUALS, x->text, x->bytes, end, &m)) return NULL;
+  attn_cell last = attn_placing_cell(x, m.group[0].end);
+  if (p->place > attn_cell_place(&last) + 1) return NULL;
+  const struct attn_placed *of = p + component;
+  return of < x->placed + x->count && of->printing == p->printing && of->row == p->row ? of : NULL;
+}
+
+/* The number of a step that a sum is, or is equal to: it begins there, or after the sign; or it is
+ * a component of the vector after all sums. */
+static const struct attn_placed *number_of(const struct attn_placing *x, const struct sum *s,
+                                           size_t end, int component) {
+  const struct attn_placed *p = attn_next_placed(x, s->begin, 1);
+  attn_cell last = attn_placing_cell(x, s->factor);
+  return p && p->place <= attn_cell_place(&last) ? p : attn_result_at(x, end, component);
+}
+
+/* The sums of a vector, one or more. m is then the last match. */
+static int read_sums(const struct attn_placing *x, struct attn_match *m, struct sum sum[SUMS_MAX]) {
+  int sums = 0;
+  do {
+    if (sums == SUMS_MAX || !read_sum(x, m, &sum[sums])) return 0;
+    sums++;
+  } while (attn_match_at(x->a->scan->patterns, NEXT_SUM, x->text, x->bytes, m->group[0].end, m));
+  return sums;
 }
 
 static void check_sums(struct attn_placing *x) {
-  struct term term[TERMS_MAX];
+  struct sum sum[SUMS_MAX];
   struct attn_match m;
   for (size_t at = 0; attn_placing_find(x, FIRST, at, &m); at = m.group[0].end) {
-    size_t begin = m.group[0].begin, factor = m.group[1].begin;
-    int terms = read_sum(x, &m, term);
-    const struct attn_placed *p = number_of(x, begin, factor, m.group[0].end);
-    if (!p || terms < 2 || !is_product(p->step) || !is_right(p)) continue;
-    int other = find_other(p, term, terms);
-    if (other >= 0) attn_list_number(x, term[other].part[0], term[other].part[0].begin);
+    int sums = read_sums(x, &m, sum);
+    for (int n = 0; n < sums; n++) {
+      const struct attn_placed *p = number_of(x, &sum[n], m.group[0].end, n);
+      int other = p && sum[n].terms > 1 ? find_other(p, &sum[n]) : -1;
+      struct attn_part *first = other >= 0 ? &sum[n].term[other].part[0] : NULL;
+      if (first) attn_list_number(x, *first, first->begin);
+    }
   }
 }
 
@@ -155,6 +182,7 @@ void attn_list_factors(struct attn_placing *x) {
   static const char NUMERATOR[] =
       "(?<![\\w.)\\]])(\\d++(?:\\.\\d++)?+)[ ]?/[ ]?(?:\\x{221A}|\\\\?sqrt\\b|Sqrt\\b)";
   check_sums(x);
+  attn_list_vectors(x);
   attn_list_numbers(x, POWER, is_other_power);
   attn_list_numbers(x, DIVISOR, is_other_divisor);
   attn_list_numbers(x, NUMERATOR, is_other_numerator);

@@ -68,11 +68,12 @@ struct entity {
 
 /* Those that tables of numbers and formulas have; a tag does not begin with lt. */
 static const struct entity entities[] = {
-    {"alpha", 0x3B1},  {"amp", '&'},      {"apos", '\''},    {"asymp", 0x2248}, {"hellip", 0x2026},
-    {"infin", 0x221E}, {"gt", '>'},       {"ldquo", 0x201C}, {"lt", 0x2039},    {"mdash", 0x2014},
-    {"middot", 0xB7},  {"minus", 0x2212}, {"nbsp", 0xA0},    {"ndash", 0x2013}, {"quot", '"'},
-    {"radic", 0x221A}, {"rarr", 0x2192},  {"rdquo", 0x201D}, {"sdot", 0x22C5},  {"sum", 0x2211},
-    {"tau", 0x3C4},    {"times", 0xD7},   {"top", 0x22A4},
+    {"alpha", 0x3B1},  {"amp", '&'},       {"apos", '\''},    {"asymp", 0x2248},  {"divide", 0xF7},
+    {"emsp", 0x2003},  {"ensp", 0x2002},   {"gt", '>'},       {"hellip", 0x2026}, {"infin", 0x221E},
+    {"ldquo", 0x201C}, {"lsquo", 0x2018},  {"lt", 0x2039},    {"mdash", 0x2014},  {"middot", 0xB7},
+    {"minus", 0x2212}, {"nbsp", 0xA0},     {"ndash", 0x2013}, {"quot", '"'},      {"radic", 0x221A},
+    {"rarr", 0x2192},  {"rdquo", 0x201D},  {"rsquo", 0x2019}, {"sdot", 0x22C5},   {"sum", 0x2211},
+    {"tau", 0x3C4},    {"thinsp", 0x2009}, {"times", 0xD7},   {"top", 0x22A4},
 };
 
 /* &#8722; &#x2212; */
