@@ -11,6 +11,7 @@
 enum {
   BEAM = 28,       /* states that are kept after each block; fewer in long documents */
   BEAM_NARROW = 3, /* of a first look */
+  BEAM_WIDE = 84,  /* of a last one */
   BEAM_LONG = 12,
   BEAM_LONGEST = 5,
   LONG = 30, /* blocks */
@@ -33,7 +34,7 @@ struct beam_successor {
   struct attn_option option;
 };
 
-enum { SUCCESSORS = BEAM * ATTN_OPTIONS, SLOTS = 1024 }; /* SLOTS: a power of two, sparse */
+enum { SUCCESSORS = BEAM_WIDE * ATTN_OPTIONS, SLOTS = 4096 }; /* SLOTS: a power of two, sparse */
 _Static_assert(2 * SUCCESSORS <= SLOTS, "a search for a free slot must end, and soon");
 
 struct beam_search {
@@ -200,7 +201,7 @@ static int follow(struct beam_search *s, const struct beam_successor *by,
 
 /* The score of the last of the successors that will be kept; fewer are known: -inf. */
 static double least_kept(const struct beam_search *s) {
-  double best[BEAM];
+  double best[BEAM_WIDE];
   int count = 0;
   for (int i = 0; i < s->successors; i++) {
     double score = s->successor[i].score;
@@ -268,6 +269,7 @@ struct searched_document {
   double *most; /* bits that a block and those after it may add to a score */
   struct attn_budget budget;
   int by_columns; /* the text mentions that a query is a column */
+  int width;      /* of the beam */
 };
 
 static int set_grids(struct searched_document *d, struct attn_candidate *c, int columns,
@@ -442,11 +444,10 @@ static double price_of_weights(const struct searched_document *d,
 static int try_setting(struct searched_document *d, const struct search_setting *setting,
                        struct attn_pool *pool, struct attn_reading *best) {
   if (set_candidates(d, setting->columns, setting->transposed_weights)) return -1;
-  int width = d->blocks > LONGEST ? BEAM_LONGEST : d->blocks > LONG ? BEAM_LONG : BEAM;
   double price = d->by_columns ? (setting->columns ? 0 : CONTRARY) : setting->price;
   const struct attn_state *last;
   double least = best->examples ? best->score + price - EQUAL : ANY;
-  int failed = search_twice(d, width, least, pool, &last);
+  int failed = search_twice(d, d->width, least, pool, &last);
   if (failed || !last) return failed;
   double score =
       last->score - price - price_of_columns(d, setting, last) - price_of_weights(d, setting, last);
@@ -501,6 +502,28 @@ static int is_best(const struct searched_document *d, const struct attn_reading 
   return !d->by_columns && is_clear(d, r);
 }
 
+/* Scores in columns with the product and the softmax of rows are perhaps in rows: that reading was
+ * lost. */
+static int may_be_in_rows(const struct searched_document *d, const struct attn_reading *r) {
+  int swapped = 0, other_axis = 0;
+  for (int i = 0; i < d->blocks && r->columns == ATTN_COLUMNS_SCORES; i++) {
+    int cause = r->placement[i]->relation ? r->placement[i]->relation->cause : ATTN_CAUSE_NONE;
+    swapped |= cause == ATTN_CAUSE_SWAPPED_QK;
+    other_axis |= cause == ATTN_CAUSE_SOFTMAX_OVER_COLUMNS;
+  }
+  return swapped && other_axis && !d->by_columns;
+}
+
+/* Looks for it once more. Two slips, and columns, cost more than names that differ. */
+static const double LOST = 8;
+static int try_rows(struct searched_document *d, struct attn_pool *pool, struct attn_reading *out) {
+  struct attn_reading kept = *out;
+  d->width = BEAM_WIDE;
+  int failed = try_setting(d, &SETTING[0], pool, out);
+  if (out->score < kept.score + LOST) *out = kept;
+  return failed;
+}
+
 static int try_settings(struct searched_document *d, struct attn_reading *out) {
   struct attn_pool *pool = attn_pool_new();
   int failed = !pool;
@@ -508,6 +531,10 @@ static int try_settings(struct searched_document *d, struct attn_reading *out) {
     attn_pool_clear(pool);
     failed = try_setting(d, &SETTING[i], pool, out);
     if (d->budget.exhausted || (i == 0 && !failed && is_best(d, out))) break;
+  }
+  if (!failed && !d->budget.exhausted && may_be_in_rows(d, out)) {
+    attn_pool_clear(pool);
+    failed = try_rows(d, pool, out);
   }
   attn_pool_free(pool);
   return failed ? -1 : 0;
@@ -552,6 +579,7 @@ static int set_document(struct searched_document *d, const struct attn_priors *p
   struct attn_pool *pool = d->scan->pool;
   int all = d->scan->blocks, n = all < ATTN_SEARCHED_MAX ? all : ATTN_SEARCHED_MAX;
   d->blocks = n;
+  d->width = n > LONGEST ? BEAM_LONGEST : n > LONG ? BEAM_LONG : BEAM;
   d->budget = (struct attn_budget){.left = WORK};
   d->candidate = attn_pool_take(pool, (size_t)n * sizeof *d->candidate);
   d->order = attn_pool_take(pool, (size_t)all * sizeof *d->order);
