@@ -97,7 +97,10 @@ int attn_denies_mask(struct attn_scan *scan, const char *text) {
 }
 
 int attn_mentions_tanh(struct attn_scan *scan) {
-  return attn_occurs(scan->patterns, "tanh", scan->text);
+  static const char TANH[] =
+      "(?i)(?<!\\bno )(?<!without )(?<!not )(?<!nor "
+      ")tanh(?!\\s?[はもを]?(?:な[しく]|使わ|用い[ずな]|不要))";
+  return attn_occurs(scan->patterns, TANH, scan->text);
 }
 
 int attn_mentions_columns(struct attn_scan *scan) {

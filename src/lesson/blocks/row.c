@@ -159,8 +159,9 @@ static const char LABELLED[] =
     "(?:(?:[^,.]{0,40}[^,.\\d\\s][^,.]{0,20}\\s|\\D{1,200}?[\\x{306F}\\x{304C}])\\s*-?\\d*\\.\\d+|"
     "[^,]{1,200}?\\x{2192}\\s*-?[.\\d]+)\\s*,";
 
-/* Not that of "score(1, 2)". */
+/* Not that of "score(1, 2)", nor one that ends an equation. */
 static int has_comma(const char *text, struct attn_part p) {
+  if (attn_part_has(text, p, "=")) p = attn_part_chop(text, attn_part_trim(text, p), ",");
   for (size_t at = p.begin; at < p.end; at++) {
     const char *close = text[at] == '(' ? memchr(text + at, ')', p.end - at) : NULL;
     if (close) at = (size_t)(close - text);

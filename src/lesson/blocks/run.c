@@ -27,6 +27,12 @@ static int count_numbers(const struct attn_row *row) {
   return count;
 }
 
+static int has_vector(const struct attn_row *row) {
+  int n = 0;
+  while (n < row->items && row->item[n].kind != ATTN_ITEM_VALUE) n++;
+  return n < row->items;
+}
+
 /* ---- a row or prose? ---- */
 
 /* "number of tokens: 4", "dimension (d_k): 2"; "d_k = 2" */
@@ -98,6 +104,7 @@ static int counts_parts(const struct attn_row *names, const struct attn_row *row
 /* ",cat,dog,1,2" below a header of as many cells: one more. */
 static int is_second_header(const struct attn_grouping *g, const struct attn_row *row) {
   return g->rows == 0 && g->header.items == row->items && g->header.style == row->style &&
+         !has_vector(row) &&
          (count_texts(row) > count_numbers(row) || counts_parts(&g->header, row));
 }
 

@@ -104,7 +104,7 @@ static int are_out_of_order(const struct attn_builder *b, char *const *label, in
   return 0;
 }
 
-/* "o2 = (1, 0)", read as the first row. */
+/* "o2 = (1, 0)", read as the first row. Of "s1 = 2, s2 = 0" the first index is that of a key. */
 static int is_other_row(const struct attn_builder *b, const struct attn_placement *p) {
   static const char SUM[] = "[+·*×]";
   const struct attn_block *block = &b->scan->block[p->block];
@@ -113,6 +113,7 @@ static int is_other_row(const struct attn_builder *b, const struct attn_placemen
       !block->label[0] || attn_occurs(b->scan->patterns, SUM, block->name))
     return 0;
   int index = index_of(b, block->label[0]);
+  if (block->source == ATTN_BLOCK_SCALARS && block->reading[0].cols > 1 && index == 1) return 0;
   return index > 0 && index < 10 && index != row + 1 && index != row;
 }
 
