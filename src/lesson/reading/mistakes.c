@@ -21,6 +21,7 @@ static const double CALLED = 5.9, OWN_NAME = 8; /* bits: by a caption, by a name
 
 struct named {
   struct attn_scan *scan;
+  const struct attn_reading *reading;
   const struct attn_priors *priors;
   attn_error *err;
   int block; /* that is checked */
@@ -54,6 +55,20 @@ static const attn_printing *named(const struct named *n, int role) {
   return found;
 }
 
+/* The only input below its weights. */
+static const attn_printing *input_below(const struct named *n, int role) {
+  const attn_printing *found = NULL;
+  if (role != ATTN_ROLE_X && role != ATTN_ROLE_Y) return NULL;
+  for (int b = n->block + 1; b < n->scan->blocks && !attn_is_section(n->scan, &n->scan->block[b]);
+       b++) {
+    if (n->reading->placement[b]->role != role || named_role(n->scan, n->priors, b) != role)
+      continue;
+    if (found) return NULL;
+    found = &n->scan->block[b].reading[0];
+  }
+  return found;
+}
+
 static const char *symbol_of(int role) { return attn_default_symbol(attn_step_of_role(role)); }
 
 static attn_status check_fit(const struct named *n, const attn_printing *p, const struct fit *fit,
@@ -77,6 +92,7 @@ static attn_status check_fit(const struct named *n, const attn_printing *p, cons
 static attn_status check_fits(const struct named *n, const attn_printing *p, int role) {
   for (size_t f = 0; f < sizeof FITS / sizeof *FITS; f++) {
     const attn_printing *other = FITS[f].role == role ? named(n, FITS[f].other) : NULL;
+    if (!other && FITS[f].role == role) other = input_below(n, FITS[f].other);
     if (other) return check_fit(n, p, &FITS[f], other);
   }
   return ATTN_OK;
@@ -140,7 +156,7 @@ attn_status attn_find_mistakes(struct attn_scan *scan, const struct attn_reading
   int searched = reading->placements < ATTN_SEARCHED_MAX ? reading->placements : ATTN_SEARCHED_MAX;
   for (int i = 0; i < searched && !status; i++) {
     const struct attn_placement *p = reading->placement[i];
-    struct named n = {scan, priors, err, i};
+    struct named n = {scan, reading, priors, err, i};
     int role = named_role(scan, priors, i), is_read = p->relation || p->is_copy;
     if (role != ATTN_ROLE_OTHER && role != p->role) status = check_again(&n, reading, role);
     if (status || role == ATTN_ROLE_OTHER || is_read ||
