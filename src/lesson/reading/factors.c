@@ -90,18 +90,19 @@ static int is_term(const struct attn_placed *p, int at, const struct term *t) {
          (attn_is_left(p, at, b) && attn_is_right(p, at, p->col, a));
 }
 
-/* The first term that is none of a product of which others are terms. -1: there is none. */
-static int find_other(const struct attn_placed *p, const struct sum *s) {
-  int length = attn_terms_of(p), other = -1, found = 0;
+/* How many terms are those of a product. *other: the first that is none; -1. */
+static int count_terms(const struct attn_placed *p, const struct sum *s, int *other) {
+  int length = attn_terms_of(p), found = 0;
   unsigned used = 0;
-  if (length > TERMS_MAX || s->terms > length) return -1;
+  *other = -1;
+  if (length > TERMS_MAX || s->terms > length) return 0;
   for (int n = 0; n < s->terms; n++) {
     int at = 0;
     while (at < length && (used >> at & 1 || !is_term(p, at, &s->term[n]))) at++;
     if (at < length) used |= 1u << at, found++;
-    if (at == length && other < 0) other = n;
+    if (at == length && *other < 0) *other = n;
   }
-  return found ? other : -1;
+  return found;
 }
 
 /* ---- sums ---- */
@@ -136,16 +137,45 @@ static int read_sums(const struct attn_placing *x, struct attn_match *m, struct 
   return sums;
 }
 
+static void list_term(struct attn_placing *x, const struct sum *s, int term) {
+  if (term >= 0) attn_list_number(x, s->term[term].part[0], s->term[term].part[0].begin);
+}
+
+/* Is one of the factors that of a term of the product? */
+static int has_factor(const struct attn_placed *p, const struct term *t) {
+  const attn_cell *a = &t->factor[0], *b = &t->factor[1];
+  int at = 0, length = attn_terms_of(p);
+  while (at < length && !attn_is_left(p, at, a) && !attn_is_right(p, at, p->col, b) &&
+         !attn_is_left(p, at, b) && !attn_is_right(p, at, p->col, a))
+    at++;
+  return at < length;
+}
+
+/* A sum without a number of a step: are all factors but one those of a product, and none's all? */
+static void check_loose(struct attn_placing *x, const struct sum *s) {
+  int missing = -1, other;
+  for (size_t n = 0; n < x->count && x->a->work < ATTN_ACCOUNT_WORK; n++) {
+    if (attn_terms_of(&x->placed[n]) != s->terms) continue;
+    int found = count_terms(&x->placed[n], s, &other);
+    x->a->work += s->terms * s->terms;
+    if (found == s->terms) return;
+    if (found == s->terms - 1 && missing < 0 && has_factor(&x->placed[n], &s->term[other]))
+      missing = other;
+  }
+  list_term(x, s, missing);
+}
+
 static void check_sums(struct attn_placing *x) {
   struct sum sum[SUMS_MAX];
   struct attn_match m;
+  int other;
   for (size_t at = 0; attn_placing_find(x, FIRST, at, &m); at = m.group[0].end) {
     int sums = read_sums(x, &m, sum);
     for (int n = 0; n < sums; n++) {
       const struct attn_placed *p = number_of(x, &sum[n], m.group[0].end, n);
-      int other = p && sum[n].terms > 1 ? find_other(p, &sum[n]) : -1;
-      struct attn_part *first = other >= 0 ? &sum[n].term[other].part[0] : NULL;
-      if (first) attn_list_number(x, *first, first->begin);
+      if (sum[n].terms < 2) continue;
+      if (p && count_terms(p, &sum[n], &other)) list_term(x, &sum[n], other);
+      if (!p) check_loose(x, &sum[n]);
     }
   }
 }
