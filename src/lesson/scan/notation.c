@@ -327,7 +327,7 @@ static const struct notation notations[] = {
     {"(?m)^[ \\t]*+(?:In|Out) ?\\[\\d+\\](?://\\w+)?+:?=?", "", PROMPTS, "["},
 
     /* a remark: (1, 0)  <- a row for each word */
-    {"(?m)(?<=[)\\]\\d])[ \\t]++(?:<-+|\\x{2190})[^\\n\\d]*+$", "", 0, "-\xE2"},
+    {"(?m)(?<=[)\\]])[ \\t]++(?:<-+|\\x{2190})[^\\n\\d]*+$", "", 0, "-\xE2"},
     /* special tokens: [PAD] */
     {"\\[(PAD|CLS|SEP|MASK|UNK|BOS|EOS)\\]", "$1", 0, "["},
     /* when a mail was sent */
