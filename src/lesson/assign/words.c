@@ -15,8 +15,6 @@ static const double OWN_NAME = 9, CAPTION = 6, HEADING = 1.5, HEADER = 3, LINE_A
 /* W, W_, W_1^, W^(1)_: what is after it names the weights. */
 #define WEIGHTS "(?<![A-Za-z0-9_])W\\s*(?:[_^]?\\s*(?:\\d|\\(\\d\\))\\s*)?[_^]?\\s*\\(?"
 
-#define FOR_THE "(?<!attention )(?:weights?|weight matrix|projection) for (?:the )?"
-
 /* A phrase that names a role. A longer match hides the shorter ones inside it. */
 struct word {
   int role;
@@ -32,16 +30,12 @@ struct word {
 
 /* Symbols, and English. */
 static const struct word WORDS[] = {
-    {ATTN_ROLE_W_Q,
-     "(*UCP)(?i)" WEIGHTS
-     "Q|quer(?:y|ies)[ -](?:(?:weight |projection )matrix|(?:projection )?weights)|" FOR_THE
-     "queries"},
+    {ATTN_ROLE_W_Q, "(*UCP)(?i)" WEIGHTS
+                    "Q|quer(?:y|ies)[ -](?:(?:weight |projection )matrix|(?:projection )?weights)"},
     {ATTN_ROLE_W_K,
-     "(*UCP)(?i)" WEIGHTS
-     "K|key[ -](?:(?:weight |projection )matrix|(?:projection )?weights)|" FOR_THE "keys"},
+     "(*UCP)(?i)" WEIGHTS "K|key[ -](?:(?:weight |projection )matrix|(?:projection )?weights)"},
     {ATTN_ROLE_W_V,
-     "(*UCP)(?i)" WEIGHTS
-     "V|value[ -](?:(?:weight |projection )matrix|(?:projection )?weights)|" FOR_THE "values"},
+     "(*UCP)(?i)" WEIGHTS "V|value[ -](?:(?:weight |projection )matrix|(?:projection )?weights)"},
     {ATTN_ROLE_W_O, "(*UCP)(?i)" WEIGHTS "O" END "|output projection|projection matrix"},
     {ATTN_ROLE_SCALED,
      "(*UCP)(?i)" NOT_DENIED "scal(?:ed(?: attention| dot[- ]product)? " OF_SCORES

@@ -245,20 +245,22 @@ static int is_prose(const struct attn_account *a, int block) {
   return !decimals && p->rows * p->cols < 3 && !named;
 }
 
-/* Is the number one of arithmetic? That is listed as a whole if its sides differ. */
-int attn_is_worked_out(const struct attn_scan *scan, const attn_cell *cell) {
-  uint64_t place = attn_cell_place(cell);
+/* The arithmetic that a number is part of; NULL: of none. */
+static const struct attn_worked *worked_at(const struct attn_scan *scan, uint64_t place) {
   int low = 0, high = scan->workeds;
   while (low < high) {
     int middle = low + (high - low) / 2;
-    const attn_cell *first = &scan->worked[middle].first;
-    if (attn_cell_place(first) <= place)
+    if (attn_cell_place(&scan->worked[middle].first) <= place)
       low = middle + 1;
     else
       high = middle;
   }
   const struct attn_worked *w = low > 0 ? &scan->worked[low - 1] : NULL;
-  return w && place <= attn_cell_place(&w->last);
+  return w && place <= attn_cell_place(&w->last) ? w : NULL;
+}
+
+int attn_is_worked_out(const struct attn_scan *scan, const attn_cell *cell) {
+  return worked_at(scan, attn_cell_place(cell)) != NULL;
 }
 
 /* The results of arithmetic in a sentence, and nothing else. */
@@ -466,14 +468,23 @@ static int in_order(const void *a, const void *b) {
   return (x_words < y_words) - (x_words > y_words);
 }
 
+/* Is a number at the place of another one, or of arithmetic that is listed as a whole? */
+static int is_listed_with(const struct attn_scan *scan, const attn_unread *u,
+                          const attn_unread *last) {
+  const attn_cell at = {.line = u->line, .column = u->column};
+  if (last->line == u->line && last->column == u->column) return 1;
+  const struct attn_worked *w =
+      last->line == u->line && u->cols == 1 ? worked_at(scan, attn_cell_place(&at)) : NULL;
+  return w && w->first.line == last->line && w->first.column == last->column && last->cols > 1;
+}
+
 /* In their order, each once. */
-static void sort_unread(attn_lesson *l) {
+static void sort_unread(const struct attn_scan *scan, attn_lesson *l) {
   int32_t kept = 0;
   if (l->unreads > 1) qsort(l->unread, (size_t)l->unreads, sizeof *l->unread, in_order);
-  for (int32_t n = 0; n < l->unreads; n++) {
-    const attn_unread *last = kept ? &l->unread[kept - 1] : NULL, *u = &l->unread[n];
-    if (!last || last->line != u->line || last->column != u->column) l->unread[kept++] = *u;
-  }
+  for (int32_t n = 0; n < l->unreads; n++)
+    if (!kept || !is_listed_with(scan, &l->unread[n], &l->unread[kept - 1]))
+      l->unread[kept++] = l->unread[n];
   l->unreads = kept;
 }
 
@@ -501,6 +512,6 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
   int has_strays = lesson->examples && !attn_has_programs(lesson);
   if (failed || (has_strays && (attn_list_strays(&a) || list_around(&a))))
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson");
-  sort_unread(lesson);
+  sort_unread(scan, lesson);
   return ATTN_OK;
 }
