@@ -18,7 +18,7 @@ enum {
   NO_WAY = 1 << 20
 };
 enum { CALLED_SO = -14, CALLED_OTHERWISE = 24, UNNAMED = 4 };
-enum { ITEMS_BACK = 40, WORK_MAX = 4000000 };
+enum { ITEMS_BACK = 40, WORK_MAX = 3500000 };
 
 int attn_sequence_fits(const attn_cell *c, const struct attn_expected *e) {
   if (c->kind == ATTN_CELL_BLANK) return 0;
@@ -124,6 +124,7 @@ static struct attn_link best_link(struct attn_sequence *s, int item, int cell) {
 /* All cells that an item may be. 0: there are too many. */
 static int add_links(struct attn_sequence *s, int item) {
   int passed = price_of_skip(s, item);
+  s->work += s->expecteds;
   for (int c = 0; c < s->expecteds; c++) {
     if (!attn_sequence_fits(&s->item[item].cell, &s->expected[c])) continue;
     if (s->links == ATTN_LINKS_MAX || s->work > WORK_MAX) return 0;

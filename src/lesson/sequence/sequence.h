@@ -116,7 +116,7 @@ struct attn_sequence {
   int links, first_link[ATTN_ITEMS_MAX];    /* of each item */
   int least[ATTN_ITEMS_MAX];                /* price of its links */
   struct attn_link link[ATTN_LINKS_MAX];
-  int64_t work; /* pairs of links that were compared so far */
+  int64_t work; /* pairs that were compared so far */
 };
 
 /* items.c: the numbers of all lines, with what they are called. 0: too many, or no memory. */
