@@ -328,6 +328,8 @@ static const struct notation notations[] = {
 
     /* a remark: (1, 0)  <- a row for each word */
     {"(?m)(?<=[)\\]])[ \\t]++(?:<-+|\\x{2190})[^\\n\\d]*+$", "", 0, "-\xE2"},
+    /* in JSON: "-inf" */
+    {"(?i)(?<=[\\[,] |[\\[,])\"([-\\x{2212}]?(?:inf(?:inity)?|\\x{221E}))\"", "$1", 0, "\""},
     /* special tokens: [PAD] */
     {"\\[(PAD|CLS|SEP|MASK|UNK|BOS|EOS)\\]", "$1", 0, "["},
     /* when a mail was sent */
