@@ -143,7 +143,7 @@ static int is_surely_numbers(const char *text, const attn_printing *t) {
   return 0;
 }
 
-/* The numbers that the comment at `at` gives for what is above it. */
+/* The numbers that the comment at `at` gives for what is above it. 2: with a sign in front. */
 static int read_result(struct attn_python *p, size_t at, size_t end, attn_printing *table) {
   struct attn_match comment, m;
   size_t after;
@@ -158,7 +158,8 @@ static int read_result(struct attn_python *p, size_t at, size_t end, attn_printi
     p->status = attn_value_status(p->shown);
     return 0;
   }
-  return after <= end && (is_marked || is_surely_numbers(text, table));
+  if (after > end) return 0;
+  return is_marked ? 2 : is_surely_numbers(text, table);
 }
 
 /* After the last line of the numbers that a comment gives. */
@@ -169,13 +170,14 @@ static size_t end_of_result(const struct attn_python *p, size_t at, const attn_p
   return at;
 }
 
-/* A comment may give the value of what was set or shown last; a matrix of what is not followed is
- * listed. 1: it does. */
+/* A comment may give the value of what was set or shown last, below other comments with a sign; a
+ * matrix of what is not followed is listed. 1: it does. */
 static int read_comment(struct attn_python *p, size_t begin, size_t end, size_t *at) {
   attn_printing table;
-  int is_step = p->may_have_result && p->last.kind == ATTN_PY_STEP;
-  if (!read_result(p, begin, end, &table)) return 0;
-  if (!p->may_have_result && table.rows < 2) return 0;
+  int found = read_result(p, begin, end, &table);
+  int is_result = p->may_have_result && (found > 1 || !p->is_below_comment);
+  int is_step = is_result && p->last.kind == ATTN_PY_STEP;
+  if (!found || (!is_result && table.rows < 2)) return 0;
   if (is_step && !p->last.transposed)
     attn_py_add_result(p, p->last.step, &table);
   else if (!is_step && table.rows > 1 &&
@@ -267,12 +269,13 @@ static int shown(struct attn_python *p, size_t begin, size_t end) {
 static void statement(struct attn_python *p, size_t *at, size_t end) {
   struct attn_match m;
   size_t begin = line_at(p, *at).begin, next = next_line(p, *at);
-  if (p->scan->source.text[begin] == '#' && read_comment(p, *at, end, at)) return;
-  end_shown(p);
   if (p->scan->source.text[begin] == '#') {
+    if (read_comment(p, *at, end, at)) return;
+    p->is_below_comment = 1;
     *at = next;
     return;
   }
+  end_shown(p);
   if (matches(p, PROMPT, begin, end, &m)) begin = m.group[0].end;
   if (matches(p, IMPORTS, begin, end, NULL)) {
     *at = next;
@@ -280,7 +283,7 @@ static void statement(struct attn_python *p, size_t *at, size_t end) {
     *at = skip_body(p, *at, end);
   } else if (assignment(p, begin, end) || (!p->status && shown(p, begin, end))) {
     *at = next_line(p, p->previous);
-    p->may_have_result = 1;
+    p->may_have_result = 1, p->is_below_comment = 0;
     read_comment(p, p->previous, end, at);
   } else {
     *at = skip_statement(p, *at, end);

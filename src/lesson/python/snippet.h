@@ -90,6 +90,7 @@ struct attn_python {
   int rounding;              /* 1: only printed, so round() changes nothing */
   struct attn_py_value last; /* what was set or shown last */
   int may_have_result;       /* 1: a comment may give its value */
+  int is_below_comment;      /* 1: another comment is between */
   int shown_steps;           /* of the example, before it was only shown; -1: its steps stay */
   int shown_imports;
 };
