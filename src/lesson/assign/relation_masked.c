@@ -67,12 +67,13 @@ static double *causal_in_part(const struct attn_listing *l, const unsigned char 
   return keep;
 }
 
-/* Slips of a causal mask: where one is mentioned, or masked scores are printed. Weights that are
- * rounded to 0 are no sign of one. */
+/* Slips of a causal mask: where one is mentioned, or masked scores are printed and padding is not
+ * mentioned. Weights that are rounded to 0 are no sign of one. */
 static void add_slips(const struct attn_listing *l, const unsigned char *hidden,
                       struct attn_masks *masks) {
   const struct attn_hints *h = l->hints;
   if (l->role == ATTN_ROLE_WEIGHTS && !h->causal && !h->causal_here && !h->mask) return;
+  if (h->padding && !h->causal_here) return;
   int late = ATTN_CAUSE_MASK_OFF_BY_ONE;
   add(l, masks, causal(l, 1), ATTN_MASK_CAUSAL_LATE, late, 7);
   add(l, masks, causal(l, -1), ATTN_MASK_CAUSAL_EARLY, late, 7);
