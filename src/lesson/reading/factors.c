@@ -114,8 +114,9 @@ const struct attn_placed *attn_result_at(const struct attn_placing *x, size_t en
   if (!p || !attn_match_at(x->a->scan->patterns, EQUALS, x->text, x->bytes, end, &m)) return NULL;
   attn_cell last = attn_placing_cell(x, m.group[0].end);
   if (p->place > attn_cell_place(&last) + 1) return NULL;
+  if ((size_t)component >= x->count - (size_t)(p - x->placed)) return NULL;
   const struct attn_placed *of = p + component;
-  return of < x->placed + x->count && of->printing == p->printing && of->row == p->row ? of : NULL;
+  return of->printing == p->printing && of->row == p->row ? of : NULL;
 }
 
 /* The number of a step that a sum is, or is equal to: it begins there, or after the sign; or it is
@@ -154,7 +155,7 @@ static int has_factor(const struct attn_placed *p, const struct term *t) {
 /* A sum without a number of a step: are all factors but one those of a product, and none's all? */
 static void check_loose(struct attn_placing *x, const struct sum *s) {
   int missing = -1, other;
-  for (size_t n = 0; n < x->count && x->a->work < ATTN_ACCOUNT_WORK; n++) {
+  for (size_t n = 0; n < x->count && x->a->work < ATTN_ACCOUNT_WORK; n++, x->a->work++) {
     if (attn_terms_of(&x->placed[n]) != s->terms) continue;
     int found = count_terms(&x->placed[n], s, &other);
     x->a->work += s->terms * s->terms;
