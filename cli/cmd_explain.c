@@ -161,6 +161,10 @@ int attn_cmd_explain(int argc, char **argv) {
   if (ended >= 0) return ended;
   const char *message = conflict(&o, files);
   if (message) return attn_cli_print_usage_error("%s", message);
+  const char *const out[] = {o.pictures.svg, o.pictures.png, o.pictures.html};
+  for (int n = 0; n < 3; n++)
+    if (attn_cli_is_document(out[n], argv[1]))
+      return attn_cli_print_usage_error("%s is the document itself; name another file", out[n]);
   if (attn_cli_check_attention(&o.attention, 1) || attn_cli_parse_style(&style, &o.style))
     return EXIT_TROUBLE;
   return attn_cli_for_each_file(files, argv, explain_file, &o);

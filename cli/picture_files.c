@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "console.h"
 
@@ -37,6 +38,12 @@ attn_status attn_cli_buffer_save(struct attn_cli_buffer *buffer, const char *pat
   free(buffer->bytes);
   *buffer = (struct attn_cli_buffer){NULL, 0, 0, 0};
   return status;
+}
+
+int attn_cli_is_document(const char *out, const char *document) {
+  struct stat a, b;
+  return out && !stat(out, &a) && !stat(document, &b) && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
 }
 
 int attn_cli_has_pictures(const struct attn_cli_pictures *p) { return p->svg || p->png || p->html; }

@@ -39,6 +39,9 @@ attn_sink attn_cli_buffer_sink(struct attn_cli_buffer *buffer);
 /* Ends the text with 0. ATTN_ERR_MEMORY: a part of it is missing. */
 attn_status attn_cli_buffer_end(struct attn_cli_buffer *buffer, attn_error *err);
 
+/* Is the file that a picture or a page would be written to the document itself? out NULL: no. */
+int attn_cli_is_document(const char *out, const char *document);
+
 /* Writes the text to a file, which appears complete or not at all, and empties the buffer. drawn:
  * the status of what wrote the text; after a failure, which is returned, there is no file. */
 attn_status attn_cli_buffer_save(struct attn_cli_buffer *buffer, const char *path,

@@ -131,6 +131,9 @@ int attn_cmd_check(int argc, char **argv) {
   if (ended >= 0) return ended;
   if (!files) return attn_cli_print_usage_error("expected a file");
   if (o.html && o.json) return attn_cli_print_usage_error("--html writes a page; leave out --json");
+  for (int n = 1; n <= files; n++)
+    if (attn_cli_is_document(o.html, argv[n]))
+      return attn_cli_print_usage_error("%s is the document itself; name another file", o.html);
   if (attn_cli_parse_style(&style, &o.style)) return EXIT_TROUBLE;
   return check_all(files, argv, &o);
 }

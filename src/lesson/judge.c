@@ -286,14 +286,15 @@ static attn_status explain_all(const struct example_judgement *g, int32_t index,
   return explain_with(g, index, s->scalar, explained);
 }
 
-/* Are the terms of a product exact with the decimals that are printed? So are 0.3 · 1.2 with two. */
+/* Are the terms of a product exact with the decimals that are printed? So are 0.3 · 1.2 with two;
+ * not of given weights or scores, which may have been rounded. */
 static int has_exact_terms(const struct example_judgement *g, const attn_step *s, int decimals) {
   if (!attn_is_product(s->op)) return 0;
   for (int32_t n = 0; n < s->operands; n++) {
     const struct attn_judged *of = &g->all[s->operand[n]];
     const attn_step *operand = &g->example->step[s->operand[n]];
     size_t cells = (size_t)operand->exact.rows * (size_t)operand->exact.cols;
-    if (operand->op != ATTN_OP_GIVEN) return 0;
+    if (operand->op != ATTN_OP_GIVEN || operand->name >= ATTN_STEP_SCORES) return 0;
     for (size_t c = 0; c < cells; c++)
       if (!of->printed[c] || of->printed[c]->kind != ATTN_CELL_NUMBER) return 0;
     decimals -= of->decimals;

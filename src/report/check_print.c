@@ -170,10 +170,10 @@ static void put_others(const struct check_printer *p) {
     const attn_finding *f = attn_first_finding(v, v->judgement);
     if (!f || n == p->verdict->first_wrong || v->judgement == ATTN_JUDGED_CARRIED) continue;
     int is_doubt = v->judgement == ATTN_JUDGED_DOUBTFUL;
-    int message = is_doubt && p->verdict->misread ? MESSAGE_MISREAD_AT
-                  : is_doubt                      ? MESSAGE_DOUBT_AT
-                  : is_own(f)                     ? MESSAGE_PRINTED_RIGHT
-                                                  : MESSAGE_FOLLOWED;
+    int message = is_doubt && (p->verdict->misread || s->uncertain) ? MESSAGE_MISREAD_AT
+                  : is_doubt                                        ? MESSAGE_DOUBT_AT
+                  : is_own(f)                                       ? MESSAGE_PRINTED_RIGHT
+                                                                    : MESSAGE_FOLLOWED;
     attn_out_line(p->out, 2);
     put_finding(p, s, f, message);
     if (!is_doubt && v->cause && v->cause != ATTN_CAUSE_UNKNOWN) put_cause(p, v);

@@ -44,6 +44,17 @@ def test_a_lesson_is_whole_and_each_number_is_marked(attn, tmp_path, path):
     assert all(how for kind, _, how in marks(root) if kind == "ok")
 
 
+def test_a_page_is_not_written_over_its_document(attn, tmp_path):
+    lesson = tmp_path / "lesson.md"
+    text = FIRST.read_text()
+    lesson.write_text(text)
+    (tmp_path / "link.html").symlink_to(lesson)
+    for arguments in (["check", "lesson.md", "--html", "lesson.md"], ["check", "lesson.md", "--html", "link.html"],
+                      ["explain", "lesson.md", "--svg", "./lesson.md"], ["explain", "lesson.md", "--html", "link.html"]):
+        assert "is the document itself" in attn(*arguments, status=2).stderr
+    assert lesson.read_text() == text
+
+
 def test_names_in_a_computation_are_escaped(attn, tmp_path):
     (tmp_path / "a.md").write_text(
         "tokens: a<b &amp;\n\nQ\n1 0\n0 1\n\nK\n1 2\n3 4\n\nscores = Q K^T\n1 3\n2 4\n")

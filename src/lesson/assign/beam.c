@@ -235,7 +235,7 @@ struct attn_beam *attn_beam_new(struct attn_relations *relations, struct attn_bu
   s->width = width;
   s->beam = attn_pool_take(pool, (size_t)width * sizeof *s->beam);
   s->next = attn_pool_take(pool, (size_t)width * sizeof *s->next);
-  s->successor = attn_pool_take(pool, SUCCESSORS * sizeof *s->successor);
+  s->successor = attn_pool_take(pool, (size_t)width * ATTN_OPTIONS * sizeof *s->successor);
   if (!s->beam || !s->next || !s->successor) return NULL;
   s->members = 1;
   attn_state_start(&s->beam[0].state);

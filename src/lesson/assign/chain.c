@@ -95,6 +95,9 @@ static int result_shape(const struct attn_use *u, const struct shape *a, struct 
       return same_shape(a[1], sum_shape(u->axis, a[0]));
     case ATTN_OP_APPEND:
       return append_shape(u->operands, a, out);
+    case ATTN_OP_COLUMNS:
+      out->cols = u->constant.cols;
+      return u->scalar + out->cols <= a->cols;
     case ATTN_OP_GENERAL:
       return general_shape(a, out, work);
     case ATTN_OP_ADDITIVE:

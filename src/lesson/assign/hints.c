@@ -78,6 +78,10 @@ static const char HEAD[] = "(?i)head|ヘッド";
 static const char HEADS[] = "(?i)heads|multi|ヘッド";
 static const char EXAMPLE[] = "(?i)example|problem|例\\s*\\d|問\\s*\\d|part|sentence|その";
 
+/* tanh(q + k_1), not tanh(W q + U k). */
+static const char TANH_OF_SUM[] =
+    "tanh[^\\pL\\n=]{0,8}[a-z](?:_?\\w)?(?:_\\w)?[^\\pL\\n=]{0,6}\\+\\s?[a-z](?:_?\\w)?";
+
 /* The heading of one of several. */
 static const char SECTION[] = "(?i)(?:example|problem|exercise|例題?|問題?|演習)\\s*\\d";
 
@@ -236,6 +240,8 @@ void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints) {
   hints->temperature = stated_temperature(scan, scan->text);
   hints->shifts = attn_occurs(scan->patterns, LARGEST, scan->text);
   hints->unscaled = attn_denies_scale(scan) && hints->temperature == 1;
+  hints->values = attn_occurs(scan->patterns, "(*UCP)(?<![\\w^_])V(?![\\w'])", scan->text);
+  hints->tanh_of_sum = attn_occurs(scan->patterns, TANH_OF_SUM, scan->text);
   hints->position_base = attn_stated_position_base(scan);
 }
 

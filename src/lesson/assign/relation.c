@@ -90,10 +90,10 @@ static const struct way {
                          BIT(Q) | SOURCES, 0},
     [ATTN_ROLE_U_A_K] = {attn_list_rules, BIT(K) | BIT(U_A) | BIT(W_A) | POSITIONED_X,
                          BIT(U_A) | BIT(W_A), BIT(U_A) | BIT(W_A), BIT(K) | POSITIONED_X, 0},
-    [ATTN_ROLE_TANH_INPUT] = {attn_list_rules, OF_TANH, TANH_TERMS | BIT(U_A), BIT(U_A),
+    [ATTN_ROLE_TANH_INPUT] = {attn_list_rules, OF_TANH, TANH_TERMS | KEYS | BIT(U_A), BIT(U_A),
                               TANH_TERMS | KEYS, 0},
     [ATTN_ROLE_TANH] = {attn_list_rules, OF_TANH | BIT(TANH_INPUT),
-                        TANH_TERMS | BIT(TANH_INPUT) | BIT(U_A), BIT(U_A),
+                        TANH_TERMS | BIT(TANH_INPUT) | KEYS | BIT(U_A), BIT(U_A),
                         TANH_TERMS | BIT(TANH_INPUT) | KEYS, 0},
     [ATTN_ROLE_SCORES] = {attn_list_rules,
                           BIT(Q) | BIT(K) | BIT(V) | BIT(W_A) | BIT(U_A) | BIT(V_A) | BIT(W_A_Q) |
@@ -297,7 +297,7 @@ static void list_coarse(struct attn_listing *l, const struct attn_relation *of, 
 
 static void list_all_coarse(struct attn_listing *l) {
   if (l->coarse < 0 || l->coarse >= l->count) return;
-  if (!l->grid->coarse && l->grid->decimals < 3) return;
+  if (!l->grid->coarse && l->grid->decimals < 2) return;
   struct attn_relation x = l->memo->scratch[l->coarse];
   for (int k = 1; k < 3 && k < x.operand[0]->grid->decimals; k++) list_coarse(l, &x, k);
 }

@@ -161,6 +161,8 @@ struct attn_hints {
   int heads, splits;            /* heads are mentioned; several are */
   int unscaled;                 /* the text denies that scores are divided */
   int shifts;                   /* a largest value is mentioned, which softmax may subtract */
+  int values;                   /* the symbol V is mentioned */
+  int tanh_of_sum;              /* tanh(q + k) is mentioned, without weights */
   int transposed_weights;       /* 1: weights are printed transposed (Q = W X) */
   const struct attn_grid *mask; /* the last table of a mask before the block, in the layout of
                                    scores; NULL: none */

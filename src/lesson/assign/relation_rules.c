@@ -9,20 +9,25 @@ enum {
   SQUARE = 4,        /* the first operand is square and the block has several rows */
   SECOND_IS_ROW = 8, /* the second operand is a row, not a column or one number */
   V_IS_NOT_K = 16,
+  TANH_OF_SUM = 32,  /* the text has the tanh of a sum of vectors without weights */
+  AS_VALUES = 128,   /* dearer where the text mentions values */
+  CONCATENATED = 64, /* the third operand is as wide as the first two together */
 };
 
-enum { FIRST = -1, SECOND = -2, THIRD = -3 };
+enum { FIRST = -1, SECOND = -2, THIRD = -3, FOURTH = -4, FIFTH = -5, SIXTH = -6 };
+
+static const double VALUES_MENTIONED = 4; /* bits */
 
 struct rule_use {
   uint8_t op, name, axis, operands;
-  int8_t operand[5]; /* of the rule; FIRST, SECOND, THIRD: the results of these uses */
+  int8_t operand[5]; /* of the rule; FIRST, SECOND, .. : the results of these uses */
 };
 
 struct rule {
   int role;
   int operands, operand[5];
   int uses;
-  struct rule_use use[4];
+  struct rule_use use[7];
   int cause;
   double cost;
   int flags;
@@ -38,12 +43,23 @@ struct rule {
   3, { ATTN_ROLE_##a, ATTN_ROLE_##b, ATTN_ROLE_##c }
 #define OF4(a, b, c, d) \
   4, { ATTN_ROLE_##a, ATTN_ROLE_##b, ATTN_ROLE_##c, ATTN_ROLE_##d }
+#define OF_ALIGNMENT_WEIGHTS \
+  (1u << ATTN_ROLE_W_A | 1u << ATTN_ROLE_U_A | 1u << ATTN_ROLE_W_A_Q | 1u << ATTN_ROLE_U_A_K)
 #define OF_ADDITIVE \
   5, { ATTN_ROLE_Q, ATTN_ROLE_KEYS, ATTN_ROLE_W_A, ATTN_ROLE_U_A, ATTN_ROLE_V_A }
 #define USE(op, name, ...)                                                 \
   {                                                                        \
     ATTN_OP_##op, ATTN_STEP_##name, 1, COUNT(__VA_ARGS__), { __VA_ARGS__ } \
   }
+/* Columns of the third operand: those for the first operand, then those for the second; or for the
+ * second, then the first. Their products with both, and the sum of these. */
+#define COLUMNS(of, from)                                 \
+  {                                                       \
+    ATTN_OP_COLUMNS, ATTN_STEP_W_A, 1, 3, { 2, of, from } \
+  }
+#define SUM_OF_CONCATENATED(first_from, second_from)                            \
+  COLUMNS(0, first_from), COLUMNS(1, second_from), USE(MATMUL_NT, Q, 0, FIRST), \
+      USE(MATMUL_NT, K, 1, SECOND), USE(ADD, OTHER, THIRD, FOURTH)
 #define CAUSE(cause) ATTN_CAUSE_##cause
 #define WITH(role) (1u << ATTN_ROLE_##role), 0
 #define WITHOUT(role) 0, (1u << ATTN_ROLE_##role)
@@ -88,12 +104,35 @@ static const struct rule rules[] = {
      0, 2, 0, 0, 0},
     {ATTN_ROLE_SCORES, OF_ADDITIVE, 3,
      {USE(TRANSPOSE, W_A, 2), USE(TRANSPOSE, U_A, 3), USE(ADDITIVE, SCORES, 0, 1, FIRST, SECOND, 4)}, 0, 3, 0, 0, 0},
+    {ATTN_ROLE_SCORES, OF3(W_A_Q, U_A_K, V_A), 3,
+     {USE(ADD, OTHER, 0, 1), USE(TANH, OTHER, FIRST), USE(MATMUL_NT, SCORES, 2, SECOND)}, 0, 0, 0,
+     0, 1u << ATTN_ROLE_TANH | 1u << ATTN_ROLE_TANH_INPUT},
     {ATTN_ROLE_SCORES, OF2(TANH, V_A), 2, {USE(MATMUL, OTHER, 0, 1), USE(TRANSPOSE, SCORES, FIRST)}, 0, 0, 0, 0, 0},
     {ATTN_ROLE_SCORES, OF2(V_A, TANH), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 0, 0, 0, 0},
     {ATTN_ROLE_SCORES, OF2(TANH_INPUT, V_A), 3,
      {USE(TANH, OTHER, 0), USE(MATMUL, OTHER, FIRST, 1), USE(TRANSPOSE, SCORES, SECOND)}, 0, 0, 0, WITHOUT(TANH)},
     {ATTN_ROLE_SCORES, OF2(V_A, TANH_INPUT), 2, {USE(TANH, OTHER, 1), USE(MATMUL_NT, SCORES, 0, FIRST)},
      0, 0, 0, WITHOUT(TANH)},
+    /* of one matrix: v . tanh(W [q; k]), or of [k; q] */
+    {ATTN_ROLE_SCORES, OF4(Q, KEYS, W_A, V_A), 7,
+     {SUM_OF_CONCATENATED(-1, 0), USE(TANH, OTHER, FIFTH), USE(MATMUL_NT, SCORES, 3, SIXTH)}, 0, 2, CONCATENATED,
+     0, 1u << ATTN_ROLE_U_A | 1u << ATTN_ROLE_TANH | 1u << ATTN_ROLE_TANH_INPUT},
+    {ATTN_ROLE_SCORES, OF4(Q, KEYS, W_A, V_A), 7,
+     {SUM_OF_CONCATENATED(1, -1), USE(TANH, OTHER, FIFTH), USE(MATMUL_NT, SCORES, 3, SIXTH)}, 0, 3, CONCATENATED,
+     0, 1u << ATTN_ROLE_U_A | 1u << ATTN_ROLE_TANH | 1u << ATTN_ROLE_TANH_INPUT},
+    {ATTN_ROLE_TANH_INPUT, OF3(Q, KEYS, W_A), 5, {SUM_OF_CONCATENATED(-1, 0)}, 0, 2, CONCATENATED | ROWS, WITHOUT(U_A)},
+    {ATTN_ROLE_TANH_INPUT, OF3(Q, KEYS, W_A), 5, {SUM_OF_CONCATENATED(1, -1)}, 0, 3, CONCATENATED | ROWS, WITHOUT(U_A)},
+    {ATTN_ROLE_TANH, OF3(Q, KEYS, W_A), 6, {SUM_OF_CONCATENATED(-1, 0), USE(TANH, OTHER, FIFTH)}, 0, 2, CONCATENATED | ROWS,
+     0, 1u << ATTN_ROLE_U_A | 1u << ATTN_ROLE_TANH_INPUT},
+    {ATTN_ROLE_TANH, OF3(Q, KEYS, W_A), 6, {SUM_OF_CONCATENATED(1, -1), USE(TANH, OTHER, FIFTH)}, 0, 3, CONCATENATED | ROWS,
+     0, 1u << ATTN_ROLE_U_A | 1u << ATTN_ROLE_TANH_INPUT},
+    /* without W and U: v . tanh(q + k) */
+    {ATTN_ROLE_SCORES, OF3(Q, KEYS, V_A), 3,
+     {USE(ADD, OTHER, 0, 1), USE(TANH, OTHER, FIRST), USE(MATMUL_NT, SCORES, 2, SECOND)}, 0, 2, TANH_OF_SUM,
+     0, OF_ALIGNMENT_WEIGHTS | 1u << ATTN_ROLE_TANH | 1u << ATTN_ROLE_TANH_INPUT},
+    {ATTN_ROLE_TANH_INPUT, OF2(Q, KEYS), 1, {USE(ADD, OTHER, 0, 1)}, 0, 2, TANH_OF_SUM | ROWS, 0, OF_ALIGNMENT_WEIGHTS},
+    {ATTN_ROLE_TANH, OF2(Q, KEYS), 2, {USE(ADD, OTHER, 0, 1), USE(TANH, OTHER, FIRST)}, 0, 2, TANH_OF_SUM | ROWS,
+     0, OF_ALIGNMENT_WEIGHTS | 1u << ATTN_ROLE_TANH_INPUT},
     {ATTN_ROLE_W_A_Q, OF2(QUERIES, W_A), 1, {USE(MATMUL_NT, Q, 0, 1)}, 0, 0, ROWS, 0, 0},
     {ATTN_ROLE_W_A_Q, OF2(QUERIES, W_A), 1, {USE(MATMUL, Q, 0, 1)}, 0, 1, ROWS, 0, 0},
     {ATTN_ROLE_U_A_K, OF2(KEYS, U_A), 1, {USE(MATMUL_NT, K, 0, 1)}, 0, 0, ROWS, 0, 0},
@@ -137,14 +176,14 @@ static const struct rule rules[] = {
     /* output: of the values; of keys or inputs that serve as values; of the wrong matrix */
     {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, V), 1, {USE(MATMUL, OUTPUT, 0, 1)}, 0, 0, COARSE | ROWS, 0, 0},
     {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, V), 1, {USE(MATMUL_TN, OUTPUT, 0, 1)}, CAUSE(SWAPPED_QK), 7, SQUARE, 0, 0},
-    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, K), 1, {USE(MATMUL, OUTPUT, 0, 1)}, 0, 2, ROWS,
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, K), 1, {USE(MATMUL, OUTPUT, 0, 1)}, 0, 2, ROWS | COARSE | AS_VALUES,
      0, 1u << ATTN_ROLE_V | 1u << ATTN_ROLE_W_V},
     {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, K), 1, {USE(MATMUL, OUTPUT, 0, 1)}, CAUSE(K_INSTEAD_OF_V), 7, 0,
      1u << ATTN_ROLE_W_V, 1u << ATTN_ROLE_V},
     {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, K), 1, {USE(MATMUL_TN, OUTPUT, 0, 1)}, CAUSE(SWAPPED_QK), 9, SQUARE, WITHOUT(V)},
     {ATTN_ROLE_OUTPUT, OF3(WEIGHTS, SOURCE, W_V), 2, {USE(MATMUL, V, 1, 2), USE(MATMUL, OUTPUT, 0, FIRST)},
      0, 6, 0, WITHOUT(V)},
-    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, X), 1, {USE(MATMUL, OUTPUT, 0, 1)}, 0, 3, ROWS,
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, X), 1, {USE(MATMUL, OUTPUT, 0, 1)}, 0, 3, COARSE | ROWS,
      0, 1u << ATTN_ROLE_V | 1u << ATTN_ROLE_K},
     {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, X), 1, {USE(MATMUL_TN, OUTPUT, 0, 1)}, CAUSE(SWAPPED_QK), 10, SQUARE,
      0, 1u << ATTN_ROLE_V | 1u << ATTN_ROLE_K},
@@ -175,8 +214,21 @@ static int applies(const struct attn_listing *l, const struct rule *rule,
   const struct attn_grid *a = x->operand[0]->grid;
   if (rule->flags & SQUARE && (a->rows != a->cols || l->grid->rows < 2)) return 0;
   if (rule->flags & SECOND_IS_ROW && !is_row(x->operand[1])) return 0;
+  if (rule->flags & TANH_OF_SUM && !l->hints->tanh_of_sum) return 0;
+  if (rule->flags & CONCATENATED &&
+      x->operand[2]->grid->cols != a->cols + x->operand[1]->grid->cols)
+    return 0;
   if (rule->flags & V_IS_NOT_K && x->operand[1] == attn_listing_node(l, ATTN_ROLE_K)) return 0;
   return known(l, rule->with, 0) && !known(l, rule->without, 1);
+}
+
+/* As many columns as an operand has, from 0 on, or after those for the other operand. */
+static void take_columns(const struct attn_draft *x, const struct rule_use *from,
+                         struct attn_use *use) {
+  int of = from->operand[1], after = from->operand[2];
+  use->operands = 1;
+  use->constant = (attn_matrix){1, x->operand[of]->grid->cols, NULL};
+  use->scalar = after < 0 ? 0 : x->operand[after]->grid->cols;
 }
 
 static void fill_in(struct attn_draft *x, const struct rule *rule) {
@@ -186,6 +238,7 @@ static void fill_in(struct attn_draft *x, const struct rule *rule) {
     x->use[n] = (struct attn_use){
         .op = from->op, .name = from->name, .axis = from->axis, .operands = from->operands};
     memcpy(x->use[n].operand, from->operand, sizeof from->operand);
+    if (from->op == ATTN_OP_COLUMNS) take_columns(x, from, &x->use[n]);
   }
 }
 
@@ -196,6 +249,7 @@ static void list_rule(struct attn_listing *l, const struct rule *rule) {
   x.relation.operands = rule->operands;
   for (int n = 0; n < rule->operands; n++) x.operand[n] = attn_listing_node(l, rule->operand[n]);
   if (!applies(l, rule, &x)) return;
+  if (rule->flags & AS_VALUES && l->hints->values) x.relation.cost += VALUES_MENTIONED;
   fill_in(&x, rule);
   int at = l->count;
   if (rule->flags & ROWS)

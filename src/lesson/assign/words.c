@@ -70,8 +70,9 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_PROJECTED,
      "(*UCP)(?i)multi-?head|project(?:ed|ion of the concat)|final|(?:concat\\w*|\\bC) "
      "?(?:times|·|@|×)? ?W"},
-    {ATTN_ROLE_POSITIONED, "(*UCP)(?i)X ?\\+ ?P|positioned|with position"},
-    {ATTN_ROLE_POSITION_TABLE, "(*UCP)(?i)\\bPE?\\b|positional"},
+    {ATTN_ROLE_POSITIONED, "(*UCP)(?i)X ?\\+ ?P|(?-i:\\bE ?\\+ ?PE?\\b)|positioned|with position"},
+    {ATTN_ROLE_POSITION_TABLE,
+     "(*UCP)(?i)\\bPE?\\b|positional|position (?:embedding|encoding|vector)"},
     {ATTN_ROLE_Y,
      "(*UCP)(?i)\\bY\\b|\\bX_\\(?(?:dec|tgt)\\w*|decoder(?: states?)?|target|\\b(?:tgt|dec)" END},
     {ATTN_ROLE_X,
@@ -88,12 +89,12 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_U_A, "(*UCP)(?i)\\bU(?:_?[ah])?" END "|\\bW_?[h2]" END},
     {ATTN_ROLE_V_A, "(*UCP)(?i)\\bv(?:_?a)?" END},
     {ATTN_ROLE_W_A_Q, "(*UCP)(?i)\\bW(?:_?[as1])?(?: ?(?-i:[qs])| [qs])(?:_?\\d)?" END
-                      "|\\b[qhs](?:_?\\w)?(?:\\^?T| ) ?W(?:_?a)?" END},
+                      "|\\b[qhs](?:_?\\w)?(?:\\^?T| )? ?W(?:_?a)?" END},
     {ATTN_ROLE_U_A_K,
      "(*UCP)(?i)\\bW(?:_?a)? ?h(?:_?\\d)?" END "|\\b(?:U(?:_?a)?|W_?[h2]) ?[kh](?:_?\\d)?" END},
     {ATTN_ROLE_TANH_INPUT,
      "(*UCP)(?i)\\bW(?:_?[as1])? ?[qs](?:_?\\d)? ?\\+ ?(?:U(?:_?a)?|W_?[h2]) ?[kh](?:_?\\d)?" END
-     "|\\bsums?" END},
+     "|\\b[qs](?:_?\\w)? ?\\+ ?[kh](?:_?\\w)?" END "|\\bsums?" END},
     {ATTN_ROLE_TANH, "(*UCP)(?i)tanh|\\bt_?\\d"},
 };
 
@@ -134,7 +135,7 @@ static const struct word OTHER_WORDS[] = {
      "스케일|дел(?:им|ени|ённ)|масштаб"},
     {ATTN_ROLE_MASKED, "マスク(?:済み|後|した)の?(?:スコア|内積)|マスク|掩码|마스크|маск"},
     {ATTN_ROLE_SHIFTED, "最大値|最大值|최댓값"},
-    {ATTN_ROLE_EXPONENTIALS, "指数|e ?の肩|何乗|지수|экспонент"},
+    {ATTN_ROLE_EXPONENTIALS, "(?i:exp ?の値)|指数|e ?の肩|何乗|지수|экспонент"},
     {ATTN_ROLE_ROW_SUM, "合計|総和|(?:その|の)和|分母|之和|합계|сумм"},
     {ATTN_ROLE_SCORES,
      "(?i:k|キー "
@@ -163,7 +164,7 @@ static const struct word OTHER_WORDS[] = {
     {ATTN_ROLE_K, "キー|エンコーダ(?:[^。\\n]{0,40}状態|の)|键|키|(?i)ключ"},
     {ATTN_ROLE_V, "バリュー|値(?!を)|值|밸류|(?i)значени"},
     {ATTN_ROLE_V_A, "ベクトル v"},
-    {ATTN_ROLE_TANH, "双曲"},
+    {ATTN_ROLE_TANH, "(?i)tanh ?の値|双曲"},
 };
 
 enum { HITS_MAX = 64, TEXT_MAX = 2000 };

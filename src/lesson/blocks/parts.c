@@ -118,10 +118,17 @@ static int append(struct attn_grouping *g, struct attn_block *a, const struct at
   return 1;
 }
 
+/* Are exponentials the last block, or those before the weights of the same table? */
+static int follows_exponentials(struct attn_grouping *g, int before) {
+  int same_table = before > 1 && g->block[before - 1]->line == g->block[before - 2]->line;
+  return attn_follows_exponentials(g, before) ||
+         (same_table && attn_follows_exponentials(g, before - 1));
+}
+
 /* A number alone in its sentence is not a block, but for the sum of the exponentials before it. */
 static int is_single(struct attn_grouping *g, int before, const struct attn_block *b) {
   if (b->source != ATTN_BLOCK_SCALARS || b->reading[0].rows * b->reading[0].cols > 1) return 0;
-  if (attn_result_kind_of(g, b->name) == ATTN_RESULT_TOTAL && attn_follows_exponentials(g, before))
+  if (attn_result_kind_of(g, b->name) == ATTN_RESULT_TOTAL && follows_exponentials(g, before))
     return 0;
   attn_stray_cell(g, b->name, &b->reading[0].cells[0], 1);
   return 1;
@@ -176,10 +183,23 @@ static int is_mentioned_term(const struct attn_grouping *g, int n, int kept) {
   return kept > first;
 }
 
+/* "0.7 [..] + 0.3 [..] = [..]": a vector with a weight in front, and more of the sum after it. */
+static int is_weighted(struct attn_grouping *g, int n) {
+  static const char WEIGHT[] = "(?:^|[=+:(\\s-])\\d*\\.?\\d+\\)?\\s?[*·×]?\\s*$",
+                    MORE[] = "\\s*[=+]";
+  const struct attn_block *b = g->block[n], *next = n + 1 < g->blocks ? g->block[n + 1] : NULL;
+  const attn_printing *p = &b->reading[0];
+  if (!next || next->line != b->line || b->source != ATTN_BLOCK_GRID) return 0;
+  if (p->rows * p->cols < 2 || (p->rows > 1 && p->cols > 1)) return 0;
+  return attn_occurs(g->scan->patterns, WEIGHT, b->name) &&
+         attn_match_at(g->scan->patterns, MORE, next->name, strlen(next->name), 0, NULL);
+}
+
 void attn_parts_merge(struct attn_grouping *g) {
   int kept = 0;
   for (int n = 0; n < g->blocks && g->status == ATTN_OK; n++) {
     struct attn_block *b = g->block[n], *last = kept ? g->block[kept - 1] : NULL;
+    b->is_factor |= is_weighted(g, n);
     if (!is_single(g, kept, b) && !is_mentioned_term(g, n, kept)) {
       if (b->source == ATTN_BLOCK_SCALARS && b->reading[0].rows == 1)
         attn_block_add_shapes(b, b->reading[0].cols);

@@ -11,12 +11,17 @@ static const char RESULT[] =
     "(?:\\s*,\\s*\\d++)*+\\s*,?\\s*(?:\\x{2026}|\\.\\.))";
 /* "q dot k1 is 2", "k1 との内積は 2": what it is of names a step. */
 static const char VERB_RESULT[] =
-    "(?:(?<=\\s)(?:is|equals|gives)\\s+|\\x{306F}\\s*|\\x{304C}\\s*)(-?" ATTN_NUMBER
+    "(?:(?<=\\s)(?:is|equals|gives|adds? up to|sums? "
+    "to)\\s+|\\x{306F}\\s*|\\x{304C}\\s*)(-?" ATTN_NUMBER
     "(?:\\s?%)?+)(?![\\w\\x{221A}/(\\x{25A3}%^]|\\s*[\\x{D7}\\x{B7}*/"
     "+=]|\\.\\d|[-\\x{2013}]\\w|\\s+[a-z]{3})";
+static const char ADDS_UP[] = "(?:adds? up|sums?) to";
+static const char TERMS[] =
+    "(?i)\\b(?:they|these|those|which|that|and|exponentials|numbers|values|terms)\\s*$";
 static const char VERB_SUBJECT[] =
     "(?i)\\bdot\\b|product|\\bscores?\\b|\\bweight\\b|\\bexp|\\blogit|\\benerg|similarity|"
-    "\\x{5185}\\x{7A4D}|\\x{30B9}\\x{30B3}\\x{30A2}|\\x{91CD}\\x{307F}|\\x{6307}\\x{6570}";
+    "\\bsum\\b|\\btotal\\b|\\x{5408}\\x{8A08}|\\x{5185}\\x{7A4D}|\\x{30B9}\\x{30B3}\\x{30A2}|\\x{"
+    "91CD}\\x{307F}|\\x{6307}\\x{6570}";
 /* What the number is of: "q1.k2", "a_{12}'", "0.5 + 1". */
 static const char SUBJECT[] =
     "(*UCP)(?:[A-Za-z\\x{3B1}-\\x{3C9}][\\w'_^().\\s\\x{B7}*\\x{D7}]*+|\\d\\s?\\)?)$";
@@ -25,19 +30,21 @@ static const char SUBJECT[] =
 static const char SIZE[] =
     "(*UCP)(?:d_?\\{?(?:k|v|q|model|head|h)\\w*|(?<!/)(?<!/ )(?<!by )(?<!\\x{F7})(?<!\\x{F7} )"
     "(?:\\x{221A}\\s*\\w*|sqrt\\W*\\w*\\W*)|\\b[nhmNDL]|(?<=\\) )d|"
-    "\\bT|dim|axis|size|precision|seed|version|pos|\\b(?:abs|rel|eps|[ar]?tol))\\s*\\)?$";
+    "\\bT|dim|axis|size|precision|digits|decimals|seed|version|pos|\\b(?:abs|rel|eps|[ar]?tol))\\s*"
+    "\\)?$";
 /* Hiragana between a number and the words next to it: "重みは0.2と0.8である". */
 #define PARTICLE "[かがしだてでとなにのはへもやを]"
 /* What is called a step of its own. */
 #define STEP_WORD "(?:quer(?:y|ies)|keys?|values?|scores?|weights?|outputs?)\\b"
 /* Between the numbers of a list, and the next one. */
-#define SEPARATOR                                                                                \
-  "(?:\\s*+\\((?:for|of|to) [^()\\n]{1,12}\\))?+"                                                \
-  "(?:\\s++(?:for|on|to|at|with|f\\x{FC}r|pour|para)(?:\\s++[^\\s\\d,;.]{1,24}){1,3}?(?=\\s*+,|" \
-  "\\s++(?:and|or|"                                                                              \
-  "und|et|y)\\s))?"                                                                              \
-  "(?:\\s*+[,;]\\s*+(?:(?:and|or|und)\\s++)?|\\s++(?:and|or|und)\\s++|\\s*+\\x{3068}\\s*+)"      \
-  "(?:(?:for )?the (?!" STEP_WORD                                                                \
+#define SEPARATOR                                                                                  \
+  "(?:\\s*+\\((?:for|of|to) [^()\\n]{1,12}\\))?+"                                                  \
+  "(?:\\s++(?:for|on|to|at|with|f\\x{FC}r|pour|para)(?:\\s++(?:[^\\s\\d,;.]{1,24}|[a-z]_?\\d)){1," \
+  "3}?(?=\\s*+,|"                                                                                  \
+  "\\s++(?:and|or|"                                                                                \
+  "und|et|y)\\s))?"                                                                                \
+  "(?:\\s*+[,;]\\s*+(?:(?:and|or|und)\\s++)?|\\s++(?:and|or|und)\\s++|\\s*+\\x{3068}\\s*+)"        \
+  "(?:(?:for )?the (?!" STEP_WORD                                                                  \
   ")[a-z]{2,9}(?: one)?(?: is)? |(?:with|for) \"?\\w{1,12}\"?(?: it)?(?: is| gives| to)? )?"
 #define AFTER_NUMBER \
   "(?!(?!" PARTICLE  \
@@ -57,11 +64,11 @@ static const char LIST[] =
 static const char VERB[] =
     "(?:\\b(?:is|are|becomes?|gives?(?:\\s+us)?|gets?|yields?|obtain|equals?|into|scores?|products?"
     ")|:|\\x{2192}|->|\\x{306F}|"
-    "\\x{304C}|" CLAUSE ")\\s*$";
+    "\\x{304C}|\\x{9806}\\x{306B}|" CLAUSE ")\\s*$"; /* 順に */
 /* A list that begins a sentence is not a result. */
 static const char SENTENCE_END[] = "(?:[.!?]|\\x{3002})\\s*$";
 static const char ARGUMENTS[] = "(?i)(?:softmax|exp)\\s?\\([-\\d.,;\\s]+$";
-#define SUMS "sum|total|summe|somme|suma|soma|somma"
+#define SUMS "adds? up to|sum|total|summe|somme|suma|soma|somma"
 /* "'it' has 0.5, 'they' has 0.3": a quoted word, the same words after each, a number */
 static const char QUOTED[] =
     "[\\x{300C}\\x{201C}\"*]([^\\x{300C}\\x{300D}\\x{201C}\\x{201D}\"*\\n]{1,30})[\\x{300D}\\x{"
@@ -78,7 +85,9 @@ static const char *const kinds[ATTN_RESULT_KINDS] = {
     [ATTN_RESULT_OTHER] = ".",
     [ATTN_RESULT_EXPONENTIAL] =
         "(?i)\\bexp|e\\s?\\^|\\be to\\b|\\x{6307}\\x{6570}|e ?\\x{306E}\\x{80A9}",
-    [ATTN_RESULT_TOTAL] = "(?i)\\b(?:" SUMS ")|\\x{5408}\\x{8A08}|\\x{548C}\\s*$",
+    [ATTN_RESULT_TOTAL] =
+        "(?i)(?:\\bexp|\\x{6307}\\x{6570})[^,]{0,3}\\x{306E}(?:\\x{5408}\\x{8A08}|"
+        "\\x{7DCF}?\\x{548C})|\\b(?:" SUMS ")|\\x{5408}\\x{8A08}|\\x{548C}\\s*$",
     [ATTN_RESULT_QUOTIENT] =
         "(?i)\\bdivi|\\bhalved|\\bscale|\\x{F7}|/\\s*(?:\\x{221A}|sqrt)|\\x{5272}",
     [ATTN_RESULT_WEIGHT] =
@@ -210,8 +219,13 @@ static void find_verbs(struct attn_grouping *g, const struct attn_scan_line *lin
   struct attn_match m;
   while (attn_find(g->scan->patterns, VERB_RESULT, line->text, r->bytes, from, &m)) {
     struct attn_part front = {0, m.group[0].begin}, number = m.group[1];
+    struct attn_part verb = {m.group[0].begin, number.begin};
     from = m.group[0].end;
-    if (!attn_part_ends_in(g, VERB_SUBJECT, line->text, front, SUBJECT_CHARACTERS)) continue;
+    int adds_up = attn_part_begins_in(g, ADDS_UP, line->text, verb, NULL) &&
+                  attn_part_ends_in(g, TERMS, line->text, front, SUBJECT_CHARACTERS);
+    if (!adds_up && !attn_part_ends_in(g, VERB_SUBJECT, line->text, front, SUBJECT_CHARACTERS))
+      continue;
+    if (adds_up) front.end = number.begin;
     char *name = attn_group_text(g, line->text, attn_name_before(line->text, front.end));
     int kind = name ? attn_result_kind_of(g, name) : ATTN_RESULT_OTHER;
     if (add_result(g, r, line, number, name, kind)) from = add_list(g, r, line, from, name, kind);
@@ -329,7 +343,10 @@ int attn_follows_exponentials(struct attn_grouping *g, int block) {
   const struct attn_block *b = block > 0 ? g->block[block - 1] : NULL;
   if (!b) return 0;
   const char *name = *b->name || !b->labels ? b->name : b->label[0];
-  return attn_result_kind_of(g, name) == ATTN_RESULT_EXPONENTIAL;
+  int kind = attn_result_kind_of(g, name);
+  if (kind == ATTN_RESULT_OTHER && b->captions) /* "Exponentials?" above "I get 2.7 and 1." */
+    kind = attn_result_kind_of(g, b->caption[b->captions - 1]);
+  return kind == ATTN_RESULT_EXPONENTIAL;
 }
 
 void attn_results(struct attn_grouping *g, const struct attn_scan_line *line) {

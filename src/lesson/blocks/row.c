@@ -170,11 +170,18 @@ static int has_comma(const char *text, struct attn_part p) {
   return 0;
 }
 
+/* "..すると, 重みは 0.1, 0.3", "0.1, 0.3 です": a list in a Japanese sentence */
+static const char IN_SENTENCE[] =
+    ",[^,\\d]{0,60}[^\\x00-\\x7F,](?: -?\\d|-?\\d++\\.\\d)[\\d.]*+ ?,|"
+    "^[^,]*[てでとにはがをも]-?\\d[\\d.]*+ ?, ?-?\\d|"
+    "\\d ?, ?-?\\d[\\d.]*+ ?(?:です|でした|だ|にな[りっ]|とな[りっ])";
+
 static int has_commas_only(struct attn_grouping *g, const char *text, struct attn_part p) {
   return has_comma(text, p) && !attn_part_has(text, p, FULL_STOP) &&
          !is_two_assignments(g, text, p) && !attn_part_find(g, ENUMERATION, text, p, NULL) &&
          !attn_part_has(text, p, ATTN_MARK_VALUE) && !attn_part_has(text, p, "[") &&
          !attn_part_has(text, p, ":") && !attn_part_begins_in(g, LABELLED, text, p, NULL) &&
+         !attn_part_find(g, IN_SENTENCE, text, p, NULL) &&
          (!attn_part_find(g, WORDS, text, p, NULL) ||
           attn_part_begins_in(g, RECORD, text, p, NULL));
 }

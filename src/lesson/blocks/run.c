@@ -44,9 +44,9 @@ static int is_size(struct attn_grouping *g, const struct attn_row *row, struct a
          attn_part_ends_in(g, SIZE_LABEL, text, label, SIZE_CHARACTERS);
 }
 
-/* "√d_k,1.4142": a line of a sheet that is none of its tables. */
+/* "√d_k,1.4142", "d_k,2": a line of a sheet that is none of its tables. */
 static int is_size_of_sheet(struct attn_grouping *g, const struct attn_row *row) {
-  static const char ROOT[] = "(?i)\\s*(?:\\x{221A}|sqrt|root of )";
+  static const char ROOT[] = "(?i)\\s*(?:\\x{221A}|sqrt|root of |d_?(?:k|v|model)\\s*$)";
   if (row->style != ATTN_ROW_TABS && row->style != ATTN_ROW_COMMAS) return 0;
   if (count_texts(row) != 1 || count_numbers(row) != 1) return 0;
   struct attn_part name = {row->item[0].begin, row->item[0].end};
@@ -227,6 +227,21 @@ static int is_numbered_header(const struct attn_row *header, const struct attn_r
 
 static int is_blank_item(const struct attn_row_item *item) { return item->begin == item->end; }
 
+/* "query \\ key | 1 | 2 | 3" above "1 | 0.5 | 0.2 | 0.3": both are numbered. */
+static int numbers_both(struct attn_grouping *g, const struct attn_row *header,
+                        const struct attn_row *row) {
+  static const char PAIR[] = "(?i)quer|key|クエリ|キー|\\\\|/";
+  if (row->style != ATTN_ROW_PIPES || header->style != row->style || row->items != header->items ||
+      row->items < 3 || header->item[0].kind != ATTN_ITEM_TEXT)
+    return 0;
+  int first = attn_item_is_integer(&header->item[1], 1);
+  for (int n = 1; n < header->items; n++)
+    if (!attn_item_is_integer(&header->item[n], first + n - 1)) return 0;
+  char *title = attn_item_text(g, header, 0);
+  return title && attn_occurs(g->scan->patterns, PAIR, title) &&
+         attn_item_is_integer(&row->item[0], first);
+}
+
 /* ",1,2" or "Q,1,2" above "cat,0.5,0.2": the columns of a sheet are numbered from 1. */
 static int numbers_columns(struct attn_grouping *g, const struct attn_row *header,
                            const struct attn_row *row) {
@@ -237,7 +252,8 @@ static int numbers_columns(struct attn_grouping *g, const struct attn_row *heade
     if (!attn_item_is_integer(&header->item[n], n) || !attn_item_is_number(&row->item[n])) return 0;
   char *title = attn_item_text(g, header, 0), *name = attn_item_text(g, row, 0);
   int is_word = title && *title && (title[1] || (g->rows == 1 && strchr("QKV", *title)));
-  int is_title = is_word && name && attn_label_step(title) >= 0 && attn_label_step(name) < 0;
+  int is_title = is_word && name && attn_label_step(title) >= 0 &&
+                 (attn_label_step(name) < 0 || attn_label_is_indexed(name));
   return is_blank_item(&header->item[0]) || is_title;
 }
 
@@ -279,8 +295,9 @@ static struct attn_row complete_row(struct attn_grouping *g, const struct attn_r
 
 /* Rows of numbers in consecutive lines. */
 static int is_consecutive(const struct attn_row *last, const struct attn_row *row) {
-  return last->style == ATTN_ROW_SPACES && row->style == ATTN_ROW_SPACES && is_bare(last) &&
-         is_bare(row) && row->line->line == last->line->line + 1;
+  int is_list = row->style == ATTN_ROW_SPACES || row->style == ATTN_ROW_COMMAS;
+  return is_list && last->style == row->style && is_bare(last) && is_bare(row) &&
+         row->line->line == last->line->line + 1;
 }
 
 /* Reports a row whose length differs from that of the rows above. */
@@ -288,12 +305,13 @@ static void report_ragged(struct attn_grouping *g, const struct attn_row *row, i
   attn_group_ragged(g, attn_group_place(g, row->line, row->item[0].begin), cols, row->items);
 }
 
-/* One row of another length between rows of the same: "1 2", "3", "4 5". */
+/* One row of another length between rows of the same: "1 2", "3", "4 5"; in a sheet, three rows of
+ * three lengths. */
 static void check_odd_row(struct attn_grouping *g, const struct attn_row *row) {
   const struct attn_row *odd = g->row;
-  if (g->rows == 1 && g->before.items == row->items && is_consecutive(&g->before, odd) &&
-      is_consecutive(odd, row))
-    report_ragged(g, odd, row->items);
+  if (g->rows != 1 || !is_consecutive(&g->before, odd) || !is_consecutive(odd, row)) return;
+  int is_sheet = row->style == ATTN_ROW_COMMAS && row->items > 1 && g->before.items > 1;
+  if (g->before.items == row->items || is_sheet) report_ragged(g, odd, g->before.items);
 }
 
 /* "[1,] 0.5 1" above "[2,] 2": R numbers the rows of a matrix so. */
@@ -338,9 +356,10 @@ int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
   if (is_prose(g, row)) return 0;
   check_odd_row(g, row);
   part_from_last(g, row);
-  if (g->rows == 1 && is_numbered_header(&g->row[0], row)) {
+  int is_pair = g->rows == 1 && numbers_both(g, &g->row[0], row);
+  if (is_pair || (g->rows == 1 && is_numbered_header(&g->row[0], row))) {
     g->rows = 0;
-    g->drop_first = is_bare(row);
+    g->drop_first = is_pair || is_bare(row);
   } else if (g->rows > 0 && numbers_columns(g, &g->row[g->rows - 1], row)) {
     char *title = attn_item_text(g, &g->row[g->rows - 1], 0);
     if (--g->rows) attn_run_flush(g);

@@ -135,6 +135,8 @@ static size_t skip_statement(const struct attn_python *p, size_t at, size_t end)
 
 /* ---- results in comments ---- */
 
+enum { ROWS_MAX = 64 }; /* of a matrix with a comment for each */
+
 /* [1, 0] without an arrow may be a shape: a result has a point, or two brackets. */
 static int is_surely_numbers(const char *text, const attn_printing *t) {
   if (t->rows > 1 || strncmp(text, "[[", 2) == 0) return 1;
@@ -143,23 +145,44 @@ static int is_surely_numbers(const char *text, const attn_printing *t) {
   return 0;
 }
 
-/* The numbers that the comment at `at` gives for what is above it. 2: with a sign in front. */
-static int read_result(struct attn_python *p, size_t at, size_t end, attn_printing *table) {
+/* "# [0.5, 0.5]" below "# [0.2, 0.8]": the next row, and what is after it. 0: it is none. */
+static int read_next_row(struct attn_python *p, size_t at, size_t end, attn_printing *table,
+                         size_t *after) {
+  static const char ROW[] = "[^\\S\\n]*+\\n[ \\t]*+#[ \\t]*+(?=\\[[^\\[])";
+  struct attn_match m;
+  attn_printing row;
+  if (!matches(p, ROW, at, end, &m) || m.group[0].end >= end) return 0;
+  if (!attn_read_array(p->shown, m.group[0].end, 0, &row, after)) return 0;
+  if (row.rows != 1 || row.cols != table->cols || *after > end) return 0;
+  const size_t had = (size_t)table->rows * (size_t)table->cols, more = (size_t)row.cols;
+  attn_cell *cells = attn_pool_take(p->scan->pool, (had + more) * sizeof *cells);
+  if (!cells) return attn_py_no_memory(p), 0;
+  memcpy(cells, table->cells, had * sizeof *cells);
+  memcpy(cells + had, row.cells, more * sizeof *cells);
+  table->cells = cells, table->rows++;
+  return 1;
+}
+
+enum result { NO_RESULT, BARE, WITH_SIGN };
+
+/* The numbers that the comment at `at` gives for what is above it, with a sign in front or bare. */
+static enum result read_result(struct attn_python *p, size_t at, size_t end, attn_printing *table) {
   struct attn_match comment, m;
   size_t after;
-  if (!matches(p, COMMENT, at, end, &comment)) return 0;
+  if (!matches(p, COMMENT, at, end, &comment)) return NO_RESULT;
   end = comment.group[0].end;
-  if (!matches(p, RESULT_MARK, at, end, &m)) return 0;
+  if (!matches(p, RESULT_MARK, at, end, &m)) return NO_RESULT;
   int is_marked = m.group[1].end > m.group[1].begin;
   const char *text = p->scan->source.text + m.group[0].end;
-  if (m.group[0].end >= end) return 0;
-  if (*text != '[') return 0;
+  if (m.group[0].end >= end || *text != '[') return NO_RESULT;
   if (!attn_read_array(p->shown, m.group[0].end, 0, table, &after)) {
     p->status = attn_value_status(p->shown);
-    return 0;
+    return NO_RESULT;
   }
-  if (after > end) return 0;
-  return is_marked ? 2 : is_surely_numbers(text, table);
+  if (after > end) return NO_RESULT;
+  while (table->rows < ROWS_MAX && text[1] != '[' && read_next_row(p, after, end, table, &after)) {
+  }
+  return is_marked ? WITH_SIGN : is_surely_numbers(text, table) ? BARE : NO_RESULT;
 }
 
 /* After the last line of the numbers that a comment gives. */
@@ -174,10 +197,11 @@ static size_t end_of_result(const struct attn_python *p, size_t at, const attn_p
  * matrix of what is not followed is listed. 1: it does. */
 static int read_comment(struct attn_python *p, size_t begin, size_t end, size_t *at) {
   attn_printing table;
-  int found = read_result(p, begin, end, &table);
-  int is_result = p->may_have_result && (found > 1 || !p->is_below_comment);
+  enum result found = read_result(p, begin, end, &table);
+  int is_next = found == WITH_SIGN || !p->is_below_comment;
+  int is_result = p->may_have_result && !p->is_introduced && is_next;
   int is_step = is_result && p->last.kind == ATTN_PY_STEP;
-  if (!found || (!is_result && table.rows < 2)) return 0;
+  if (found == NO_RESULT || (!is_result && table.rows < 2)) return 0;
   if (is_step && !p->last.transposed)
     attn_py_add_result(p, p->last.step, &table);
   else if (!is_step && table.rows > 1 &&
@@ -194,6 +218,14 @@ static size_t comment_of(const struct attn_python *p, size_t at) {
   size_t end = line_end(p, at);
   while (at < end && (p->code[at] != ' ' || p->scan->source.text[at] != '#')) at++;
   return at;
+}
+
+/* "# what K Q^T would give:" */
+static int ends_in_colon(const struct attn_python *p, size_t at) {
+  size_t end = line_end(p, at);
+  const char *text = p->scan->source.text;
+  while (end > at && (text[end - 1] == ' ' || text[end - 1] == '\r')) end--;
+  return end > at && text[end - 1] == ':';
 }
 
 /* ---- statements ---- */
@@ -272,6 +304,7 @@ static void statement(struct attn_python *p, size_t *at, size_t end) {
   if (p->scan->source.text[begin] == '#') {
     if (read_comment(p, *at, end, at)) return;
     p->is_below_comment = 1;
+    p->is_introduced = ends_in_colon(p, *at);
     *at = next;
     return;
   }
@@ -283,7 +316,7 @@ static void statement(struct attn_python *p, size_t *at, size_t end) {
     *at = skip_body(p, *at, end);
   } else if (assignment(p, begin, end) || (!p->status && shown(p, begin, end))) {
     *at = next_line(p, p->previous);
-    p->may_have_result = 1, p->is_below_comment = 0;
+    p->may_have_result = 1, p->is_below_comment = p->is_introduced = 0;
     read_comment(p, p->previous, end, at);
   } else {
     *at = skip_statement(p, *at, end);
@@ -394,14 +427,17 @@ static void read_snippets(struct attn_python *p) {
   }
 }
 
+static int last_line(const struct attn_scan *scan, const struct attn_py_snippet *s) {
+  return attn_source_place(&scan->source, s->end - 1).line;
+}
+
 /* Comments of a program are no headings. */
 static void drop_comments(struct attn_scan *scan, const struct attn_python *p) {
   int kept = 0;
   for (int h = 0; h < scan->headings; h++) {
     int line = scan->heading[h].line, inside = 0;
     for (int n = 0; n < p->snippets && !inside; n++)
-      inside = line >= p->snippet[n].line &&
-               line <= attn_source_place(&scan->source, p->snippet[n].end - 1).line;
+      inside = line >= p->snippet[n].line && line <= last_line(scan, &p->snippet[n]);
     if (!inside) scan->heading[kept++] = scan->heading[h];
   }
   scan->headings = kept;
@@ -416,7 +452,7 @@ static void make_blank(char *text, const struct attn_py_snippet *s) {
 /* Matrices in comments of a snippet that computes nothing are read as any others. */
 static void forget_results(struct attn_python *p, const struct attn_py_snippet *s) {
   attn_lesson *l = p->lesson;
-  int last = attn_source_place(&p->scan->source, s->end).line, kept = 0;
+  int last = last_line(p->scan, s), kept = 0;
   for (int n = 0; n < l->unreads; n++)
     if (l->unread[n].line < s->line || l->unread[n].line > last) l->unread[kept++] = l->unread[n];
   l->unreads = kept;

@@ -91,6 +91,7 @@ struct attn_python {
   struct attn_py_value last; /* what was set or shown last */
   int may_have_result;       /* 1: a comment may give its value */
   int is_below_comment;      /* 1: another comment is between */
+  int is_introduced;         /* and ends in a colon: it introduces what follows */
   int shown_steps;           /* of the example, before it was only shown; -1: its steps stay */
   int shown_imports;
 };

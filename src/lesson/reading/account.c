@@ -115,11 +115,18 @@ static int is_called_result(struct attn_account *a, const attn_printing *p, int 
   return called_step(a, block, A_WORD) > ATTN_STEP_V && !is_called(a, block, step);
 }
 
-/* Queries or keys by their name. */
-static int is_called_input(struct attn_account *a, const attn_printing *p) {
-  int block = block_of(a, p);
-  return block >= 0 && a->priors[block].best >= A_WORD &&
-         (is_called(a, block, ATTN_STEP_Q) || is_called(a, block, ATTN_STEP_K));
+/* Or a result as much as that step: "The scores of the four states are"? */
+static int may_be_result(struct attn_account *a, const attn_printing *p, int step) {
+  int block = block_of(a, p), result = block < 0 ? ATTN_ANY_STEP : called_step(a, block, A_WORD);
+  return is_called_result(a, p, step) || (result > ATTN_STEP_V && is_called(a, block, result));
+}
+
+/* Queries, keys or values by their name, and not the step that it is read as? */
+static int is_other_input(struct attn_account *a, const attn_step *s) {
+  int block = s->printings ? block_of(a, &s->printing[0]) : -1;
+  return block >= 0 && a->priors[block].best >= A_WORD && !is_called(a, block, s->name) &&
+         (is_called(a, block, ATTN_STEP_Q) || is_called(a, block, ATTN_STEP_K) ||
+          is_called(a, block, ATTN_STEP_V));
 }
 
 /* An input without a use, after one that is used, and not called an input. */
@@ -184,10 +191,10 @@ static int is_read(struct attn_account *a, const attn_example *e, const struct f
   if (is_result_as_input(a, f, s)) return 0;
   if (f->is_operand[step]) return 1;
   if (f->first == e->steps && has_results(a)) return 0; /* of an exercise below an example */
-  if (s->name == ATTN_STEP_V_A && s->printings && is_called_input(a, &s->printing[0])) return 0;
+  if (is_other_input(a, s)) return 0;
   if (a->scan->left) return 0; /* numbers that were gathered are no inputs without a use */
   if (step > f->first || s->name > ATTN_STEP_V || !is_followed(a, e, s->head)) return 0;
-  if (s->printings && is_called_result(a, &s->printing[0], s->name)) return 0;
+  if (s->printings && may_be_result(a, &s->printing[0], s->name)) return 0;
   if (is_late_input(a, e, f, s) || is_passed_over(a, e, s)) return 0;
   if (s->name < ATTN_STEP_W_Q || s->name > ATTN_STEP_W_V) return 1;
   int product = s->name - ATTN_STEP_W_Q + ATTN_STEP_Q;
@@ -240,9 +247,10 @@ static int is_prose(const struct attn_account *a, int block) {
   int decimals = has_decimals(p);
   if (p->rows * p->cols == 1 && !decimals && called_step(a, block, A_WORD) == ATTN_ANY_STEP)
     return 1;
-  if (!named && !decimals && p->rows == 1 && (b->source != ATTN_BLOCK_SCALARS || p->cols < 3))
-    return 1;
-  return !decimals && p->rows * p->cols < 3 && !named;
+  int is_equation = b->source == ATTN_BLOCK_VECTORS && *b->name;
+  int is_list = b->source == ATTN_BLOCK_SCALARS && p->cols > 2;
+  if (!named && !decimals && p->rows == 1 && !is_list && !is_equation) return 1;
+  return !decimals && p->rows * p->cols < 3 && !named && !is_equation;
 }
 
 /* The arithmetic that a number is part of; NULL: of none. */
@@ -363,7 +371,8 @@ static int is_mention(struct attn_account *a, int block) {
   int by_chance = !has_decimals(q); /* small integers */
   int is_argument = attn_occurs(a->scan->patterns, "(?i)(?:softmax|exp)\\W*$", b->name);
   int step = is_argument ? ATTN_ANY_STEP : called_step(a, block, A_WORD);
-  if (step == ATTN_ANY_STEP && is_answer(a, b)) step = A_RESULT;
+  int is_sentence = b->source == ATTN_BLOCK_SCALARS && q->rows == 1 && q->cols > 2;
+  if (step == ATTN_ANY_STEP && (is_answer(a, b) || is_sentence)) step = A_RESULT;
   if (attn_has_more_added(a->scan, b->name)) return 0;
   if (!is_list && (q->cols < 2 || (by_chance && step == ATTN_ANY_STEP))) return 0;
   return attn_has_printing_of(a, q, step);
@@ -475,7 +484,8 @@ static int is_listed_with(const struct attn_scan *scan, const attn_unread *u,
   if (last->line == u->line && last->column == u->column) return 1;
   const struct attn_worked *w =
       last->line == u->line && u->cols == 1 ? worked_at(scan, attn_cell_place(&at)) : NULL;
-  return w && w->first.line == last->line && w->first.column == last->column && last->cols > 1;
+  return w && w->first.line == last->line && w->first.column == last->column &&
+         last->cols >= w->numbers;
 }
 
 /* In their order, each once. */

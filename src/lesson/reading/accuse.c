@@ -41,10 +41,13 @@ static int states_number(struct attn_scan *scan, double number) {
   return 0;
 }
 
-/* d_k is stated as the divisor, where its root is stated, too: with its value, it is meant. */
+/* d_k is stated as the divisor, where its root is stated, too: with its value, or in the comment of
+ * "S / 2  # by √d_k", it is meant. */
 static enum attn_accusation accuse_stated(struct attn_scan *scan, const struct attn_block *b,
                                           int cause) {
-  static const char VALUE[] = "(?i)(?:√|sqrt\\W?)\\s*\\(?d_?k\\)?\\s*(?:=|は)";
+#define ROOT_OF_SIZE "(?:√|sqrt\\W?)\\s*\\(?d_?k"
+  static const char VALUE[] =
+      "(?i)" ROOT_OF_SIZE "\\)?\\s*(?:=|は)|/ ?\\d++[ \\t]*+[#%][^\\n]{0,24}?" ROOT_OF_SIZE;
   if (cause != ATTN_CAUSE_SCALE_BY_DK) return ATTN_EXCUSED;
   if (attn_states(scan, scan->text, VALUE)) return ATTN_ACCUSED;
   return states_root(scan, b) ? ATTN_UNCERTAIN : ATTN_EXCUSED;

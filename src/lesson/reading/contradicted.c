@@ -8,11 +8,11 @@
 #include "role_search.h"
 #include "step_builder.h"
 
-static const double OWN_NAME = 8; /* bits */
+static const double CALLED = 4; /* bits: two blocks that are called by each other's role */
 
-/* The role of a result that a block has as its own name. OTHER: none. */
+/* The role of a result that a block is called by. OTHER: none. */
 static int called_result(const struct attn_priors *named) {
-  for (int role = ATTN_ROLE_SCORES; role < ATTN_ROLES && named->best >= OWN_NAME; role++)
+  for (int role = ATTN_ROLE_SCORES; role < ATTN_ROLES && named->best >= CALLED; role++)
     if (named->bits[role] == named->best) return role;
   return ATTN_ROLE_OTHER;
 }
@@ -154,4 +154,66 @@ int attn_is_contradicted(const struct attn_builder *b, const struct attn_placeme
          are_out_of_order(b, block->column_label, block->column_labels) || is_other_row(b, p) ||
          is_exchanged(b, p) || is_divided_otherwise(b, p) || is_of_other_exponentials(b, p) ||
          is_scaled_otherwise(b, p);
+}
+
+/* ---- formulas: "A = softmax(QK^T/√2) =" ---- */
+
+#define TIMES " ?[·×@*]? ?"
+#define K_T "K ?(?:\\^ ?\\(?T\\)?|'|ᵀ|⊤|\\.T)"
+#define ENDS "[\\s=:*$]*$"
+#define BEGINS "(*UCP)(?:^|[=:,\\s])"
+
+/* What is called so: "weights V" is an output. In this order. */
+static const struct formula {
+  int role;
+  const char *pattern;
+} FORMULAS[] = {
+    {ATTN_ROLE_WEIGHTS,
+     BEGINS "(?i)(?:row-?)?softmax(?:_\\w+)? ?\\((?:[^()=]|\\([^()]*\\))*\\)" ENDS},
+    {ATTN_ROLE_OUTPUT, BEGINS "(?:A|P|[Ww]eights)" TIMES "V" ENDS},
+    {ATTN_ROLE_SCALED, BEGINS "\\(?Q" TIMES K_T "\\)? ?/ ?(?:√|sqrt)[^=]{1,8}$"},
+    {ATTN_ROLE_SCORES, BEGINS "(?<![\\d)}]\\s)Q" TIMES K_T ENDS},
+    {ATTN_ROLE_Q, BEGINS "X" TIMES "W_?\\^?\\(?Q\\)?" ENDS},
+    {ATTN_ROLE_K, BEGINS "X" TIMES "W_?\\^?\\(?K\\)?" ENDS},
+    {ATTN_ROLE_V, BEGINS "X" TIMES "W_?\\^?\\(?V\\)?" ENDS},
+    {ATTN_ROLE_W_Q, "^\\W*W_?\\^?\\(?Q\\)?" ENDS},
+    {ATTN_ROLE_W_K, "^\\W*W_?\\^?\\(?K\\)?" ENDS},
+    {ATTN_ROLE_W_V, "^\\W*W_?\\^?\\(?V\\)?" ENDS},
+};
+
+/* The role of the result of a formula. OTHER: the name has none. */
+static int role_of_formula(const struct attn_builder *b, const char *name) {
+  for (size_t n = 0; n < sizeof FORMULAS / sizeof *FORMULAS; n++)
+    if (attn_occurs(b->scan->patterns, FORMULAS[n].pattern, name)) return FORMULAS[n].role;
+  return ATTN_ROLE_OTHER;
+}
+
+/* May the numbers after the formula of one role be those of another? Masked scores are scaled ones,
+ * and all of them are called scores. */
+static int may_be(int stated, int role) {
+  int is_logit = role == ATTN_ROLE_SCALED || role == ATTN_ROLE_MASKED || role == ATTN_ROLE_SHIFTED;
+  if (stated == ATTN_ROLE_SCALED) return is_logit;
+  if (stated == ATTN_ROLE_SCORES) return role == ATTN_ROLE_MASKED;
+  return stated == role;
+}
+
+/* Roles that a formula of dot-product attention may be mistaken for. */
+static int is_plain(int role) {
+  return (role >= ATTN_ROLE_W_Q && role <= ATTN_ROLE_W_V) ||
+         (role >= ATTN_ROLE_Q && role <= ATTN_ROLE_V) ||
+         (role >= ATTN_ROLE_SCORES && role <= ATTN_ROLE_OUTPUT);
+}
+
+/* "A V =" of A^T V, where no columns are mentioned? */
+static int is_of_turned(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_relation *r = p->relation;
+  return p->role == ATTN_ROLE_OUTPUT && r && r->operands > 1 && r->operand[0]->grid->transposed &&
+         !p->node->grid->transposed && !attn_mentions_columns(b->scan);
+}
+
+int attn_states_other_step(const struct attn_builder *b, const struct attn_placement *p) {
+  int stated = role_of_formula(b, b->scan->block[p->block].name);
+  if (stated == ATTN_ROLE_OUTPUT && is_of_turned(b, p)) return 1;
+  if (stated == ATTN_ROLE_OTHER || stated == p->role || !is_plain(p->role)) return 0;
+  return !may_be(stated, p->role);
 }

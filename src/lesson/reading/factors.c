@@ -6,6 +6,7 @@
 
 #include "cell.h"
 #include "factors.h"
+#include "operations.h"
 #include "placed.h"
 
 enum { TERMS_MAX = 16, SUMS_MAX = 8 };
@@ -22,7 +23,7 @@ struct sum {
   size_t begin, factor; /* where it begins, with brackets and sign and without */
 };
 
-#define PRODUCT "\\(*?" ATTN_FACTOR "(?:" ATTN_TIMES "|(?<=\\))[ ]?(?=\\())" ATTN_FACTOR "\\)?"
+#define PRODUCT "\\({0,2}?" ATTN_FACTOR "(?:" ATTN_TIMES "|(?<=\\))[ ]?(?=\\())" ATTN_FACTOR "\\)?"
 static const char FIRST[] =
     "(?<![\\w.)^*/\\x{D7}\\x{B7}+-])(?<![*/\\x{D7}\\x{B7}+-] )" PRODUCT "(?=[ ]?" ATTN_SIGN ")";
 static const char NEXT[] = "[ ]?" ATTN_SIGN "[ ]?" PRODUCT;
@@ -72,15 +73,20 @@ int attn_is_right(const struct attn_placed *p, int at, int col, const attn_cell 
                                           : attn_is_factor(right, at, col, cell);
 }
 
+/* How many terms each number of a product has. 0: it is none. */
+static int length_of(const attn_example *e, const attn_step *s) {
+  if (!attn_is_product(s->op)) return 0;
+  const attn_matrix *left = &e->step[s->operand[0]].exact;
+  return s->op == ATTN_OP_MATMUL_TN ? left->rows : left->cols;
+}
+
 int attn_terms_of(const struct attn_placed *p) {
-  const attn_step *s = p->step;
-  if (s->op != ATTN_OP_MATMUL && s->op != ATTN_OP_MATMUL_NT && s->op != ATTN_OP_MATMUL_TN) return 0;
-  const attn_matrix *m = &s->exact, *left = &p->example->step[s->operand[0]].exact;
+  const attn_matrix *m = &p->step->exact;
   const attn_cell *cell = attn_printed_cell(p->printing, p->row, p->col);
-  if (p->row >= m->rows || p->col >= m->cols ||
+  if (!attn_is_product(p->step->op) || p->row >= m->rows || p->col >= m->cols ||
       !attn_cell_is_near(cell, m->at[p->row * m->cols + p->col], 3))
     return 0;
-  return s->op == ATTN_OP_MATMUL_TN ? left->rows : left->cols;
+  return length_of(p->example, p->step);
 }
 
 /* The factors at a place of the row and the column of a product, in either order. */
@@ -90,9 +96,9 @@ static int is_term(const struct attn_placed *p, int at, const struct term *t) {
          (attn_is_left(p, at, b) && attn_is_right(p, at, p->col, a));
 }
 
-/* How many terms are those of a product. *other: the first that is none; -1. */
-static int count_terms(const struct attn_placed *p, const struct sum *s, int *other) {
-  int length = attn_terms_of(p), found = 0;
+/* How many terms are those of a product of so many. *other: the first that is none; -1. */
+static int count_terms(const struct attn_placed *p, int length, const struct sum *s, int *other) {
+  int found = 0;
   unsigned used = 0;
   *other = -1;
   if (length > TERMS_MAX || s->terms > length) return 0;
@@ -108,13 +114,11 @@ static int count_terms(const struct attn_placed *p, const struct sum *s, int *ot
 /* ---- sums ---- */
 
 const struct attn_placed *attn_result_at(const struct attn_placing *x, size_t end, int component) {
-  static const char EQUALS[] = "[ ]?(?:=|\\x{2248}|\\\\approx\\b)[ *$]{0,3}";
-  const struct attn_placed *p = attn_next_placed(x, end, 1);
+  static const char EQUALS[] = "[ ]?(?:=|\\x{FF1D}|\\x{2248}|\\\\approx\\b)[ *$]{0,3}";
   struct attn_match m;
-  if (!p || !attn_match_at(x->a->scan->patterns, EQUALS, x->text, x->bytes, end, &m)) return NULL;
-  attn_cell last = attn_placing_cell(x, m.group[0].end);
-  if (p->place > attn_cell_place(&last) + 1) return NULL;
-  if ((size_t)component >= x->count - (size_t)(p - x->placed)) return NULL;
+  if (!attn_match_at(x->a->scan->patterns, EQUALS, x->text, x->bytes, end, &m)) return NULL;
+  const struct attn_placed *p = attn_placed_after(x, m.group[0].end, 1);
+  if (!p || (size_t)component >= x->count - (size_t)(p - x->placed)) return NULL;
   const struct attn_placed *of = p + component;
   return of->printing == p->printing && of->row == p->row ? of : NULL;
 }
@@ -143,27 +147,43 @@ static void list_term(struct attn_placing *x, const struct sum *s, int term) {
 }
 
 /* Is one of the factors that of a term of the product? */
-static int has_factor(const struct attn_placed *p, const struct term *t) {
+static int has_factor(const struct attn_placed *p, int length, const struct term *t) {
   const attn_cell *a = &t->factor[0], *b = &t->factor[1];
-  int at = 0, length = attn_terms_of(p);
+  int at = 0;
   while (at < length && !attn_is_left(p, at, a) && !attn_is_right(p, at, p->col, b) &&
          !attn_is_left(p, at, b) && !attn_is_right(p, at, p->col, a))
     at++;
   return at < length;
 }
 
-/* A sum without a number of a step: are all factors but one those of a product, and none's all? */
-static void check_loose(struct attn_placing *x, const struct sum *s) {
-  int missing = -1, other;
-  for (size_t n = 0; n < x->count && x->a->work < ATTN_ACCOUNT_WORK; n++, x->a->work++) {
-    if (attn_terms_of(&x->placed[n]) != s->terms) continue;
-    int found = count_terms(&x->placed[n], s, &other);
-    x->a->work += s->terms * s->terms;
-    if (found == s->terms) return;
-    if (found == s->terms - 1 && missing < 0 && has_factor(&x->placed[n], &s->term[other]))
-      missing = other;
+/* Are the terms those of a number of a product? *missing: the only one that is not, of the first
+ * number that has all others. */
+static int is_sum_of(struct attn_placing *x, const attn_example *e, const attn_step *s,
+                     const struct sum *sum, int *missing) {
+  const int length = length_of(e, s), cells = s->exact.rows * s->exact.cols;
+  if (length != sum->terms) return 0;
+  const int printings = e->step[s->operand[0]].printings + e->step[s->operand[1]].printings;
+  for (int n = 0; n < cells && x->a->work < ATTN_ACCOUNT_WORK; n++) {
+    struct attn_placed p = {.example = e, .step = s};
+    int other;
+    p.row = n / s->exact.cols, p.col = n % s->exact.cols;
+    x->a->work += 4L * length * length * (2 + printings);
+    int found = count_terms(&p, length, sum, &other);
+    if (found == length) return 1;
+    if (found == length - 1 && *missing < 0 && has_factor(&p, length, &sum->term[other]))
+      *missing = other;
   }
-  list_term(x, s, missing);
+  return 0;
+}
+
+/* A sum without a number of a step: are all factors but one those of a product, and none's all? */
+static void check_loose(struct attn_placing *x, const struct sum *sum) {
+  const attn_lesson *l = x->a->lesson;
+  int missing = -1;
+  for (int32_t i = 0; i < l->examples; i++)
+    for (int32_t n = 0; n < l->example[i].steps; n++)
+      if (is_sum_of(x, &l->example[i], &l->example[i].step[n], sum, &missing)) return;
+  list_term(x, sum, missing);
 }
 
 static void check_sums(struct attn_placing *x) {
@@ -175,7 +195,7 @@ static void check_sums(struct attn_placing *x) {
     for (int n = 0; n < sums; n++) {
       const struct attn_placed *p = number_of(x, &sum[n], m.group[0].end, n);
       if (sum[n].terms < 2) continue;
-      if (p && count_terms(p, &sum[n], &other)) list_term(x, &sum[n], other);
+      if (p && count_terms(p, attn_terms_of(p), &sum[n], &other)) list_term(x, &sum[n], other);
       if (!p) check_loose(x, &sum[n]);
     }
   }
@@ -185,9 +205,9 @@ static void check_sums(struct attn_placing *x) {
 
 /* "4 / 1.5 = 2.83" where the step divides by √2 */
 static int is_other_divisor(const struct attn_placing *x, const struct attn_match *m) {
-  const struct attn_placed *p = attn_next_placed(x, m->group[0].end, 1);
-  attn_cell end = attn_placing_cell(x, m->group[0].end), cell;
-  if (!p || p->place > attn_cell_place(&end) + 1 || p->step->op != ATTN_OP_DIVIDE) return 0;
+  const struct attn_placed *p = attn_placed_after(x, m->group[0].end, 1);
+  attn_cell cell;
+  if (!p || p->step->op != ATTN_OP_DIVIDE) return 0;
   return attn_scan_part(x->text, m->group[1], &cell) &&
          !attn_cell_is_near(&cell, fabs(p->step->scalar), 3);
 }

@@ -6,7 +6,7 @@
 
 /* Parts of patterns, for the text as it is in the file. */
 #define ATTN_SPACE "(?:[ \\x{A0}\\x{2009}\\x{202F}]|&(?:thin|nb)sp;|\\\\[,;!])?"
-#define ATTN_SIGN "(?:[-+\\x{2212}]|&minus;)"
+#define ATTN_SIGN "(?:[-+\\x{2212}\\x{FF0B}\\x{FF0D}]|&minus;)"
 #define ATTN_UNSIGNED "(?:\\d++(?:\\.\\d++)?+|\\.\\d++)"
 /* A group: the number without brackets and sign. */
 #define ATTN_FACTOR "(?|\\(" ATTN_SIGN "?(" ATTN_UNSIGNED ")\\)|" ATTN_SIGN "?(" ATTN_UNSIGNED "))"

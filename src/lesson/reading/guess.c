@@ -17,6 +17,15 @@ static const struct attn_placement *placement_of(const struct attn_builder *b,
   return NULL;
 }
 
+/* Is it computed of keys or inputs in place of values, which the text names and which are not
+ * printed? */
+static int lacks_values(const struct attn_builder *b, const struct attn_placement *p) {
+  static const char VALUES[] = "(*UCP)(?<![B-Zb-z\\d^_])V(?![\\w'])|(?i)\\bvalues?\\b|バリュー";
+  const struct attn_roles *head = attn_roles_of(b->reading, p);
+  return p->role == ATTN_ROLE_OUTPUT && !head->at[ATTN_ROLE_V] && !head->at[ATTN_ROLE_W_V] &&
+         attn_occurs(b->scan->patterns, VALUES, b->scan->block[p->block].name);
+}
+
 /* Does it follow from scores, or from what comes after them, that are given, and are not called so?
  */
 int attn_follows_from_guess(const struct attn_builder *b, const struct attn_relation *r) {
@@ -30,20 +39,25 @@ int attn_follows_from_guess(const struct attn_builder *b, const struct attn_rela
   return 0;
 }
 
+static int reads(const struct attn_relation *r, const struct attn_node *node) {
+  int n = 0;
+  while (n < r->operands && on_page(r->operand[n]) != node) n++;
+  return n < r->operands;
+}
+
 int attn_is_operand(const struct attn_reading *r, const struct attn_node *node, double share) {
   for (int n = 0; n < r->placements; n++) {
-    const struct attn_relation *x = r->placement[n]->relation;
-    for (int k = 0; x && r->placement[n]->node->share >= share && k < x->operands; k++)
-      if (on_page(x->operand[k]) == node) return 1;
+    const struct attn_placement *p = r->placement[n];
+    if (p->relation && p->node->share >= share && reads(p->relation, node)) return 1;
   }
   return 0;
 }
 
-/* Scores of queries and keys, where the text has the tanh of additive ones and their weights are
- * not printed, or cosines? */
+/* Scores of queries and keys, where the text has the tanh of additive ones, or cosines? */
 static int may_be_other_scores(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_roles *head = attn_roles_of(b->reading, p);
   if (p->role != ATTN_ROLE_SCORES || head->at[ATTN_ROLE_W_A] || head->at[ATTN_ROLE_U_A]) return 0;
+  if (head->at[ATTN_ROLE_V_A] && reads(p->relation, head->at[ATTN_ROLE_V_A])) return 0;
   return attn_mentions_tanh(b->scan) ||
          attn_occurs(b->scan->patterns, "(?i)cosine|コサイン", b->scan->text);
 }
@@ -58,7 +72,7 @@ int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p) 
       block->source == ATTN_BLOCK_INLINE || attn_occurs(b->scan->patterns, SENTENCE, block->name);
   if (p->node->share == 0 && (p->relation->uses > 1 || attn_follows_from_guess(b, p->relation)))
     return 1;
-  if (may_be_other_scores(b, p)) return 1;
+  if (may_be_other_scores(b, p) || lacks_values(b, p)) return 1;
   int is_other = named->best >= OWN_NAME && named->bits[p->role] <= 0;
   if (is_other && p->node->share <= .5) return 1;
   if ((p->role == ATTN_ROLE_ROW_SUM || p->node->share >= .5) &&

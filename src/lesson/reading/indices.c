@@ -95,26 +95,44 @@ static int is_other_size(const struct attn_placing *x, const struct attn_match *
            : !attn_is_known_size(known, rows) || !attn_is_known_size(known, cols);
 }
 
+/* "(4 x 3)", "2×3 行列": the size of some matrix. */
+static const char SOME_SIZE[] =
+    "(?|(?<![-+=*/\\x{B7}\\x{D7}])(?<![-+=*/\\x{B7}\\x{D7}] )\\((\\d{1,2}+) ?[x\\x{D7}] "
+    "?(\\d{1,2}+)\\)(?! ?[-+=*/\\x{B7}\\x{D7}])|"
+    "(?<![\\w.])(\\d{1,2}+) ?[x\\x{D7}] ?(\\d{1,2}+) ?(?:の)?行列)";
+
+static int is_no_size(const struct attn_placing *x, const struct attn_match *m) {
+  const struct attn_known *known = x->a->known;
+  return !attn_is_known_size(known, value_of(x, m->group[1])) ||
+         !attn_is_known_size(known, value_of(x, m->group[2]));
+}
+
 static int has_heads(const attn_lesson *l, int count) {
   for (int32_t n = 0; n < l->examples; n++)
     if (l->example[n].heads == count) return 1;
   return 0;
 }
 
-/* "3 tokens", "ones(3, 3)": the size of a matrix. */
+/* "3 tokens", "ones(3, 3)", "d_model = 4": the size of a matrix. Not "head 3 queries". */
+#define NO_INDEX                                                                                 \
+  "(?<!\\brow )(?<!\\bhead )(?<!\\bstep )(?<!\\blayer )(?<!\\bquery )(?<!\\bkey )(?<!\\btoken )" \
+  "(?<!\\bword )(?<!\\bposition )(?<!\\bfirst )(?<!\\blast )(?<!\\bnext )(?<!\\bto )(?<!\\band " \
+  ")(?<!\\bor )"
 static void check_counts(struct attn_placing *x) {
   static const char COUNT[] =
-      "(*UCP)(?i)(?<![\\w.,:^/*+=-])(?<![\\w.,:^/*+=-] )(\\d{1,2}+)"
+      "(*UCP)(?i)(?<![\\w.,:^/*+=-])(?<![.^/*+=-] )" NO_INDEX
+      "(\\d{1,2}+)"
       "(?:[ -](?:(?:source|target|encoder|decoder|input|output)[ -])?"
       "(?:tokens?|quer(?:y|ies)|keys|values|positions|features|components|entries|heads)\\b|"
       "(?:個の)?(?:トークン|クエリ|キー|成分))(?! ?[=:\\d])"
       "|\\b(?:ones|zeros)\\(\\(?(\\d{1,2}+), ?(\\d{1,2}+)\\)"
       "|(?<!sequence of )(?<!padded to )\\b(?:length|dimension|size) (?:is |of "
       ")?(\\d{1,2}+)(?![.\\d%])"
-      "|(?m:^d_?[kv][,\\t](\\d{1,2}+)[,\\t\\r]*$)";
+      "|(?m:^d_?[kv][,\\t](\\d{1,2}+)[,\\t\\r]*$)"
+      "|\\bd_?(?:\\{?\\\\?(?:text|mathrm)?\\{?)?model\\}{0,2} ?=[ ~]?(1?\\d)(?![\\d.])";
   struct attn_match m;
   for (size_t at = 0; attn_placing_find(x, COUNT, at, &m); at = m.group[0].end)
-    for (int n = 1; n <= 5; n++) {
+    for (int n = 1; n <= 6; n++) {
       int value = value_of(x, m.group[n]);
       if (value > 1 && !attn_is_known_size(x->a->known, value) && !has_heads(x->a->lesson, value))
         attn_list_number(x, m.group[n], m.group[0].begin);
@@ -205,6 +223,7 @@ void attn_list_indices(struct attn_placing *x) {
   check_columns_of_r(x);
   check_counts(x);
   attn_list_numbers(x, SIZE, is_other_size);
+  attn_list_numbers(x, SOME_SIZE, is_no_size);
   attn_list_numbers(x, AXIS, is_no_axis);
   attn_list_numbers(x, DIAGONAL, is_far_diagonal);
   for (int w = 0; w < WORDS; w++) check_words(x, (enum word)w);

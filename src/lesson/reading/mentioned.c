@@ -14,6 +14,10 @@ static const char ROOT[] = "(?:\\x{221A}|sqrt)[\\s({]*[A-Za-z][^=(]{0,9}$";
 /* "q(1, 0)" */
 static const char GIVEN[] = "(?<![A-Za-z])[qkvQKV]\\($";
 
+/* An integer is no prose after it. */
+static const char SUM_OF_EXPONENTIALS[] =
+    "(?i)\\bsums? of (?:the |all )*exp|(?:\\bexp|指数)[^。]{0,6}の(?:合計|総和|和)";
+
 /* "divided by √3", where the scores of all examples are divided by other roots? */
 static int is_other_root(const struct attn_account *a, const struct attn_stray *s) {
   static const char ROOT_OF[] = "(?:√|sqrt|\\broot of)[\\s({]*$";
@@ -48,6 +52,7 @@ static int is_explained(struct attn_account *a, const struct attn_stray *s) {
   if (s->is_size) return attn_is_known_size(known, s->cell.value);
   int is_fine = s->cell.decimals >= FINE || attn_occurs(a->scan->patterns, GIVEN, s->name) ||
                 attn_has_decimals(known, s->cell.decimals) ||
+                attn_occurs(a->scan->patterns, SUM_OF_EXPONENTIALS, s->name) ||
                 (s->cell.decimals > 0 && is_in_list(a, s));
   if (!s->is_result && !is_fine) return 1;
   int is_size = s->cell.decimals < 1 || s->cell.value != rint(s->cell.value) || /* 2.00 is none */

@@ -55,18 +55,19 @@ static const attn_printing *named(const struct named *n, int role) {
   return found;
 }
 
-/* The only input below its weights. */
+static int is_of_weights(int role) { return role >= ATTN_ROLE_W_Q && role <= ATTN_ROLE_W_O; }
+
+/* The input below its weights, with nothing but weights between. */
 static const attn_printing *input_below(const struct named *n, int role) {
-  const attn_printing *found = NULL;
   if (role != ATTN_ROLE_X && role != ATTN_ROLE_Y) return NULL;
-  for (int b = n->block + 1; b < n->scan->blocks && !attn_is_section(n->scan, &n->scan->block[b]);
-       b++) {
-    if (n->reading->placement[b]->role != role || named_role(n->scan, n->priors, b) != role)
-      continue;
-    if (found) return NULL;
-    found = &n->scan->block[b].reading[0];
-  }
-  return found;
+  int b = n->block + 1;
+  while (b < n->scan->blocks && is_of_weights(named_role(n->scan, n->priors, b)) &&
+         !attn_is_section(n->scan, &n->scan->block[b]))
+    b++;
+  int is_input = b < n->scan->blocks && !attn_is_section(n->scan, &n->scan->block[b]) &&
+                 n->reading->placement[b]->role == role &&
+                 named_role(n->scan, n->priors, b) == role;
+  return is_input ? &n->scan->block[b].reading[0] : NULL;
 }
 
 static const char *symbol_of(int role) { return attn_default_symbol(attn_step_of_role(role)); }
@@ -90,11 +91,12 @@ static attn_status check_fit(const struct named *n, const attn_printing *p, cons
 }
 
 static attn_status check_fits(const struct named *n, const attn_printing *p, int role) {
-  for (size_t f = 0; f < sizeof FITS / sizeof *FITS; f++) {
-    const attn_printing *other = FITS[f].role == role ? named(n, FITS[f].other) : NULL;
-    if (!other && FITS[f].role == role) other = input_below(n, FITS[f].other);
-    if (other) return check_fit(n, p, &FITS[f], other);
-  }
+  for (int below = 0; below < 2; below++)
+    for (size_t f = 0; f < sizeof FITS / sizeof *FITS; f++) {
+      if (FITS[f].role != role) continue;
+      const attn_printing *other = (below ? input_below : named)(n, FITS[f].other);
+      if (other) return check_fit(n, p, &FITS[f], other);
+    }
   return ATTN_OK;
 }
 

@@ -80,10 +80,11 @@ static int whose(struct attn_account *a, const struct pair *p, const attn_cell *
   return found;
 }
 
-/* "q1·k2": of the only example, query 1 and key 2. */
+/* "q1·k2", "S_12": of the only example, query 1 and key 2. */
 static int is_named(const struct attn_account *a, const struct attn_stray *s, struct pair *out) {
   static const char PRODUCT[] =
-      "(*UCP)\\b[qQ]_?([0-9])\\s?[\\x{B7}.*\\x{D7}]\\s?[kK]_?([0-9])\\W*$";
+      "(*UCP)(?|\\b[qQ]_?([0-9])\\s?[\\x{B7}.*\\x{D7}]\\s?[kK]_?([0-9])|"
+      "\\b(?:[SsAaα]|[Ss]core)_?[({]?([0-9]),?\\s?([0-9])[)}]?)\\W*$";
   struct attn_match m;
   if (a->lesson->examples != 1 || a->lesson->example->heads != 1 ||
       !attn_find(a->scan->patterns, PRODUCT, s->name, strlen(s->name), 0, &m))
@@ -104,9 +105,22 @@ static struct pair named_pair(struct attn_account *a, const struct attn_stray *s
   return pair;
 }
 
+/* Does the example have scores of the pair? */
+static int has_pair(const struct pair *p) {
+  int found = 0;
+  for (int32_t n = 0; n < p->example->steps; n++) {
+    const attn_step *s = &p->example->step[n];
+    found |= is_of_scores(s) && p->row >= 0 && p->col >= 0 && p->row < s->exact.rows &&
+             p->col < s->exact.cols;
+  }
+  return found;
+}
+
 int attn_is_of_other_pair(struct attn_account *a, const struct attn_stray *s) {
   struct pair pair = {NULL, 0, 0, 0};
-  if (s->cell.decimals < 1 && !(s->is_result && is_named(a, s, &pair))) return 0;
+  int is_own = is_named(a, s, &pair);
+  if (is_own && s->is_result && has_pair(&pair)) return !(whose(a, &pair, &s->cell) & 1);
+  if (s->cell.decimals < 1) return 0;
   if (!pair.example) pair = named_pair(a, s);
   if (!pair.example) pair = pair_of(a, s->cell.line);
   return pair.example && whose(a, &pair, &s->cell) == 2;

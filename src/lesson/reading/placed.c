@@ -52,6 +52,17 @@ const struct attn_placed *attn_next_placed(const struct attn_placing *x, size_t 
   return is_near ? &x->placed[low] : NULL;
 }
 
+const struct attn_placed *attn_placed_after(const struct attn_placing *x, size_t at, int columns) {
+  const struct attn_placed *p = attn_next_placed(x, at, 1);
+  int between = p ? (int)(p->place & UINT32_MAX) - attn_placing_cell(x, at).column : columns + 1;
+  if (between > columns) return NULL;
+  for (; between > 0 && at < x->bytes; at++) {
+    if (x->text[at] >= '0' && x->text[at] <= '9') return NULL;
+    between -= ((unsigned char)x->text[at] & 0xC0) != 0x80; /* a character begins */
+  }
+  return p;
+}
+
 int attn_placing_find(const struct attn_placing *x, const char *pattern, size_t from,
                       struct attn_match *m) {
   return !x->failed && attn_find(x->a->scan->patterns, pattern, x->text, x->bytes, from, m);

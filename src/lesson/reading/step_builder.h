@@ -43,6 +43,8 @@ int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p);
 /* contradicted.c: do other words or numbers of the page not go with the place of a computed block?
  */
 int attn_is_contradicted(const struct attn_builder *b, const struct attn_placement *p);
+/* Has the name of a block a formula, "softmax(QK^T) =", of another step than its own? */
+int attn_states_other_step(const struct attn_builder *b, const struct attn_placement *p);
 int attn_shifts_by_other(const struct attn_builder *b, const struct attn_block *block,
                          const attn_step *s);
 

@@ -417,6 +417,7 @@ static int is_other_input(const struct attn_builder *b, const struct attn_placem
 
 static void add_block(struct attn_builder *b, const struct attn_placement *p) {
   if (p->role == ATTN_ROLE_OTHER || !p->node) return;
+  if (attn_states_other_step(b, p)) b->ex->uncertain = 1;
   if (b->reading->example[p->example]->is_split) add_heads(b, p);
   if (p->is_copy) {
     add_copy(b, p);

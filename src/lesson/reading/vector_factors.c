@@ -1,10 +1,11 @@
 /* vector_factors.c -- "(1, 2) · (0, 3) = 6", "0.2·(1, 2) + 0.8·(0, 3) = (0.2, 2.8)": are the
- * vectors and the weights those that the result is of? */
-#include <string.h>
+ * vectors and the weights those that the result is of? So is tanh of a vector. */
+#include <math.h>
 
+#include "cell.h"
 #include "factors.h"
 
-enum { NUMBERS_MAX = 16, TERMS_MAX = 12, GAP = 24 }; /* columns from a product to its result */
+enum { NUMBERS_MAX = 16, WEIGHTED_MAX = 12, GAP = 24 }; /* columns from a product to its result */
 
 struct vector {
   struct attn_part part[NUMBERS_MAX];
@@ -13,7 +14,7 @@ struct vector {
 };
 
 /* 0.2 · (1, 2) */
-struct term {
+struct weighted {
   struct attn_part part; /* of the weight */
   attn_cell weight;
   struct vector vector;
@@ -40,30 +41,27 @@ static int read_vector(const struct attn_placing *x, struct attn_part of, struct
 
 /* ---- a product of two vectors ---- */
 
-/* The result of a product that ends there: nothing else is between. */
-static const struct attn_placed *result_after(const struct attn_placing *x, size_t end) {
-  const struct attn_placed *p = attn_next_placed(x, end, 1);
-  int column = attn_placing_cell(x, end).column;
-  int gap = p ? (int)(p->place & UINT32_MAX) - column : GAP;
-  for (int n = 0; n < gap && gap < GAP; n++)
-    if (x->text[end + (size_t)n] >= '0' && x->text[end + (size_t)n] <= '9') return NULL;
-  return gap < GAP ? p : NULL;
+/* The numbers of two vectors that are not those of the row and the column; the first of them. */
+static int count_other_numbers(const struct attn_placed *p, const struct vector *row,
+                               const struct vector *column, struct attn_part *first) {
+  int others = 0;
+  for (int n = 0; n < row->numbers; n++) {
+    if (!attn_is_left(p, n, &row->number[n]) && !others++) *first = row->part[n];
+    if (!attn_is_right(p, n, p->col, &column->number[n]) && !others++) *first = column->part[n];
+  }
+  return others;
 }
 
-/* Lists the first number that is not the result's, if most are. */
+/* In the order in which they fit better: lists the first number that is not the result's, if most
+ * are. */
 static void check_vectors(struct attn_placing *x, const struct attn_placed *p,
                           const struct vector *a, const struct vector *b) {
-  struct attn_part other = {0, 0};
-  int others = 0, numbers = a->numbers;
-  if (attn_terms_of(p) != numbers || b->numbers != numbers) return;
-  for (int n = 0; n < 2 * numbers; n++) {
-    const struct vector *v = n < numbers ? a : b;
-    int at = n % numbers;
-    int is_own =
-        v == a ? attn_is_left(p, at, &a->number[at]) : attn_is_right(p, at, p->col, &b->number[at]);
-    if (!is_own && !others++) other = v->part[at];
-  }
-  if (others && others <= numbers / 2) attn_list_number(x, other, other.begin);
+  struct attn_part other, turned_other;
+  if (attn_terms_of(p) != a->numbers || b->numbers != a->numbers) return;
+  int others = count_other_numbers(p, a, b, &other);
+  int turned = count_other_numbers(p, b, a, &turned_other);
+  if (turned < others) others = turned, other = turned_other;
+  if (others && others <= a->numbers / 2) attn_list_number(x, other, other.begin);
 }
 
 static void check_products(struct attn_placing *x) {
@@ -71,7 +69,7 @@ static void check_products(struct attn_placing *x) {
   struct attn_match m;
   struct vector a, b;
   for (size_t at = 0; attn_placing_find(x, PRODUCT, at, &m); at = m.group[0].end) {
-    const struct attn_placed *p = result_after(x, m.group[0].end);
+    const struct attn_placed *p = attn_placed_after(x, m.group[0].end, GAP);
     if (p && read_vector(x, m.group[1], &a) && read_vector(x, m.group[2], &b))
       check_vectors(x, p, &a, &b);
   }
@@ -80,12 +78,12 @@ static void check_products(struct attn_placing *x) {
 /* ---- a sum of vectors ---- */
 
 static int read_terms(const struct attn_placing *x, struct attn_match *m,
-                      struct term term[TERMS_MAX]) {
+                      struct weighted term[WEIGHTED_MAX]) {
   static const char NEXT[] = PLUS TERM;
   int terms = 0;
   do {
-    if (terms == TERMS_MAX) return 0;
-    struct term *t = &term[terms++];
+    if (terms == WEIGHTED_MAX) return 0;
+    struct weighted *t = &term[terms++];
     t->part = m->group[1];
     if (!attn_scan_part(x->text, t->part, &t->weight) || !read_vector(x, m->group[2], &t->vector))
       return 0;
@@ -94,7 +92,7 @@ static int read_terms(const struct attn_placing *x, struct attn_match *m,
 }
 
 /* The numbers of a term that are not those of a row; the first of them. */
-static int count_others(const struct attn_placed *p, int row, const struct term *t,
+static int count_others(const struct attn_placed *p, int row, const struct weighted *t,
                         struct attn_part *first) {
   int others = !attn_is_left(p, row, &t->weight);
   *first = t->part;
@@ -105,7 +103,7 @@ static int count_others(const struct attn_placed *p, int row, const struct term 
 
 /* Each term is that of the row with which it has the most in common. */
 static void check_terms(struct attn_placing *x, const struct attn_placed *p,
-                        const struct term *term, int terms) {
+                        const struct weighted *term, int terms) {
   int rows = attn_terms_of(p);
   for (int n = 0; n < terms && terms <= rows; n++) {
     int least = term[n].vector.numbers + 1;
@@ -120,7 +118,7 @@ static void check_terms(struct attn_placing *x, const struct attn_placed *p,
 
 static void check_sums_of_vectors(struct attn_placing *x) {
   static const char FIRST[] = "(?<![\\w.)^])" TERM "(?=" PLUS ")";
-  struct term term[TERMS_MAX];
+  struct weighted term[WEIGHTED_MAX];
   struct attn_match m;
   for (size_t at = 0; attn_placing_find(x, FIRST, at, &m); at = m.group[0].end) {
     int terms = read_terms(x, &m, term);
@@ -129,7 +127,30 @@ static void check_sums_of_vectors(struct attn_placing *x) {
   }
 }
 
+/* ---- tanh(1, 2) = (0.762, 0.964) ---- */
+
+/* Is it the tanh of the other, within the rounding of both? */
+static int is_tanh_of(const attn_cell *result, const attn_cell *of) {
+  double half = attn_cell_half(result) + (of->decimals ? attn_cell_half(of) : 0);
+  return fabs(tanh(of->value) - result->value) <= 1.5 * half;
+}
+
+static void check_tanh(struct attn_placing *x) {
+  static const char TANH[] = "tanh(?:\\\\left)?" ATTN_SPACE VECTOR ATTN_SPACE
+                             "&?(?:=|\\x{2248}|\\x{2192})" ATTN_SPACE VECTOR;
+  struct attn_match m;
+  struct vector of, result;
+  for (size_t at = 0; attn_placing_find(x, TANH, at, &m); at = m.group[0].end) {
+    if (!read_vector(x, m.group[1], &of) || !read_vector(x, m.group[2], &result)) continue;
+    int n = 0;
+    while (n < of.numbers && n < result.numbers && is_tanh_of(&result.number[n], &of.number[n]))
+      n++;
+    if (n < of.numbers) attn_list_number(x, of.part[n], of.part[n].begin);
+  }
+}
+
 void attn_list_vectors(struct attn_placing *x) {
+  check_tanh(x);
   check_products(x);
   check_sums_of_vectors(x);
 }

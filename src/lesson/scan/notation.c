@@ -58,6 +58,15 @@ struct notation {
 #define ROW_CELLS "(?:(?:-?[.\\d]++|-?inf|-\u221E|\u2026|\\.\\.\\.)[ \\t]++){1,40}"
 #define LITERAL "-?(?:\\d++(?:\\.\\d++)?+|\\.\\d++)"
 #define ROW_OF_LINE LITERAL "(?:(?:,[ \\t]*+|[ \\t]++)" LITERAL "){1,40}+"
+#define EOL "[ \\t]*+$"
+/* row 1: exp 2.7, 1 (sum 3.7) -> 0.73, 0.27: a label, words, a list; an arrow in front of one */
+#define OF_ROW                                                                            \
+  "(?mi)^([ \\t]*+(?![^:\\n]*(?:soft|exp|score|weight|scale|result|output|mask|sum|"      \
+  "\u91CD\u307F|\u30B9\u30B3\u30A2|\u51FA\u529B|\u30BD\u30D5\u30C8|\u5272|\u6307\u6570))" \
+  "[^\\n:|\\d]{0,16}\\d{0,2}[^\\n:|\\d=]{0,8}):[ \\t]*+"
+#define WORDS "[^\\d\\n|()\\[\\]=+*/\\x{D7}\\x{B7}\\x{2192}.-]{0,24}"
+#define LIST_OF_ROW WORDS "(?|[(\\[](" ROW_OF_LINE ")[)\\]]|(" ROW_OF_LINE "))"
+#define TO_LIST "[ \\t]*+(?:\\x{2192}|\\x{21D2}|[-=]>)[ \\t]*+" LIST_OF_ROW
 #define SLASH "[ \\t]++/[ \\t]++"
 #define VECTOR_OF_TOKEN "([^\\s\\d=:|/,()\\[\\]]{1,24})[ =:]{1,3}([(\\[]" ROW_OF_LINE "[)\\]])"
 #define VECTOR_AFTER_TOKEN "([^\\s\\d=:|/,()\\[\\]]{1,24})(\\(" ROW_OF_LINE "\\))"
@@ -158,8 +167,20 @@ static const struct notation notations[] = {
     {",?[ \\t]++(?:for )?[ijt] ?= ?1, ?2(?:, ?\\d){0,8}(?=[ \\t]*+:)", "", 0, ":"},
     /* [attn::debug] q = .. */
     {"(?mi)^\\[(?:\\w++::\\w++|info|debug|warn(?:ing)?|trace)\\][ \\t]++(?=[A-Za-z])", "", 0, "["},
+    /* ||query||1||2||: a header of Jira with numbers */
+    {"(?m)(?:^\\|\\|(?=[^|\\n\\d]++(?:\\|\\|\\d++){2,}+\\|\\|" EOL ")|(?!\\A)\\G)([^|\\n]++)\\|\\|",
+     "|$1", 0, "|"},
     /* || ||0||1||: a header that numbers the columns */
     {"(?m)^\\|\\|[ \\t]*+(?:\\|\\|[ \\t]*+\\d{1,2}+[ \\t]*+)++\\|\\|[ \\t]*+$", "", 0, "|"},
+    /* the numbers of the columns of a simple table of reStructuredText */
+    {"(?m)^(==++(?:[ ]++==++)++[ ]*+\\n)[ ]*+1(?:[ ]++[2-9])++[ ]*+\\n(?===++(?:[ ]++==++)++" EOL
+     ")",
+     "$1", 0, "="},
+    /* "pos 0   0.5  1": the row of a position */
+    {"(?mi)^([ \\t]*+(?:pos(?:ition)?|row|token|step|\u4F4D\u7F6E)) (\\d)(?=[ "
+     "\\t]{2,}+(?:[-\\d.]++[ \\t]++)++[-\\d.]++[ \\t]*+$)",
+     "$1_$2", 0, "pPrRtTsS\xE4"},
+    {"(?m)^([ \\t]*+)\\x{B7}[ ]?(?=[^\\s\\d\\x{B7}])", "$1* ", 0, "\u00B7"}, /* a bullet */
     /* nadia  10:02 */
     {"(?m)^([^\\W\\d][\\w .-]{0,23}?[ \\t])\\d{1,2}:\\d\\d(?: ?[AaPp][Mm])?[ \\t]*+$", "$1", 0,
      ":"},
@@ -213,6 +234,11 @@ static const struct notation notations[] = {
     /* p[0][1] = 0.5, as p_01 */
     {"\\b([A-Za-z]\\w{0,11})\\[(\\d)\\]\\[(\\d)\\](?=[ \\t]*+=(?![ \\t]*+[={]))", "$1_$2$3", 0,
      "["},
+    /* "U h1 = (1, 0) U h2 = (0, 1)": two vectors */
+    {"(=[ \\t]?\\([-\\d.,;\\s]++\\)) (?=[A-Za-z]\\w{0,3}[ \\x{B7}][a-z]_?\\d = ?\\()", "$1, ", 0,
+     "="},
+    /* z1,1 = 0.5, as z_11 */
+    {"\\b([a-zA-Z])_?(\\d),(\\d)(?=[ \\t]*+=[ \\t]*+[-(\\d])", "$1_$2$3", 0, ","},
     /* of loops: "j = 0  s = 4" */
     {"(?m)^([ \\t]*+)[ijkt] = \\d{1,2}[ \\t]{2,}+(?=[^\\n=]{1,40}=)", "$1", 0, "="},
     /* a shape; (1 x 2) + and (3 x 4) = 12 are products */
@@ -260,6 +286,14 @@ static const struct notation notations[] = {
     {"(?<=\\d)[ \\t]*+(?://?|;|\\|)[ \\t]*+(?=[-.\\d \\t/;,|]{1,400}+\\x{27E7})", ATTN_MARK_ROW, 0,
      "/;|"},
 
+    {OF_ROW LIST_OF_ROW "[ \\t]*+\\([^\\d\\n()-]{0,12}(" LITERAL ")\\)" TO_LIST EOL,
+     "$1 | [$2] | $3 | [$4]", 0, "\xE2>"},
+    {OF_ROW LIST_OF_ROW TO_LIST TO_LIST EOL, "$1 | [$2] | [$3] | [$4]", 0, "\xE2>"},
+    {OF_ROW LIST_OF_ROW TO_LIST EOL, "$1 | [$2] | [$3]", 0, "\xE2>"},
+    /* cat: 1 / 0 / 2, a row */
+    {"(?m)((?:^[^\\n:\\d]{1,24}: (?=[^\\n/]++/[^\\n/]++/|-?\\d++\\.\\d++ / "
+     "-?\\d++\\.)|(?!\\A)\\G)" LITERAL ") / (?=" LITERAL "(?: / " LITERAL ")*+$)",
+     "$1, ", 0, "/"},
     /* keys: cat (1, 0) / dog (0, 1) */
     {"(?<=[:=])[ \\t]*+" VECTOR_OF_TOKEN "(?=" SLASH VECTOR_OF_TOKEN ")", ATTN_MARK_ROW "$1: $2", 0,
      "/"},
@@ -335,7 +369,8 @@ static const struct notation notations[] = {
     /* when a mail was sent */
     {"(?mi)^[>\\t "
      "]*+(?:date|sent|received|\\x{65E5}\\x{6642}|\\x{9001}\\x{4FE1}\\x{65E5}\\x{6642}):"
-     "[^\\n]*?\\d:\\d\\d[^\\n]*+$",
+     "[^\\n=\\[\\](){}]{0,40}?\\d:\\d\\d(?::\\d\\d)?+(?:[ ]?[ap]m)?[^\\n\\d=.\\[\\]{}+-]{0,12}+"
+     "(?:[-+]\\d{4})?+[ \\t]*+(?:\\([a-z]{2,5}\\))?[ \\t]*+$",
      "", 0, ":"},
     /* "[10:02] Ana: " of a chat */
     {"(?m)^\\[?\\d{1,2}:\\d\\d(?::\\d\\d)?\\]?(?:[ \\t]++<?[A-Za-z][\\w.]{1,20}>?:?[ "

@@ -8,9 +8,6 @@ static int is_unmatched(const struct attn_sequence *s, int item) {
   return s->item[item].expected < 0 && attn_sequence_is_free(s, item);
 }
 
-/* The first item that is a cell; -1: none. */
-static int item_of(const struct attn_sequence *s, int cell) { return s->first_item[cell]; }
-
 static void find_items(struct attn_sequence *s) {
   for (int cell = 0; cell < s->expecteds; cell++) s->first_item[cell] = -1;
   for (int n = s->items - 1; n >= 0; n--)
@@ -42,15 +39,15 @@ static int is_same_row(const struct attn_expected *a, const struct attn_expected
 /* The number that a cell must be, between those of its row, or of its key. */
 static int find_missing(const struct attn_sequence *s, int cell) {
   const struct attn_expected *e = &s->expected[cell];
-  int left = e->col > 0 ? item_of(s, cell - 1) : -1, found = -1;
+  int left = e->col > 0 ? s->first_item[cell - 1] : -1, found = -1;
   int has_right = cell + 1 < s->expecteds && is_same_row(e, e + 1);
-  int right = has_right ? item_of(s, cell + 1) : -1;
+  int right = has_right ? s->first_item[cell + 1] : -1;
   if (left >= 0) found = only_between(s, left, next_matched(s, left, 1), left);
   if (found < 0 && right >= 0) found = only_between(s, next_matched(s, right, -1), right, right);
   for (int n = cell - 1; n >= 0 && found < 0; n--) {
     const struct attn_expected *b = &s->expected[n];
     if (b->row != e->row || b->col != e->col || b->step == e->step) continue;
-    int item = item_of(s, n);
+    int item = s->first_item[n];
     if (item >= 0) return only_between(s, item, next_matched(s, item, 1), item);
   }
   return found;
@@ -80,7 +77,7 @@ static void fill(struct attn_sequence *s, int cell, int item) {
 /* One number that a row lacks. */
 static int fill_cell(struct attn_sequence *s) {
   for (int cell = 0; cell < s->expecteds; cell++) {
-    if (s->is_slip[cell] || item_of(s, cell) >= 0 || !has_cell_of_row(s, cell)) continue;
+    if (s->is_slip[cell] || s->first_item[cell] >= 0 || !has_cell_of_row(s, cell)) continue;
     int item = find_missing(s, cell);
     if (item >= 0 && may_be(s, cell, item)) return fill(s, cell, item), 1;
   }

@@ -158,10 +158,20 @@ static int set_way(struct attn_sequence *s, int way) {
   return (!g->scoring || way < 2) && attn_sequence_expect(s);
 }
 
+/* Is a key printed below weights, which are of all keys? */
+static int has_late_key(const struct attn_sequence *s) {
+  int first = 0, late = 0;
+  while (first < s->items && (s->item[first].expected < 0 ||
+                              s->expected[s->item[first].expected].step != ATTN_STEP_WEIGHTS))
+    first++;
+  for (int n = 0; n < s->given.keys; n++) late |= s->list[s->given.key[n]].first > first;
+  return late;
+}
+
 /* Is each number a cell, and the order that of steps? */
 static int is_explained(struct attn_sequence *s) {
   return attn_sequence_expect(s) && attn_sequence_align(s) > 0 && attn_sequence_is_smooth(s) &&
-         !has_left_over(s);
+         !has_left_over(s) && !(s->given.padding && has_late_key(s));
 }
 
 /* SLIPS, less one for each slip by which the numbers differ from what these givens give. 0: by too

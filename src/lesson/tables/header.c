@@ -114,16 +114,27 @@ static int are_apart(const struct attn_table *t, const int *of) {
   return between > within;
 }
 
+/* q, k and v */
+static int are_names(struct attn_grouping *g, const struct attn_part *word, int words) {
+  int n = 0;
+  for (; n < words; n++) {
+    char *name = attn_group_text(g, g->text_line->text, word[n]);
+    int step = name ? attn_label_step(name) : -1;
+    if (step < ATTN_STEP_Q || step > ATTN_STEP_V) break;
+  }
+  return n == words;
+}
+
 /* Which word each column is below; 0: they are other words. */
-static int find_above(const struct attn_table *t, const struct attn_part *word, int words,
-                      int *of) {
-  if (words < 2 || t->numbers != t->cols || t->rows < 2 || *t->row[0].label.text) return 0;
+static int find_above(struct attn_grouping *g, const struct attn_table *t,
+                      const struct attn_part *word, int words, int *of) {
+  if (words < 2 || t->numbers != t->cols || t->rows < 2) return 0;
   int equal = are_equal_parts(t, word, words);
   for (int n = 0, w = 0; n < t->cols; n++) {
     w += w + 1 < words && word[w + 1].begin < t->row[0].item[n].end;
     of[n] = equal ? n * words / t->cols : w;
   }
-  return of[t->cols - 1] == words - 1 && are_apart(t, of);
+  return of[t->cols - 1] == words - 1 && (are_apart(t, of) || (equal && are_names(g, word, words)));
 }
 
 static void find_words(struct attn_grouping *g, struct attn_table *t) {
@@ -135,12 +146,13 @@ static void find_words(struct attn_grouping *g, struct attn_table *t) {
   for (int n = 0; n < t->cols; n++) of[n] = n;
   int words = split_line(line->text, WORD_GAP, word, most);
   if (words > most) return;
+  if (*t->row[0].label.text && words && word->end <= t->row[0].item[0].begin) word++, words--;
   if (words >= t->cols) {
     set_words(g, t, word + (words - t->cols), of);
   } else if (words > 1 && words == t->cols - 1 && t->numbers == t->cols && t->rows > 1 &&
              attn_table_counts(t, 1)) {
     t->skip = 1;
-  } else if (find_above(t, word, words, of)) {
+  } else if (find_above(g, t, word, words, of)) {
     set_words(g, t, word, of);
   }
 }
@@ -248,7 +260,7 @@ int attn_header_has_steps(struct attn_grouping *g, const struct attn_table *t) {
 
 /* "score", "scaled", "weight": the steps of one query, a key in each row. */
 static int find_steps(struct attn_grouping *g, struct attn_table *t) {
-  if (!t->beside && !attn_header_has_steps(g, t)) return 0;
+  if (t->header.items != t->cols || (!t->beside && !attn_header_has_steps(g, t))) return 0;
   for (int n = t->skip; n < t->numbers; n++) {
     struct attn_table_part *p = &t->part[n - t->skip];
     *p = (struct attn_table_part){n, n + 1, attn_item_text(g, &t->header, t->number[n])};
@@ -269,6 +281,20 @@ static int find_repeats(struct attn_grouping *g, struct attn_table *t) {
   for (int n = 0; n < parts; n++)
     t->part[n] = (struct attn_table_part){n * t->rows, (n + 1) * t->rows, ""};
   return parts;
+}
+
+/* "exp | cat | dog | sum": the sums of the rows are a part of their own. */
+static int find_sums(struct attn_grouping *g, const struct attn_table *t) {
+  const int last = t->numbers - 1;
+  if (t->header.items != t->cols || t->labels != 0 || last - t->skip < 2 || t->rows < 2) return 0;
+  char *corner = attn_item_text(g, &t->header, 0),
+       *sum = attn_item_text(g, &t->header, t->number[last]);
+  if (!corner || !sum || attn_label_step(sum) != ATTN_STEP_ROW_SUM ||
+      attn_label_step(corner) != ATTN_STEP_EXPONENTIALS)
+    return 0;
+  t->part[0] = (struct attn_table_part){t->skip, last, corner};
+  t->part[1] = (struct attn_table_part){last, last + 1, sum};
+  return 2;
 }
 
 /* Editors remove blank cells at the end of a header: its first cell is blank, too. So is the last
@@ -294,4 +320,5 @@ void attn_header_find(struct attn_grouping *g, struct attn_table *t) {
   if (!t->parts) t->parts = find_stems(g, t);
   if (!t->parts) t->parts = find_steps(g, t);
   if (!t->parts) t->parts = find_repeats(g, t);
+  if (!t->parts) t->parts = find_sums(g, t);
 }

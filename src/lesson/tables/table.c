@@ -352,7 +352,7 @@ static void add_label_strays(struct attn_grouping *g, const struct attn_table *t
       "(?<!tanh)(?<=[A-Za-z]) ?\\([-\\d.,;\\s]++\\)|"
       "(?<![\\d.(\\[{,+*/"
       "\\x{D7}\\x{B7}-])-?\\d++\\.\\d++(?:\\s*+(?:\\x{3068}|and|,)\\s*+-?\\d++\\.\\d++)++"
-      "(?!\\s*+[*/+=()\\x{D7}\\x{B7}])";
+      "(?!\\s*+(?:[*/+=)\\x{D7}\\x{B7}]|\\([-\\d]))";
   const struct attn_row *r = &t->row[row];
   struct attn_match m;
   if (attn_row_is_delimited(t->style) || r->items == 0) return;
@@ -490,6 +490,7 @@ void attn_run_flush(struct attn_grouping *g) {
   if (are_both) add_numbers(g, &t);
   if (is_read && !attn_table_vectors(g, &t) && !are_both) add_numbers(g, &t);
   if (are_both || has_terms) attn_blocks_sort(g, blocks);
+  attn_table_move_row_sum(g, blocks);
   if (g->status == ATTN_OK) attn_table_check_counts(g, &t);
   if (g->status == ATTN_OK) add_strays(g, &t);
   if (g->blocks > blocks) g->aboves = 0;

@@ -1,8 +1,10 @@
 /* terms.c -- "weight | v1 | weight * v1": terms of the output in a table, and the rows of their
  * sums, "total | | | 0.5". */
 #include <math.h>
+#include <string.h>
 
 #include "cell.h"
+#include "results.h"
 #include "table.h"
 
 static const attn_cell *number_at(const struct attn_table *t, int row, int col) {
@@ -44,7 +46,32 @@ static int is_sum(struct attn_grouping *g, const struct attn_table *t, int begin
   return cell && attn_is_sum(&cell[row - begin], cell, row - begin, 1);
 }
 
-/* The sums of the terms are a row of the output; a sum of the other columns needs no more. */
+/* "total |  | 6.5 |" below a column of exponentials. */
+static int is_of_exponentials(struct attn_grouping *g, const struct attn_table *t, int col) {
+  char *name = attn_item_text(g, &t->header, col);
+  return name && attn_result_kind_of(g, name) == ATTN_RESULT_EXPONENTIAL;
+}
+
+static void add_row_sum(struct attn_grouping *g, const struct attn_table *t, int row, int col) {
+  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_ROWS, t->row[row].line->line, "row sum");
+  attn_cell *cell = b ? attn_block_add_row(g, b, 1, "") : NULL;
+  if (cell)
+    *cell = attn_table_item(t, row, col)->cell, attn_block_end(g, b, t->row[row].line->line);
+}
+
+/* The row sum after the exponentials that it is of, in front of the weights, which are divided by
+ * it. from: the first block of the table. */
+void attn_table_move_row_sum(struct attn_grouping *g, int from) {
+  int last = g->blocks - 1;
+  if (last <= from || strcmp(g->block[last]->name, "row sum") != 0) return;
+  struct attn_block *sum = g->block[last];
+  for (; last > from && !attn_follows_exponentials(g, last); last--)
+    g->block[last] = g->block[last - 1];
+  g->block[last] = sum;
+}
+
+/* The sums of the terms are a row of the output, and that of the exponentials is a block; a sum of
+ * the other columns needs no more. */
 static void add_total(struct attn_grouping *g, const struct attn_table *t, struct attn_block *b,
                       int begin, int row, const int *values, int terms) {
   attn_cell *out = terms ? attn_block_add_row(g, b, terms, t->row[row].label.text) : NULL;
@@ -52,6 +79,8 @@ static void add_total(struct attn_grouping *g, const struct attn_table *t, struc
     const struct attn_row_item *i = attn_table_item(t, row, c);
     if (values[c] >= 0 && out)
       *out++ = i->cell;
+    else if (attn_item_is_number(i) && begin == 0 && is_of_exponentials(g, t, c))
+      add_row_sum(g, t, row, c);
     else if (attn_item_is_number(i) && !is_sum(g, t, begin, row, c))
       attn_stray_cell(g, attn_item_text(g, &t->header, c), &i->cell, 1);
   }

@@ -13,12 +13,21 @@ static size_t stem_bytes(const char *label) {
   return digit < end ? digit : 0;
 }
 
+/* Of "key", "key dim": the step. */
+static int step_of_stem(struct attn_grouping *g, const char *label, size_t bytes) {
+  static const char COMPONENT[] =
+      "(?i)[ ,:]*+(?:の|dim(?:ension)?|comp(?:onent)?|次元|成分)*+[ (]*+$";
+  struct attn_match m;
+  if (attn_find(g->scan->patterns, COMPONENT, label, bytes, 0, &m)) bytes = m.group[0].begin;
+  const char *stem = attn_group_copy(g, label, bytes);
+  return stem ? attn_label_step(stem) : -1;
+}
+
 /* Is it the number of the label before and one more, of queries, keys, values or outputs? */
 static int is_next(struct attn_grouping *g, const char *last, const char *label, int *step) {
   size_t bytes = stem_bytes(label);
   if (!bytes || stem_bytes(last) != bytes || memcmp(last, label, bytes) != 0) return 0;
-  const char *stem = attn_group_copy(g, label, bytes);
-  *step = stem ? attn_label_step(stem) : -1;
+  *step = step_of_stem(g, label, bytes);
   return ((*step >= ATTN_STEP_Q && *step <= ATTN_STEP_V) || *step == ATTN_STEP_OUTPUT) &&
          label[bytes] == last[bytes] + 1;
 }
@@ -58,6 +67,7 @@ static int may_turn(struct attn_grouping *g, const struct attn_table *t) {
     const struct attn_row *row = &t->row[r];
     const char *label = row->item[0].kind == ATTN_ITEM_TEXT ? attn_item_text(g, row, 0) : NULL;
     int step = label ? attn_step_of_text(g, label) : -1;
+    if (label && step < 0) step = step_of_stem(g, label, stem_bytes(label));
     for (int c = 1; c < t->cols; c++)
       if (row->item[c].kind != ATTN_ITEM_CELL) return 0;
     if (step < 0) return 0;
