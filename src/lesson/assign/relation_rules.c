@@ -10,8 +10,8 @@ enum {
   SECOND_IS_ROW = 8, /* the second operand is a row, not a column or one number */
   V_IS_NOT_K = 16,
   TANH_OF_SUM = 32,  /* the text has the tanh of a sum of vectors without weights */
-  AS_VALUES = 128,   /* dearer where the text mentions values */
   CONCATENATED = 64, /* the third operand is as wide as the first two together */
+  AS_VALUES = 128,   /* dearer where the text mentions values */
 };
 
 enum { FIRST = -1, SECOND = -2, THIRD = -3, FOURTH = -4, FIFTH = -5, SIXTH = -6 };

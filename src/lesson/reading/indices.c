@@ -87,12 +87,15 @@ static const char SIZE[] =
     "|\\w\\[(\\d{1,4}+)\\]\\[(\\d{1,4}+)\\] ?= ?\\{"
     "|(?m:^\\w{1,12} = (\\d{1,4}+)[x\\x{D7}](\\d{1,4}+)[ \\t\\r]*$))";
 
-static int is_other_size(const struct attn_placing *x, const struct attn_match *m) {
+static int is_no_size(const struct attn_placing *x, const struct attn_match *m) {
   const struct attn_known *known = x->a->known;
-  int rows = value_of(x, m->group[1]), cols = value_of(x, m->group[2]);
+  return !attn_is_known_size(known, value_of(x, m->group[1])) ||
+         !attn_is_known_size(known, value_of(x, m->group[2]));
+}
+
+static int is_other_size(const struct attn_placing *x, const struct attn_match *m) {
   const struct attn_placed *p = attn_next_placed(x, m->group[0].end, LINES);
-  return p ? !is_size_of(p, rows, cols)
-           : !attn_is_known_size(known, rows) || !attn_is_known_size(known, cols);
+  return p ? !is_size_of(p, value_of(x, m->group[1]), value_of(x, m->group[2])) : is_no_size(x, m);
 }
 
 /* "(4 x 3)", "2×3 行列": the size of some matrix. */
@@ -100,12 +103,6 @@ static const char SOME_SIZE[] =
     "(?|(?<![-+=*/\\x{B7}\\x{D7}])(?<![-+=*/\\x{B7}\\x{D7}] )\\((\\d{1,2}+) ?[x\\x{D7}] "
     "?(\\d{1,2}+)\\)(?! ?[-+=*/\\x{B7}\\x{D7}])|"
     "(?<![\\w.])(\\d{1,2}+) ?[x\\x{D7}] ?(\\d{1,2}+) ?(?:の)?行列)";
-
-static int is_no_size(const struct attn_placing *x, const struct attn_match *m) {
-  const struct attn_known *known = x->a->known;
-  return !attn_is_known_size(known, value_of(x, m->group[1])) ||
-         !attn_is_known_size(known, value_of(x, m->group[2]));
-}
 
 static int has_heads(const attn_lesson *l, int count) {
   for (int32_t n = 0; n < l->examples; n++)

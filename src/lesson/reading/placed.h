@@ -26,7 +26,7 @@ struct attn_placing {
 void attn_place_numbers(struct attn_placing *p, struct attn_account *a);
 /* The first number of a step at an offset or after it. NULL: there is none in so many lines. */
 const struct attn_placed *attn_next_placed(const struct attn_placing *p, size_t at, int lines);
-/* The first one after an offset, at most so many columns behind it and with no digit between; NULL:
+/* The first one after an offset, at most so many columns after it and with no digit between; NULL:
  * there is none. */
 const struct attn_placed *attn_placed_after(const struct attn_placing *p, size_t at, int columns);
 /* The line and column of an offset, in a blank cell. */

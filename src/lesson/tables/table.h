@@ -50,6 +50,8 @@ enum { ATTN_TERM_COLUMNS = 48 };
 /* terms.c: columns of weights times values are right, and so are their sums; rows of sums become
  * the output. Removes both from the table. 0: it has none. */
 int attn_table_terms(struct attn_grouping *g, struct attn_table *t);
+/* Moves the sum of a column of exponentials in front of the weights, which are divided by it. from:
+ * the first block of the table. */
 void attn_table_move_row_sum(struct attn_grouping *g, int from);
 
 /* turned.c: a column for each token becomes a row. */

@@ -59,8 +59,6 @@ static void add_row_sum(struct attn_grouping *g, const struct attn_table *t, int
     *cell = attn_table_item(t, row, col)->cell, attn_block_end(g, b, t->row[row].line->line);
 }
 
-/* The row sum after the exponentials that it is of, in front of the weights, which are divided by
- * it. from: the first block of the table. */
 void attn_table_move_row_sum(struct attn_grouping *g, int from) {
   int last = g->blocks - 1;
   if (last <= from || strcmp(g->block[last]->name, "row sum") != 0) return;
