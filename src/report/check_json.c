@@ -25,10 +25,22 @@ static const char *status_word(int32_t judgement) {
   return words[judgement >= 0 && judgement <= ATTN_JUDGED_WRONG ? judgement : 0];
 }
 
+/* W q and U k of additive and general scores are projections. OTHER: it is none. */
+static int32_t projection_of(const attn_example *e, const attn_step *s) {
+  for (int32_t n = 0; n < s->operands && s->operands == 2; n++) {
+    int32_t by = e->step[s->operand[n]].name, of = e->step[s->operand[1 - n]].name;
+    if ((by == ATTN_STEP_W_A || by == ATTN_STEP_U_A) && s->op <= ATTN_OP_MATMUL_TN)
+      return of == ATTN_STEP_Q || of == ATTN_STEP_Y ? ATTN_STEP_Q : ATTN_STEP_K;
+  }
+  return ATTN_STEP_OTHER;
+}
+
 /* The schema names only the steps of attention: a snippet's own variable, or an input that is
  * computed, is named by its operation. */
-static int32_t name_of(const attn_step *s) {
+static int32_t name_of(const attn_example *e, const attn_step *s) {
   if (s->name >= ATTN_STEP_Q && s->name <= ATTN_STEP_PROJECTED) return s->name;
+  int32_t projection = projection_of(e, s);
+  if (projection != ATTN_STEP_OTHER) return projection;
   if (s->op == ATTN_OP_APPEND && s->head < 0 && s->name == ATTN_STEP_OTHER) return ATTN_STEP_CONCAT;
   if (s->op == ATTN_OP_ADD && s->name == ATTN_STEP_OTHER) return ATTN_STEP_SCORES;
   return attn_operation_text(s->op)->reported_as;
@@ -42,9 +54,10 @@ static void put_numbers(struct attn_json *json, const attn_finding *f) {
   if (f->follows != f->expected) attn_json_number(json, "follows", f->follows);
 }
 
-static void put_step(struct attn_json *json, const attn_step *s, const attn_step_verdict *v) {
+static void put_step(struct attn_json *json, const attn_example *e, const attn_step_verdict *v) {
+  const attn_step *s = &e->step[v->step];
   attn_json_open(json, NULL, '{');
-  attn_json_string(json, "name", attn_step_label(name_of(s)));
+  attn_json_string(json, "name", attn_step_label(name_of(e, s)));
   if (s->head >= 0) attn_json_integer(json, "head", s->head);
   attn_json_string(json, "status", status_word(v->judgement));
   attn_json_open(json, "cells", '[');
@@ -65,7 +78,7 @@ static void put_first_wrong(struct attn_json *json, const attn_example *e,
   if (!f) return attn_json_literal(json, "first_wrong", "null");
   const attn_step *s = &e->step[v->step];
   attn_json_open(json, "first_wrong", '{');
-  attn_json_string(json, "step", attn_step_label(name_of(s)));
+  attn_json_string(json, "step", attn_step_label(name_of(e, s)));
   if (s->head >= 0) attn_json_integer(json, "head", s->head);
   put_numbers(json, f);
   attn_json_string(json, "cause", attn_cause_label(v->cause ? v->cause : ATTN_CAUSE_UNKNOWN));
@@ -86,8 +99,8 @@ static void put_example(struct attn_json *json, const attn_example *e,
                    e->orientation == ATTN_QUERIES_IN_COLUMNS ? "columns" : "rows");
   attn_json_open(json, "steps", '[');
   for (int32_t n = 0; n < v->verdicts; n++) {
-    const attn_step *s = &e->step[v->verdict[n].step];
-    if (is_listed(s, &v->verdict[n])) put_step(json, s, &v->verdict[n]);
+    const attn_step_verdict *verdict = &v->verdict[n];
+    if (is_listed(&e->step[verdict->step], verdict)) put_step(json, e, verdict);
   }
   attn_json_close(json, ']');
   put_first_wrong(json, e, v->first_wrong < 0 ? NULL : &v->verdict[v->first_wrong]);

@@ -167,7 +167,8 @@ static const struct search_setting {
                {ATTN_COLUMNS_NONE, 1, 6},
                {ATTN_COLUMNS_ALL, 1, 14}};
 
-/* Do the scores that a reading has in columns bear the name Q K^T? Then it has its price. */
+/* Scores in columns have their price where they bear the name Q K^T, and where softmax is said to
+ * be taken of rows. */
 static const double STATED_IN_ROWS = 8;
 static double price_of_columns(const struct searched_document *d,
                                const struct search_setting *setting,
@@ -175,6 +176,7 @@ static double price_of_columns(const struct searched_document *d,
   static const char IN_ROWS[] =
       "(*UCP)\\bQ\\w{0,3}\\s*[·@*.×]?\\s*K\\w{0,3}\\s*(?:\\^?\\s*T\\b|'|\\.T)";
   if (setting->columns != ATTN_COLUMNS_SCORES) return 0;
+  if (attn_mentions_softmax_of_rows(d->scan)) return CONTRARY;
   for (const struct attn_placement *p = last->last; p; p = p->before)
     if (p->role == ATTN_ROLE_SCORES && p->relation &&
         attn_occurs(d->scan->patterns, IN_ROWS, d->scan->block[p->block].name))

@@ -69,7 +69,8 @@ static void push_copy(struct attn_expansion *e, const struct attn_node *of, int 
                 (c->is_factor ? 0 : PRICE.copy);
   if (copy >= ATTN_COPY_ROW) bits += attn_word_bits(c->priors, role);
   if (c->is_factor && role >= ATTN_ROLE_W_Q && role <= ATTN_ROLE_W_V) bits -= PRICE.weights;
-  if (role == ATTN_ROLE_SCORES && c->priors->bits[ATTN_ROLE_SCALED] > 0) bits -= PRICE.divided;
+  if (role == ATTN_ROLE_SCORES && (c->priors->bits[ATTN_ROLE_SCALED] > 0 || c->hints.divided))
+    bits -= PRICE.divided;
   if (attn_is_new_section(e) && !of->expected.lo.at) bits -= PRICE.section;
   attn_push_option(e->out, &(struct attn_option){.bits = bits,
                                                  .role = role,

@@ -16,6 +16,7 @@ static const struct {
   double clear;      /* a name next to which hints of other roles count little */
   double hinted;     /* a role is hinted at from here on */
   double unscaled;   /* scaled scores, where the text denies that they are scaled */
+  double divided;    /* scores below the formula of scaled ones */
   double called;     /* own names of a result and of its operands state the relation: at
                         least so many bits */
   double next_query; /* queries are shown one after the other */
@@ -34,6 +35,7 @@ static const struct {
     .clear = 8.5,
     .hinted = 5,
     .unscaled = 8,
+    .divided = 12,
     .called = -4,
     .next_query = 1,
     .late = 20,
@@ -171,6 +173,7 @@ static const struct attn_node *evaluate(struct attn_expansion *e, const struct a
 static double role_bits(const struct attn_expansion *e, int role, int head) {
   double bits = attn_word_bits(e->candidate->priors, role) - attn_reading_price(e);
   if (role == ATTN_ROLE_SCALED && e->candidate->hints.unscaled) bits -= PRICE.unscaled;
+  if (role == ATTN_ROLE_SCORES && e->candidate->hints.scaled_formula) bits -= PRICE.divided;
   if (role == ATTN_ROLE_EXPONENTIALS && head < e->state->heads &&
       e->state->head[head].at[ATTN_ROLE_WEIGHTS] && e->candidate->priors->bits[role] <= 0)
     bits -= PRICE.late;
@@ -290,19 +293,12 @@ static void push_results(struct attn_expansion *e, int role, int head) {
   }
 }
 
-static int same_values(const struct attn_grid *a, const struct attn_grid *b) {
-  int n = 0, cells = a->rows * a->cols;
-  if (a->rows != b->rows || a->cols != b->cols) return 0;
-  while (n < cells && a->value[n] == b->value[n]) n++;
-  return n == cells;
-}
-
 /* A row is known, and this role of it: another row begins. The same numbers are that row again. */
 static void push_next_query(struct attn_expansion *e, int role, int head) {
   const struct attn_roles *known = &e->state->head[head];
   if (known->row < 0 || !is_of_row(role)) return;
   const struct attn_node *last = known->at[role];
-  if (last && same_values(last->grid, e->candidate->grid[e->reading])) return;
+  if (last && attn_grid_same_values(last->grid, e->candidate->grid[e->reading])) return;
   struct attn_state state = *e->state;
   struct attn_expansion next = *e;
   attn_roles_finish_row(&state.head[head], role);

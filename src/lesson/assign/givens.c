@@ -166,6 +166,15 @@ static int is_result(const struct attn_expansion *e, int role) {
   return 0;
 }
 
+/* Does the block print a given of a head once more, where no heads are mentioned? */
+static int is_echo(const struct attn_expansion *e, int role, const struct attn_grid *g) {
+  for (int h = 0; h < e->state->heads && !e->candidate->hints.heads; h++) {
+    const struct attn_node *of = e->state->head[h].at[role];
+    if (of && !of->relation && attn_grid_same_values(of->grid, g)) return 1;
+  }
+  return 0;
+}
+
 static double head_price(const struct attn_expansion *e) {
   const struct attn_candidate *c = e->candidate;
   if (attn_is_new_section(e)) return PRICE.section;
@@ -220,6 +229,8 @@ void attn_expand_givens(struct attn_expansion *e) {
     int heads = attn_role_is_shared(role) || e->new_example ? 1 : s->heads;
     for (int h = 0; h < heads; h++)
       if (attn_is_free(s, h, role)) push_given(e, role, h);
-    if (!e->new_example && opens_head(s, role)) push_given(e, role, s->heads);
+    if (!e->new_example && opens_head(s, role) &&
+        !is_echo(e, role, grid_of(e->candidate, role, e->reading)))
+      push_given(e, role, s->heads);
   }
 }

@@ -135,3 +135,10 @@ int attn_grid_is_symmetric(const struct attn_grid *g) {
       if (g->value[i * g->cols + j] != g->value[j * g->cols + i]) return 0;
   return g->rows == g->cols;
 }
+
+int attn_grid_same_values(const struct attn_grid *a, const struct attn_grid *b) {
+  int n = 0, cells = a->rows * a->cols;
+  if (a->rows != b->rows || a->cols != b->cols) return 0;
+  while (n < cells && a->value[n] == b->value[n]) n++;
+  return n == cells;
+}

@@ -44,6 +44,14 @@ static const char WEIGHTS_LAST[] = "(*UCP)(?<!\\w)" INPUT "[ ·@*×]{0,3}" WEIGH
                                    "(?![ \\t]?(?:\\w(?![a-z])|\\.T|'|\\^\\s?\\(?[T⊤]))";
 #define SCALING "(?:scal(?:e\\b|ing)|square[- ]root|√|sqrt)"
 #define ROOT_OF_SIZE "(?:1 ?/ ?)?(?:√|sqrt|(?:square )?root of)[\\s({]*d"
+/* Something is divided by a root. */
+static const char DIVIDED[] =
+    "(*UCP)(?i)(?:/|÷|\\bdivi\\w+|\\bscal\\w+|\\* ?1 ?/)[^\\n=]{0,24}?(?:√|\\bsqrt|\\broots?\\b)|"
+    "\\*\\* ?-? ?0?\\.5|(?:√|ルート|平方根)[^\\n]{0,24}?で?(?:割|除)";
+/* The last formula is that of scaled scores: "Q @ K.T / np.sqrt(2)". */
+static const char SCALED_FORMULA[] =
+    "(*UCP)(?:^|[=:,\\s])\\(?Q\\w{0,2} ?[·×@*]? ?K\\w{0,2} ?(?:\\^ ?\\(?T\\)?|'|ᵀ|⊤|\\.T)\\)? ?"
+    "\\\\?/ ?(?:\\w{2,5}\\.)?(?:√|sqrt)[^=\\n]{1,12}\\s*\\w*[\\s=:*$]*$";
 #define NOT_DONE_JA                                                                            \
   "(?:せず|し(?:な(?!さい|がら|け|いと)|ませ)|[行使](?:わ[ずな]|いませ)|" \
   "用い(?:[ずな]|ませ)|な[しく]|無し|不要|省)"
@@ -110,6 +118,16 @@ int attn_mentions_tanh(struct attn_scan *scan) {
 int attn_mentions_columns(struct attn_scan *scan) {
   return attn_occurs(scan->patterns, BY_COLUMNS, scan->text) &&
          !attn_occurs(scan->patterns, BY_ROWS, scan->text);
+}
+
+int attn_mentions_softmax_of_rows(struct attn_scan *scan) {
+#define IN_SENTENCE "(?:[^\\n.。]|\\.(?!\\s))"
+  static const char OF_ROWS[] = "(*UCP)(?i)(?:softmax|ソフトマックス)" IN_SENTENCE
+                                "{0,40}?(?:\\brows?\\b|行(?!列)|(?:axis|dim) ?= ?-?1)|"
+                                "(?:(?:each|every|per) row|row-?wise|行ごと|各行)" IN_SENTENCE
+                                "{0,24}(?:softmax|ソフトマックス)";
+  return attn_occurs(scan->patterns, OF_ROWS, scan->text) &&
+         !attn_occurs(scan->patterns, BY_COLUMNS, scan->text);
 }
 
 int attn_order_of_weights(struct attn_scan *scan, int columns) {
@@ -297,6 +315,9 @@ int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
   if (!out->hints.text) return -1;
   out->hints.causal_here =
       attn_mentions_causal(scan, out->hints.text) && !attn_denies_mask(scan, out->hints.text);
+  out->hints.divided =
+      attn_occurs(scan->patterns, DIVIDED, out->hints.text) && !attn_denies_scale(scan);
+  out->hints.scaled_formula = attn_occurs(scan->patterns, SCALED_FORMULA, out->hints.text);
   out->names_head =
       captions_mention(scan, block, HEAD) || attn_occurs(scan->patterns, HEAD, end_of(block->name));
   out->names_bias = attn_occurs(scan->patterns, BIAS, end_of(block->name)) ||

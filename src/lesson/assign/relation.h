@@ -160,6 +160,8 @@ struct attn_hints {
   int query;                    /* "word 2": the only one that is numbered so; 0: none, or more */
   int heads, splits;            /* heads are mentioned; several are */
   int unscaled;                 /* the text denies that scores are divided */
+  int divided;                  /* the text of this block divides by a root */
+  int scaled_formula;           /* and ends with "Q K^T / √d" */
   int shifts;                   /* a largest value is mentioned, which softmax may subtract */
   int values;                   /* the symbol V is mentioned */
   int tanh_of_sum;              /* tanh(q + k) is mentioned, without weights */
@@ -181,6 +183,7 @@ const struct attn_grid *attn_grid_of(struct attn_relations *r, const struct attn
 
 /* Are the numbers the same transposed? */
 int attn_grid_is_symmetric(const struct attn_grid *g);
+int attn_grid_same_values(const struct attn_grid *a, const struct attn_grid *b);
 /* node.c. A given of the grid: decimals rounded if `rounded`, else exact. Memoized. NULL: no
  * memory. */
 const struct attn_node *attn_node_given(struct attn_relations *r, const struct attn_grid *grid,

@@ -203,7 +203,7 @@ void attn_list_weights(struct attn_listing *l) {
   attn_list_rules(l);
   int in_steps = attn_listing_node(l, ATTN_ROLE_EXPONENTIALS) != NULL;
   if (in_steps && attn_listing_node(l, ATTN_ROLE_ROW_SUM)) { /* their quotient, by a rule */
-    if (plain.from) list_down_columns(&w, &plain);
+    if (plain.from) list_down_columns(&w, &plain), list_quotient(l, &plain);
     return;
   }
   if (zero && (w.any_zero || l->hints->mask || l->hints->causal_here) && !masked &&

@@ -44,6 +44,7 @@ int attn_denies_mask(struct attn_scan *scan, const char *text);
 int attn_denies_scale(struct attn_scan *scan);     /* nothing is divided */
 int attn_mentions_tanh(struct attn_scan *scan);    /* as additive scores have it */
 int attn_mentions_columns(struct attn_scan *scan); /* softmax is taken down the columns */
+int attn_mentions_softmax_of_rows(struct attn_scan *scan);
 /* Are projections written in the order of a setting, X W, or W X of columns? -1: in the other one.
  * 0: in neither, or both. */
 int attn_order_of_weights(struct attn_scan *scan, int columns);

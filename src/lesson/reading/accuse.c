@@ -240,7 +240,7 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
       if (p->node->grid->cols == 1) return ATTN_UNCERTAIN;
       return runs_down_columns(scan) && !p->node->grid->transposed ? ATTN_EXCUSED : ATTN_ACCUSED;
     case ATTN_CAUSE_SOFTMAX_WITHOUT_EXP:
-      if (attn_occurs(scan->patterns, SOFTMAX, scan->text) ||
+      if (attn_occurs(scan->patterns, SOFTMAX, scan->text) || head->at[ATTN_ROLE_EXPONENTIALS] ||
           priors[p->block].bits[ATTN_ROLE_WEIGHTS] > 5)
         return ATTN_ACCUSED;
       return attn_occurs(scan->patterns, NORMALIZED, scan->text) ? ATTN_EXCUSED : ATTN_UNCERTAIN;
@@ -276,6 +276,20 @@ static int may_replace(struct attn_scan *scan, const struct attn_relation *right
   return p->relation->cause != ATTN_CAUSE_NONE || of_mask || right->divided_by != 1;
 }
 
+/* A step of keys in place of values that are wider or narrower: of the values. NULL: no memory. */
+static const struct attn_relation *of_values(struct attn_scan *scan, const struct attn_relation *r,
+                                             const struct attn_roles *head) {
+  struct attn_relation *right = attn_pool_take(scan->pool, sizeof *right);
+  const struct attn_node **operand =
+      attn_pool_take(scan->pool, (size_t)r->operands * sizeof(struct attn_node *));
+  if (!right || !operand) return NULL;
+  for (int n = 0; n < r->operands; n++)
+    operand[n] = r->operand[n] == head->at[ATTN_ROLE_K] ? head->at[ATTN_ROLE_V] : r->operand[n];
+  *right = *r;
+  right->operand = operand, right->cause = ATTN_CAUSE_NONE;
+  return right;
+}
+
 const struct attn_relation *attn_right_relation(struct attn_scan *scan, struct attn_relations *r,
                                                 const struct attn_reading *reading,
                                                 const struct attn_placement *p, int cause) {
@@ -295,5 +309,7 @@ const struct attn_relation *attn_right_relation(struct attn_scan *scan, struct a
     if (node && node->share > share) share = node->share, best = &list[n];
   }
   if (attn_relations_failed(r)) return NULL;
+  if (!best && cause == ATTN_CAUSE_K_INSTEAD_OF_V && s.head[p->head].at[ATTN_ROLE_V])
+    return of_values(scan, p->relation, &s.head[p->head]);
   return best ? best : p->relation;
 }

@@ -7,16 +7,16 @@
 #include "reading.h"
 #include "steps.h"
 
-/* Is half of a printing wrong, after a place? */
+/* Is half of a printing wrong that begins after a place? */
 static int is_half_wrong(const attn_step *s, const struct attn_judged *j, uint64_t after) {
   for (int32_t n = 0; n < s->printings; n++) {
     const attn_printing *p = &s->printing[n];
     int wrong = 0;
+    if (attn_cell_place(&p->cells[0]) <= after) continue;
     for (int32_t c = 0; c < p->rows * p->cols; c++) {
       int32_t row = p->row0 + c / p->cols, col = p->col0 + c % p->cols;
       int in = row < s->exact.rows && col < s->exact.cols;
-      wrong += in && attn_cell_place(&p->cells[c]) > after &&
-               j->verdict[row * s->exact.cols + col] == ATTN_JUDGED_WRONG;
+      wrong += in && j->verdict[row * s->exact.cols + col] == ATTN_JUDGED_WRONG;
     }
     if (wrong && 2 * wrong >= p->rows * p->cols) return 1;
   }

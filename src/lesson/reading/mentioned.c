@@ -112,20 +112,33 @@ static int is_of_other_turn(const struct attn_account *a, const struct attn_stra
   return found;
 }
 
-/* How many numbers has the vector that begins there, if no step shows one of them and they are no
- * row of a step? Else 0. */
+/* Are these two of one vector, or of integers next to each other? */
+static int are_joined(const struct attn_stray *s, const struct attn_stray *next) {
+  if (next->vector != s->vector || next->cell.line != s->cell.line) return 0;
+  return s->vector || (s->cell.decimals < 1 && next->cell.decimals < 1 && strlen(next->name) < 5);
+}
+
+/* "The dot products are 3, -1 and -2": what is called so is no prose. */
+static int are_called_scores(const struct attn_account *a, const struct attn_stray *s, int count) {
+  static const char SCORES[] =
+      "(*UCP)(?i)(?:\\bscores?|\\bdot products?|\\blogits?|スコア|内積)[^.:;。\\d]{0,12}$";
+  for (int n = 1; n < count; n++)
+    if (s[n].cell.column - s[n - 1].cell.column > 12) return 0;
+  return attn_occurs(a->scan->patterns, SCORES, s->name);
+}
+
+/* How many numbers has the vector or list that begins there, if no step shows one of them and they
+ * are no row of a step? Else 0. */
 static int out_of_order(struct attn_account *a, const struct attn_stray *s) {
   const struct attn_stray *end = a->scan->stray + a->scan->strays;
   int count = 0, decimals = 0;
-  if (!s->vector ||
-      (s > a->scan->stray && s[-1].vector == s->vector && s[-1].cell.line == s->cell.line))
-    return 0;
-  for (; s + count < end && s[count].vector == s->vector && s[count].cell.line == s->cell.line;
-       count++) {
+  if (s > a->scan->stray && are_joined(s - 1, s)) return 0;
+  for (; s + count < end && (count == 0 || are_joined(s + count - 1, s + count)); count++) {
     if (attn_is_placed(a, &s[count].cell) || attn_is_worked_out(a->scan, &s[count].cell)) return 0;
     decimals += s[count].cell.decimals > 0;
   }
-  if (count < 2 || count > ROW_MAX || !decimals || a->work >= ATTN_ACCOUNT_WORK) return 0;
+  if (count < 2 || count > ROW_MAX || a->work >= ATTN_ACCOUNT_WORK) return 0;
+  if (s->vector ? !decimals : !are_called_scores(a, s, count)) return 0;
   return attn_is_known_row(a->lesson, s, count, &a->work) ? 0 : count;
 }
 

@@ -155,6 +155,12 @@ static const attn_printing *printing_of(const struct attn_builder *b,
   return &b->scan->block[node->grid->block].reading[node->grid->reading];
 }
 
+static void call(struct attn_builder *b, attn_step *step, const char *name, size_t bytes) {
+  char *symbol = attn_pool_text(b->maker.pool, name, bytes);
+  if (!symbol) b->status = attn_no_memory(&b->maker);
+  if (symbol) step->symbol = symbol;
+}
+
 /* The name that the document gives a step, where it is a symbol: "W^Q" of "W^Q =". */
 static void set_symbol(struct attn_builder *b, const struct attn_block *block, attn_step *step) {
   static const char SYMBOL[] =
@@ -163,9 +169,27 @@ static void set_symbol(struct attn_builder *b, const struct attn_block *block, a
   struct attn_match m;
   if (!attn_match_at(b->scan->patterns, SYMBOL, block->name, strlen(block->name), 0, &m)) return;
   size_t size = m.group[1].end - m.group[1].begin;
-  char *symbol = attn_pool_text(b->maker.pool, block->name + m.group[1].begin, size);
-  if (!symbol) b->status = attn_no_memory(&b->maker);
-  if (symbol && size) step->symbol = symbol;
+  if (size) call(b, step, block->name + m.group[1].begin, size);
+}
+
+/* Where it does not: what has no name among the steps is called by its role. */
+static void set_usual_symbol(struct attn_builder *b, int role, attn_step *step) {
+  static const char *const SYMBOLS[ATTN_ROLES] = {[ATTN_ROLE_W_A_Q] = "W·q",
+                                                  [ATTN_ROLE_U_A_K] = "U·k",
+                                                  [ATTN_ROLE_TANH_INPUT] = "W·q + U·k",
+                                                  [ATTN_ROLE_TANH] = "tanh",
+                                                  [ATTN_ROLE_SHIFTED] = "shifted"};
+  if (SYMBOLS[role]) call(b, step, SYMBOLS[role], strlen(SYMBOLS[role]));
+}
+
+/* Keeps the first columns, or rows, that a step has. */
+static void crop(struct attn_builder *b, attn_printing *p, const attn_matrix *to) {
+  int rows = p->rows < to->rows ? p->rows : to->rows,
+      cols = p->cols < to->cols ? p->cols : to->cols;
+  attn_cell *cells = attn_pool_take(b->maker.pool, (size_t)rows * (size_t)cols * sizeof *cells);
+  if (!cells) b->status = attn_no_memory(&b->maker);
+  for (int n = 0; cells && n < rows * cols; n++) cells[n] = p->cells[n / cols * p->cols + n % cols];
+  if (cells) p->rows = rows, p->cols = cols, p->cells = cells;
 }
 
 /* A head that shows one query has one row of each step, where the step itself has all. */
@@ -173,6 +197,8 @@ static void show(struct attn_builder *b, int step, const attn_printing *from, in
   attn_printing p = *from;
   attn_step *s = &b->ex->step[step];
   int columns = attn_is_turned(b, s->name);
+  if (s->exact.at && (p.rows > s->exact.rows || p.cols > s->exact.cols)) crop(b, &p, &s->exact);
+  if (b->status) return;
   int alone = columns ? p.cols == 1 && s->exact.cols > 1 : p.rows == 1 && s->exact.rows > 1;
   if (row >= 0 && alone && columns)
     p.col0 = row;
@@ -239,6 +265,7 @@ static void add_computed(struct attn_builder *b, const struct attn_placement *p)
   s->uncertain = (guess && (is_new || s->uncertain)) || b->reading->exhausted;
   b->ex->uncertain |= attn_is_contradicted(b, p) || attn_shifts_by_other(b, block, s);
   note_unfollowed(b, p);
+  set_usual_symbol(b, p->role, s);
   set_symbol(b, block, s);
   remember(b, p->node, step);
 }
