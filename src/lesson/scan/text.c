@@ -164,7 +164,7 @@ attn_status attn_canonical_text(struct attn_scan *scan, const char *file,
   if (a.failed) return attn_scan_no_memory(scan);
   int kinds = find_kinds(&r, file);
   attn_blank_leaders(&r);
-  if (kinds & ATTN_NOTATION_HTML) replace_entities(&r);
+  replace_entities(&r);
   attn_markup_tables(&r, kinds);
   attn_rewrite_calls(&r);
   attn_rewrite_notations(&r, kinds);
