@@ -79,12 +79,33 @@ static int way(const struct attn_sequence *s, int from, int to, int same_list, i
   return is_bare ? NO_WAY : from == to ? AGAIN : JUMP;
 }
 
+int attn_sequence_way(const struct attn_sequence *s, int from, int to) {
+  int price = way(s, from, to, 0, 0);
+  return price < JUMP ? price : -1;
+}
+
+int attn_sequence_row_cells(const struct attn_sequence *s, int cell) {
+  const struct attn_expected *e = &s->expected[cell];
+  int cells = 1;
+  while (cell + cells < s->expecteds && e[cells].step == e->step && e[cells].row == e->row) cells++;
+  return cells;
+}
+
+/* Is the number in the column of its vector, if that is as long as the row? */
+static int is_in_place(const struct attn_sequence *s, int item, int cell) {
+  const struct attn_item_list *l = &s->list[s->item[item].list];
+  int col = s->expected[cell].col;
+  return !s->in_place || !l->is_vector || item - l->first == col ||
+         attn_sequence_row_cells(s, cell - col) != l->count;
+}
+
 static int price_of_skip(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
   if (!attn_sequence_is_free(s, item)) return NOT_FREE;
   if (isinf(s->item[item].cell.value)) return l->count > 1 ? DECIMAL : 0; /* "set to -inf" */
   if (s->item[item].cell.decimals > 0) return DECIMAL;
-  return l->is_vector ? IN_VECTOR : INTEGER;
+  int is_row = s->in_place && l->count == s->given.keys;
+  return l->is_vector && !is_row ? IN_VECTOR : INTEGER;
 }
 
 /* From the middle of a vector of integers to another list? */
@@ -127,6 +148,7 @@ static int add_links(struct attn_sequence *s, int item) {
   s->work += s->expecteds;
   for (int c = 0; c < s->expecteds; c++) {
     if (!attn_sequence_fits(&s->item[item].cell, &s->expected[c])) continue;
+    if (!is_in_place(s, item, c)) continue;
     if (s->links == ATTN_LINKS_MAX || s->work > WORK_MAX) return 0;
     struct attn_link best = best_link(s, item, c);
     best.price -= passed;

@@ -77,12 +77,10 @@ static double product_of(const struct attn_sequence *s, const int *rows, int lis
 /* v . tanh(W s + U h), and what is on the way to it. */
 static double additive_score(struct attn_sequence *s, int key, double unit) {
   const struct attn_givens *g = &s->given;
-  double w[ATTN_WIDTH_MAX], u[ATTN_WIDTH_MAX], score = 0;
+  double *w = s->state, u[ATTN_WIDTH_MAX], score = 0;
   int size = s->list[g->v].count;
-  for (int n = 0; n < size; n++) {
-    w[n] = product_of(s, g->w, g->query[0], n);
-    if (key == 0) expect(s, ATTN_W_S, 0, n, w[n], 0);
-  }
+  for (int n = 0; n < size && key == 0; n++)
+    w[n] = expect(s, ATTN_W_S, 0, n, product_of(s, g->w, g->query[0], n), 0);
   for (int n = 0; n < size; n++)
     u[n] = expect(s, ATTN_U_H, key, n, product_of(s, g->u, g->key[key], n), 0);
   for (int n = 0; n < size; n++) u[n] = expect(s, ATTN_W_S_U_H, key, n, w[n] + u[n], unit / 2);

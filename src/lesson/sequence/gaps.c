@@ -82,14 +82,60 @@ static void fill(struct attn_sequence *s, int cell, int item) {
   s->is_slip[cell] = 1;
 }
 
-/* One number that a row lacks. */
-static int fill_cell(struct attn_sequence *s) {
+/* The first number that a row lacks: its cell; -1: none. */
+static int find_cell(const struct attn_sequence *s, int *item) {
+  int first = -1;
   for (int cell = 0; cell < s->expecteds; cell++) {
     if (s->is_slip[cell] || s->first_item[cell] >= 0 || !has_cell_of_row(s, cell)) continue;
-    int item = find_missing(s, cell);
-    if (item >= 0 && may_be(s, cell, item)) return fill(s, cell, item), 1;
+    int found = find_missing(s, cell);
+    if (found < 0 || !may_be(s, cell, found) || (first >= 0 && found >= *item)) continue;
+    first = cell, *item = found;
   }
-  return 0;
+  return first;
+}
+
+/* Is no number of a list a cell? */
+static int is_whole_gap(const struct attn_sequence *s, const struct attn_item_list *l) {
+  for (int n = l->first; n < l->first + l->count; n++)
+    if (!is_unmatched(s, n)) return 0;
+  return l->count > 1;
+}
+
+/* Does a list go where a row begins, between the cells before and after it? The price of the way;
+ * -1: it does not, or the row has these numbers. */
+static int price_of_row(const struct attn_sequence *s, const struct attn_item_list *l, int row) {
+  int last = row + l->count - 1, before = next_matched(s, l->first, -1);
+  int after = next_matched(s, l->first + l->count - 1, 1), fits = 1;
+  if (attn_sequence_row_cells(s, row) != l->count || has_cell_of_row(s, row)) return -1;
+  for (int n = 0; n < l->count; n++) {
+    if (s->is_slip[row + n] || !may_be(s, row + n, l->first + n)) return -1;
+    fits &= attn_sequence_fits(&s->item[l->first + n].cell, &s->expected[row + n]);
+  }
+  int to = before < 0 ? 0 : attn_sequence_way(s, s->item[before].expected, row);
+  int from = after == s->items ? 0 : attn_sequence_way(s, last, s->item[after].expected);
+  return fits || to < 0 || from < 0 ? -1 : to + from;
+}
+
+/* The row that the first list of other numbers is in place of; -1: none. */
+static int find_list(const struct attn_sequence *s, int *item) {
+  for (int n = 0; n < s->lists; n++) {
+    const struct attn_item_list *l = &s->list[n];
+    int best = -1, least = 0;
+    for (int row = 0; row < s->expecteds && is_whole_gap(s, l); row++) {
+      int price = s->expected[row].col ? -1 : price_of_row(s, l, row);
+      if (price >= 0 && (best < 0 || price < least)) best = row, least = price;
+    }
+    if (best >= 0) return *item = l->first, best;
+  }
+  return -1;
+}
+
+/* The first number or list that is no cell, where one is missing. */
+static int fill_first(struct attn_sequence *s) {
+  int item = -1, first = -1, cell = find_cell(s, &item), row = find_list(s, &first);
+  if (row < 0 || (cell >= 0 && item < first)) return cell >= 0 ? fill(s, cell, item), 1 : 0;
+  for (int n = 0; n < s->list[s->item[first].list].count; n++) fill(s, row + n, first + n);
+  return 1;
 }
 
 /* The first row of a step that has no number, not above the row of the last cell before an item:
@@ -103,14 +149,6 @@ static int find_empty_row(const struct attn_sequence *s, int step, int item) {
   return n < s->expecteds ? n : -1;
 }
 
-/* How many cells are in the row that begins there. */
-static int row_cells(const struct attn_sequence *s, int cell) {
-  int cells = 1;
-  while (cell + cells < s->expecteds && is_same_row(&s->expected[cell], &s->expected[cell + cells]))
-    cells++;
-  return cells;
-}
-
 /* Numbers that are called a step, as many as a row of it has, where it is not printed. */
 static int fill_row(struct attn_sequence *s) {
   for (int first = 0, end; first < s->items; first = end) {
@@ -119,7 +157,8 @@ static int fill_row(struct attn_sequence *s) {
     if (!is_unmatched(s, first) || called < ATTN_STEP_SCALED || called > ATTN_STEP_OUTPUT) continue;
     while (end < s->items && is_unmatched(s, end) && s->list[s->item[end].list].called == called)
       end++;
-    int cell = find_empty_row(s, called, first), cells = cell >= 0 ? row_cells(s, cell) : 0;
+    int cell = find_empty_row(s, called, first),
+        cells = cell >= 0 ? attn_sequence_row_cells(s, cell) : 0;
     if (!cells || end - first < cells) continue;
     for (int n = 0; n < cells; n++)
       if (!may_be(s, cell + n, first + n)) return 0;
@@ -131,5 +170,5 @@ static int fill_row(struct attn_sequence *s) {
 
 int attn_sequence_fill(struct attn_sequence *s) {
   find_items(s);
-  return fill_cell(s) || fill_row(s);
+  return fill_first(s) || fill_row(s);
 }

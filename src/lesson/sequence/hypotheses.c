@@ -179,8 +179,11 @@ static int is_explained(struct attn_sequence *s) {
 static int rate_slips(struct attn_sequence *s) {
   int left = SLIPS;
   memset(s->is_slip, 0, sizeof s->is_slip);
+  s->in_place = 1;
   while (left > 0 && !is_explained(s) && attn_sequence_fill(s)) left--;
-  return left > 0 && is_explained(s) ? left : 0;
+  int is_found = left > 0 && is_explained(s);
+  s->in_place = 0;
+  return is_found ? left : 0;
 }
 
 /* Sets the givens, scale and mask of this pattern that are rated highest. Returns the rating. */

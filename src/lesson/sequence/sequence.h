@@ -108,6 +108,8 @@ struct attn_sequence {
   struct attn_item_list list[ATTN_ITEMS_MAX];
   struct attn_givens given;
   double vector[3][ATTN_TOKENS_MAX][ATTN_WIDTH_MAX]; /* the queries, keys and values */
+  double state[ATTN_WIDTH_MAX];                      /* W s of additive scores */
+  int in_place; /* 1: the n-th number of a vector is of column n, where a row is as long */
   int expecteds;
   struct attn_expected expected[ATTN_EXPECTED_MAX];
   double slip[ATTN_EXPECTED_MAX];           /* the number that is printed in place of a value */
@@ -139,6 +141,10 @@ int attn_sequence_expect(struct attn_sequence *s);
 
 /* align.c. The key that a score is of, or what is on the way to it or follows from it. */
 int attn_sequence_key_of(const struct attn_expected *e);
+/* Does a cell follow another one in the order of a computation? The price; -1: it does not. */
+int attn_sequence_way(const struct attn_sequence *s, int from, int to);
+/* How many cells are in the row that begins there. */
+int attn_sequence_row_cells(const struct attn_sequence *s, int cell);
 /* May the number be this one, within rounding? */
 int attn_sequence_fits(const attn_cell *cell, const struct attn_expected *e);
 /* Sets the cell that each item is, by the best alignment. Returns how good it is: the numbers that
@@ -151,7 +157,7 @@ int attn_sequence_is_smooth(const struct attn_sequence *s);
 /* hypotheses.c: finds the givens by which all numbers are explained, and their cells. 0: none. */
 int attn_sequence_explain(struct attn_sequence *s);
 
-/* gaps.c: takes a number that is no cell for the only cell that is missing there, or several for a
+/* gaps.c: takes a number that is no cell for the only cell that is missing there, or a list for a
  * row: slips. What follows is then expected of them. 0: there is no such number. */
 int attn_sequence_fill(struct attn_sequence *s);
 
