@@ -350,6 +350,15 @@ static void add_additive(struct attn_scan *scan, struct attn_priors *out) {
   raise(out, ATTN_ROLE_V_A, out->bits[ATTN_ROLE_W_V]);
 }
 
+/* hs are the states of the encoder, h that of the decoder. */
+static void add_state(struct attn_scan *scan, const struct attn_block *b, struct attn_priors *out) {
+  if (!attn_occurs(scan->patterns, "(*UCP)^\\W*h\\W*$", b->name) ||
+      !attn_occurs(scan->patterns, "(*UCP)\\bhs\\b", scan->text))
+    return;
+  out->bits[ATTN_ROLE_K] = out->bits[ATTN_ROLE_X] = 0;
+  raise(out, ATTN_ROLE_Q, OWN_NAME);
+}
+
 /* Is a caption the name of queries, keys or values and nothing else: "Keys", "Keys K", "K (keys)"?
  */
 static int is_input_name(struct attn_scan *scan, const char *caption) {
@@ -383,4 +392,5 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   if (*b->heading && !own) add(scan, b, b->heading, HEADING, out);
   if (*b->header) add(scan, b, b->header, HEADER, out);
   add_additive(scan, out);
+  add_state(scan, b, out);
 }

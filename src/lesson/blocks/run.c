@@ -242,6 +242,12 @@ static int numbers_both(struct attn_grouping *g, const struct attn_row *header,
          attn_item_is_integer(&row->item[0], first);
 }
 
+/* Is the run below such a title: "Q,1,2"? */
+static int is_titled(const struct attn_grouping *g) {
+  const char *above = g->aboves ? g->above[g->aboves - 1] : "";
+  return *above && strchr("XQKV", *above) && !above[1];
+}
+
 /* ",1,2" or "Q,1,2" above "cat,0.5,0.2": the columns of a sheet are numbered from 1. */
 static int numbers_columns(struct attn_grouping *g, const struct attn_row *header,
                            const struct attn_row *row) {
@@ -251,7 +257,9 @@ static int numbers_columns(struct attn_grouping *g, const struct attn_row *heade
   for (int n = 1; n < header->items; n++)
     if (!attn_item_is_integer(&header->item[n], n) || !attn_item_is_number(&row->item[n])) return 0;
   char *title = attn_item_text(g, header, 0), *name = attn_item_text(g, row, 0);
-  int is_word = title && *title && (title[1] || (g->rows == 1 && strchr("QKV", *title)));
+  int is_letter = title && *title && !title[1];
+  int is_word = title && *title &&
+                (!is_letter || (strchr("QKV", *title) && (g->rows == 1 || is_titled(g))));
   int is_title = is_word && name && attn_label_step(title) >= 0 &&
                  (attn_label_step(name) < 0 || attn_label_is_indexed(name));
   return is_blank_item(&header->item[0]) || is_title;

@@ -450,11 +450,25 @@ static int is_unexplained_block(struct attn_account *a, const attn_printing *p) 
   return 0;
 }
 
+/* "its weight is 1": an integer that its step has. */
+static int is_value_in_passing(const struct attn_account *a, int block) {
+  const attn_printing *p = &a->scan->block[block].reading[0];
+  int name = called_step(a, block, A_WORD);
+  if (p->rows * p->cols > 1 || p->cells[0].decimals > 0) return 0;
+  for (int32_t i = 0; i < a->lesson->examples; i++) {
+    const attn_step *s = attn_find_step(&a->lesson->example[i], name, ATTN_ANY_HEAD);
+    for (int32_t n = 0; s && s->exact.at && n < s->exact.rows * s->exact.cols; n++)
+      if (s->exact.at[n] == p->cells[0].value) return 1;
+  }
+  return 0;
+}
+
 /* Arithmetic is listed as such, unless a step is unexplained by it. */
 static int is_explained_otherwise(struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   if (block_is_worked_out(a, &b->reading[0])) return !is_unexplained_block(a, &b->reading[0]);
-  return is_mention(a, block) || is_joined(a, block) || is_mask(a, block) || are_sizes(a, b);
+  return is_value_in_passing(a, block) || is_mention(a, block) || is_joined(a, block) ||
+         is_mask(a, block) || are_sizes(a, b);
 }
 
 static int list_blocks(struct attn_account *a) {

@@ -1,4 +1,6 @@
 /* guess.c -- is the place of a block among the steps sure enough to call its numbers wrong? */
+#include <math.h>
+
 #include "role_search.h"
 #include "step_builder.h"
 
@@ -39,6 +41,15 @@ int attn_follows_from_guess(const struct attn_builder *b, const struct attn_rela
   return 0;
 }
 
+/* An output of queries or keys, by their own name, in place of the values that are not printed? */
+static int is_of_other_input(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_node *v = attn_roles_of(b->reading, p)->at[ATTN_ROLE_V];
+  const struct attn_placement *of = v && p->role == ATTN_ROLE_OUTPUT ? placement_of(b, v) : NULL;
+  const double *bits = of ? b->priors[of->block].bits : NULL;
+  return bits && fmax(bits[ATTN_ROLE_Q], bits[ATTN_ROLE_K]) >= OWN_NAME &&
+         bits[ATTN_ROLE_V] < OWN_NAME;
+}
+
 static int reads(const struct attn_relation *r, const struct attn_node *node) {
   int n = 0;
   while (n < r->operands && on_page(r->operand[n]) != node) n++;
@@ -72,7 +83,7 @@ int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p) 
       block->source == ATTN_BLOCK_INLINE || attn_occurs(b->scan->patterns, SENTENCE, block->name);
   if (p->node->share == 0 && (p->relation->uses > 1 || attn_follows_from_guess(b, p->relation)))
     return 1;
-  if (may_be_other_scores(b, p) || lacks_values(b, p)) return 1;
+  if (may_be_other_scores(b, p) || lacks_values(b, p) || is_of_other_input(b, p)) return 1;
   int is_other = named->best >= OWN_NAME && named->bits[p->role] <= 0;
   if (is_other && p->node->share <= .5) return 1;
   if ((p->role == ATTN_ROLE_ROW_SUM || p->node->share >= .5) &&

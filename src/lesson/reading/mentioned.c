@@ -121,7 +121,8 @@ static int are_joined(const struct attn_stray *s, const struct attn_stray *next)
 /* "The dot products are 3, -1 and -2": what is called so is no prose. */
 static int are_called_scores(const struct attn_account *a, const struct attn_stray *s, int count) {
   static const char SCORES[] =
-      "(*UCP)(?i)(?:\\bscores?|\\bdot products?|\\blogits?|スコア|内積)[^.:;。\\d]{0,12}$";
+      "(*UCP)(?i)(?:\\bscores?|\\bdot products?|\\blogits?|スコア|内積)[^.:;。\\d]{0,12}$|"
+      "(?<!\\w)q_?\\d[^\\d]{0,6}$";
   for (int n = 1; n < count; n++)
     if (s[n].cell.column - s[n - 1].cell.column > 12) return 0;
   return attn_occurs(a->scan->patterns, SCORES, s->name);

@@ -246,7 +246,20 @@ static void read_line(struct markup *m, const struct line *l) {
   }
 }
 
+/* "||1|2|h" of PukiWiki is a header: its numbers count columns. */
+static void rewrite_headers(struct attn_rewrite *r) {
+  attn_rewrite_all(r, "(?m)(?<=\\|)(\\d++)(?=(?:\\|[^|\\n]*+)*\\|h[ \\t]*$)", "c$1", "|");
+  attn_rewrite_all(r, "(?m)^(\\|[^\\n]*\\|)h[ \\t]*+$", "$1", "|");
+}
+
+/* "8/2 = 4   -6/2 = -3": equations in columns, where the sign begins the next one. */
+static void rewrite_equations(struct attn_rewrite *r) {
+  attn_rewrite_all(r, "(= ?-?\\d++(?:\\.\\d++)?) {2,}(?=-\\d[^\\s=]*+ ?=)", "$1, ", "=");
+}
+
 void attn_markup_tables(struct attn_rewrite *r, int kinds) {
+  rewrite_headers(r);
+  rewrite_equations(r);
   struct markup m = {.patterns = r->scan->patterns,
                      .from = &r->text->now,
                      .out = r->spare,

@@ -221,6 +221,13 @@ static void add_scalar_shapes(struct attn_block *b) {
   attn_block_add_shapes(b, p->rows - 1);
 }
 
+/* "QK^T | cat | sat", "Q | 1 | 2": the cell above the labels names a step. NULL: it does not. */
+static char *corner_name(struct attn_grouping *g, const struct attn_table *t) {
+  if (t->header.items != t->cols || t->labels != 0) return NULL;
+  char *corner = attn_item_text(g, &t->header, 0);
+  return corner && attn_label_step(corner) >= ATTN_STEP_Q ? corner : NULL;
+}
+
 /* "W_Q | 1 | 2" above "a | 0.5 | 0.1": the first row may be a header that names and counts. */
 static int first_row_counts(const struct attn_table *t) {
   if (!attn_row_is_delimited(t->style) || t->labels < 0 || t->rows < 2 || t->header.items > 0)
@@ -254,6 +261,7 @@ static void add_without_sums(struct attn_grouping *g, struct attn_block *b) {
 static void add_table(struct attn_grouping *g, const struct attn_table *t) {
   int counts = first_row_counts(t), names = first_label_names(t) || counts;
   char *name = names ? t->row[0].label.text : attn_table_components(g, t);
+  if (!name || !*name) name = corner_name(g, t);
   struct attn_block *b = rows_block(g, t, 0, t->rows, t->skip, name ? name : "");
   if (!b) return;
   if (counts)
@@ -296,7 +304,8 @@ static int add_groups(struct attn_grouping *g, const struct attn_table *t) {
   if (t->rows < 2 || !(t->steps || t->titles || has_stems(t))) return 0;
   for (int r = 0, end; r < t->rows && g->status == ATTN_OK; r = end) {
     end = attn_table_group_end(t, r);
-    struct attn_block *b = rows_block(g, t, r, end, 0, t->row[r].label.text);
+    char *corner = end - r == t->rows ? corner_name(g, t) : NULL;
+    struct attn_block *b = rows_block(g, t, r, end, 0, corner ? corner : t->row[r].label.text);
     if (!b) return 1;
     if (t->numbers == 1 && end - r > 1) add_scalar_shapes(b);
     if (t->titles) attn_header_set(g, t, b, 0);
