@@ -44,14 +44,20 @@ static int is_size(struct attn_grouping *g, const struct attn_row *row, struct a
          attn_part_ends_in(g, SIZE_LABEL, text, label, SIZE_CHARACTERS);
 }
 
-/* "√d_k,1.4142", "d_k,2": a line of a sheet that is none of its tables. */
+/* "√d_k,1.4142", "d_k,2,√d_k,1.41": a line of a sheet that is none of its tables. */
 static int is_size_of_sheet(struct attn_grouping *g, const struct attn_row *row) {
-  static const char ROOT[] = "(?i)\\s*(?:\\x{221A}|sqrt|root of |d_?(?:k|v|model)\\s*$)";
+  static const char SIZE[] =
+      "(?i)\\s*(?:\\x{221A}|sqrt|root of |\\W{0,4}\\s?d_?(?:k|v|model)\\s*$)";
   if (row->style != ATTN_ROW_TABS && row->style != ATTN_ROW_COMMAS) return 0;
-  if (count_texts(row) != 1 || count_numbers(row) != 1) return 0;
-  struct attn_part name = {row->item[0].begin, row->item[0].end};
-  return row->item[0].kind == ATTN_ITEM_TEXT && attn_item_is_number(&row->item[1]) &&
-         attn_part_begins_in(g, ROOT, row->line->text, name, NULL);
+  if (!count_texts(row) || count_texts(row) != count_numbers(row)) return 0;
+  for (int n = 0; n < row->items; n++) {
+    const struct attn_row_item *i = &row->item[n], *next = n + 1 < row->items ? i + 1 : NULL;
+    struct attn_part name = {i->begin, i->end};
+    if (i->kind == ATTN_ITEM_TEXT && (!next || !attn_item_is_number(next) ||
+                                      !attn_part_begins_in(g, SIZE, row->line->text, name, NULL)))
+      return 0;
+  }
+  return 1;
 }
 
 /* "scores,cat,dog,0.5" below "step,row,col,value" and "Q,cat,1,0.2". */
@@ -258,8 +264,8 @@ static int numbers_columns(struct attn_grouping *g, const struct attn_row *heade
     if (!attn_item_is_integer(&header->item[n], n) || !attn_item_is_number(&row->item[n])) return 0;
   char *title = attn_item_text(g, header, 0), *name = attn_item_text(g, row, 0);
   int is_letter = title && *title && !title[1];
-  int is_word = title && *title &&
-                (!is_letter || (strchr("QKV", *title) && (g->rows == 1 || is_titled(g))));
+  int is_word =
+      title && *title && (!is_letter || (strchr("QKV", *title) && (g->rows == 1 || is_titled(g))));
   int is_title = is_word && name && attn_label_step(title) >= 0 &&
                  (attn_label_step(name) < 0 || attn_label_is_indexed(name));
   return is_blank_item(&header->item[0]) || is_title;

@@ -414,13 +414,15 @@ static int are_sizes(const struct attn_account *a, const struct attn_block *b) {
   return 1;
 }
 
-/* Does a table show the mask of a step: 1 and 0, or 0 and minus infinity? */
+/* Does a table show the mask of a step, or the row that all queries have: 1 and 0, or 0 and minus
+ * infinity? */
 static int shows_mask(const attn_matrix *mask, const attn_printing *table) {
-  int additive = 0, differ = mask->rows != table->rows || mask->cols != table->cols;
+  int cells = table->rows * table->cols, is_row = table->rows == 1, additive = 0;
+  int differ = (!is_row && mask->rows != table->rows) || mask->cols != table->cols;
   for (int32_t n = 0; n < table->rows * table->cols; n++)
     additive |= table->cells[n].kind != ATTN_CELL_BLANK && table->cells[n].value < -1e3;
-  for (int32_t n = 0; !differ && n < table->rows * table->cols; n++) {
-    double value = table->cells[n].value;
+  for (int32_t n = 0; !differ && n < mask->rows * mask->cols; n++) {
+    double value = table->cells[n % cells].value;
     int hidden = additive ? value < -1e3 : value == 0;
     differ = mask->at[n] != 0 ? value != !additive : !hidden;
   }

@@ -257,7 +257,14 @@ static void rewrite_equations(struct attn_rewrite *r) {
   attn_rewrite_all(r, "(= ?-?\\d++(?:\\.\\d++)?) {2,}(?=-\\d[^\\s=]*+ ?=)", "$1, ", "=");
 }
 
+/* What a document of LaTeX loads. */
+static void drop_preamble(struct attn_rewrite *r) {
+  attn_rewrite_all(r, "(?m)^[ \\t]*+\\\\(?:documentclass|usepackage|usetheme|geometry)\\b[^\\n]*+$",
+                   "", "\\");
+}
+
 void attn_markup_tables(struct attn_rewrite *r, int kinds) {
+  if (kinds & ATTN_NOTATION_TEX) drop_preamble(r);
   rewrite_headers(r);
   rewrite_equations(r);
   struct markup m = {.patterns = r->scan->patterns,

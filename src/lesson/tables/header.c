@@ -283,14 +283,14 @@ static int find_repeats(struct attn_grouping *g, struct attn_table *t) {
   return parts;
 }
 
-/* "exp | cat | dog | sum": the sums of the rows are a part of their own. */
+/* "exp | cat | dog | sum", or with a blank corner: the sums of the rows are a part of their own. */
 static int find_sums(struct attn_grouping *g, const struct attn_table *t) {
   const int last = t->numbers - 1;
   if (t->header.items != t->cols || t->labels != 0 || last - t->skip < 2 || t->rows < 2) return 0;
   char *corner = attn_item_text(g, &t->header, 0),
        *sum = attn_item_text(g, &t->header, t->number[last]);
   if (!corner || !sum || attn_label_step(sum) != ATTN_STEP_ROW_SUM ||
-      attn_label_step(corner) != ATTN_STEP_EXPONENTIALS)
+      (*corner && attn_label_step(corner) != ATTN_STEP_EXPONENTIALS))
     return 0;
   t->part[0] = (struct attn_table_part){t->skip, last, corner};
   t->part[1] = (struct attn_table_part){last, last + 1, sum};
