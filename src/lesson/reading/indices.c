@@ -80,7 +80,7 @@ static int is_size_of(const struct attn_placed *p, int rows, int cols) {
 
 /* "3×2 Matrix{Float64}:", "3 rows and 2 columns", "X[3][2] = {": of the numbers below. */
 static const char SIZE[] =
-    "(?i)(?|(?<![\\w.])(\\d{1,4}+)[x\\x{D7}](\\d{1,4}+) "
+    "(?i)(?|(?<![\\w.])(\\d{1,4}+) ?[x\\x{D7}] ?(\\d{1,4}+) "
     "(?:\\w++ )?(?:matrix|adjoint|transpose|array)\\b"
     "|(?<![\\w.])(\\d{1,4}+) rows?(?:,? and |, | by | x | \\x{D7} )(\\d{1,4}+) col(?:umn)?s?\\b"
     "|(?<![\\w.])(\\d{1,4}+) ?行 ?(\\d{1,4}+) ?列(?!目|は|が|の[値要成])"
@@ -98,11 +98,12 @@ static int is_other_size(const struct attn_placing *x, const struct attn_match *
   return p ? !is_size_of(p, value_of(x, m->group[1]), value_of(x, m->group[2])) : is_no_size(x, m);
 }
 
-/* "(4 x 3)", "2×3 行列": the size of some matrix. */
+/* "(4 x 3)", "2×3 行列", "all weights are 3 x 2": the size of some matrix. */
 static const char SOME_SIZE[] =
     "(?|(?<![-+=*/\\x{B7}\\x{D7}])(?<![-+=*/\\x{B7}\\x{D7}] )\\((\\d{1,2}+) ?[x\\x{D7}] "
     "?(\\d{1,2}+)\\)(?! ?[-+=*/\\x{B7}\\x{D7}])|"
-    "(?<![\\w.])(\\d{1,2}+) ?[x\\x{D7}] ?(\\d{1,2}+) ?(?:の)?行列)";
+    "(?<![\\w.])(\\d{1,2}+) ?[x\\x{D7}] ?(\\d{1,2}+) ?(?:の)?(?:行列|表)|"
+    "\\b(?:are|is|size|shape) (\\d{1,2}+) ?[x\\x{D7}] ?(\\d{1,2}+)(?=[.,:;]?\\s))";
 
 static int has_heads(const attn_lesson *l, int count) {
   for (int32_t n = 0; n < l->examples; n++)
@@ -121,7 +122,9 @@ static void check_counts(struct attn_placing *x) {
       "(\\d{1,2}+)"
       "(?:[ -](?:(?:source|target|encoder|decoder|input|output)[ -])?"
       "(?:tokens?|quer(?:y|ies)|keys|values|positions|features|components|entries|heads)\\b|"
-      "(?:個の)?(?:トークン|クエリ|キー|成分))(?! ?[=:\\d])"
+      "(?:個の)?(?:トークン|クエリ|キー|成分)|次元(?!目))(?! ?[=:\\d])"
+      "|(?:トークン数|次元数?|(?:クエリ|キー|バリュー)は)[はが:]? ?(\\d{1,2}+) "
+      "?(?:個|つ|次元)?(?=[、。,.)]|(?m:$))"
       "|\\b(?:ones|zeros)\\(\\(?(\\d{1,2}+), ?(\\d{1,2}+)\\)"
       "|(?<!sequence of )(?<!padded to )\\b(?:length|dimension|size) (?:is |of "
       ")?(\\d{1,2}+)(?![.\\d%])"
@@ -129,7 +132,7 @@ static void check_counts(struct attn_placing *x) {
       "|\\bd_?(?:\\{?\\\\?(?:text|mathrm)?\\{?)?model\\}{0,2} ?=[ ~]?(1?\\d)(?![\\d.])";
   struct attn_match m;
   for (size_t at = 0; attn_placing_find(x, COUNT, at, &m); at = m.group[0].end)
-    for (int n = 1; n <= 6; n++) {
+    for (int n = 1; n <= 7; n++) {
       int value = value_of(x, m.group[n]);
       if (value > 1 && !attn_is_known_size(x->a->known, value) && !has_heads(x->a->lesson, value))
         attn_list_number(x, m.group[n], m.group[0].begin);
@@ -139,7 +142,7 @@ static void check_counts(struct attn_placing *x) {
 /* An axis that no matrix has. */
 static const char AXIS[] =
     "\\b(?:(?:dims?|axis) ?= ?|(?:sum|softmax)\\((?:[^()\\n,]|\\([^()\\n]*+\\)){1,40}+, ?|"
-    "apply\\(\\w{1,20}+, ?)-?(\\d{1,2}+)(?=[,;)\\]])";
+    "apply\\(\\w{1,20}+, ?|\\bshape\\[)-?(\\d{1,2}+)(?=[,;)\\]])";
 static int is_no_axis(const struct attn_placing *x, const struct attn_match *m) {
   return value_of(x, m->group[1]) > 4;
 }
@@ -160,7 +163,7 @@ static const char *const WORD[WORDS] = {
     "(*UCP)(?i)(?:\\bkeys?|キー)" AN_INDEX,
     "(*UCP)(?i)(?:\\bvalues?|バリュー)" AN_INDEX,
     "(*UCP)(?i)(?:\\b(?:token|word|position)|トークン|単語|位置)" AN_INDEX,
-    "(*UCP)(?i)\\brow" AN_INDEX,
+    "(*UCP)(?i)(?|\\brow" AN_INDEX "|(\\d{1,2}+) ?行目)",
     "(*UCP)(?i)\\bcolumn" AN_INDEX,
 };
 
