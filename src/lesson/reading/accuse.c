@@ -258,6 +258,26 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
   }
 }
 
+/* Is it a slip of the divisor? */
+static int is_of_divisor(int cause) {
+  return cause == ATTN_CAUSE_SCALE_BY_DK || cause == ATTN_CAUSE_SCALE_WRONG_DIM ||
+         cause == ATTN_CAUSE_MISSING_SCALE || cause == ATTN_CAUSE_ROUNDING_TOO_COARSE ||
+         cause == ATTN_CAUSE_UNKNOWN;
+}
+
+/* Divides the right relation as it should: if the slip does, or where nothing is divided before and
+ * the text has a root? Of other slips, only then. */
+static int divides_as_meant(struct attn_scan *scan, const struct attn_relation *right,
+                            const struct attn_placement *p, int cause,
+                            const struct attn_roles *head) {
+  int has_keys = head->at[ATTN_ROLE_K] || head->at[ATTN_ROLE_W_K];
+  int is_meant = p->relation->divided_by != 1 ||
+                 (is_unscaled(head, p) && has_keys && attn_states(scan, scan->text, ROOT) &&
+                  !attn_denies_scale(scan));
+  if (is_meant) return right->divided_by != 1;
+  return is_of_divisor(cause) || right->divided_by == 1;
+}
+
 static int may_replace(struct attn_scan *scan, const struct attn_relation *right,
                        const struct attn_placement *p, int cause, const struct attn_roles *head) {
   if (right->cause != ATTN_CAUSE_NONE || right->row != p->relation->row) return 0;
@@ -273,6 +293,7 @@ static int may_replace(struct attn_scan *scan, const struct attn_relation *right
   if ((!p->relation->cause && forgets_temperature(scan, head, p)) ||
       (cause == ATTN_CAUSE_MISSING_SCALE && attn_stated_temperature(scan) != 1))
     return right->divided_by == attn_stated_temperature(scan);
+  if (!divides_as_meant(scan, right, p, cause, head)) return 0;
   return p->relation->cause != ATTN_CAUSE_NONE || of_mask || right->divided_by != 1;
 }
 
