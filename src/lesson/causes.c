@@ -435,6 +435,17 @@ static int mask_differs(const struct cause_search *h, size_t n) {
   return sees != (h->judged->printed[n]->value > -1e3);
 }
 
+/* Is every wrong number a 0 that should be minus infinity? One 0 may be a score. */
+static int is_filled_with_zeros(const struct cause_search *h) {
+  size_t count = 0;
+  for (size_t n = 0; n < h->cells; n++) {
+    if (!is_miss(h, n)) continue;
+    if (h->judged->printed[n]->value != 0 || !isinf(exact(h, n))) return 0;
+    count++;
+  }
+  return count > 1;
+}
+
 /* A row of which nothing is hidden, or several cells are wrong, ignores the mask. */
 static int of_mask(const struct cause_search *h, size_t first) {
   struct cell_line line = query_of(h, first);
@@ -445,6 +456,7 @@ static int of_mask(const struct cause_search *h, size_t first) {
     hidden += h->judged->printed[at] && h->judged->printed[at]->value < -1e3;
   }
   if (!mask_differs(h, first)) return ATTN_CAUSE_TRANSCRIPTION;
+  if (is_filled_with_zeros(h)) return ATTN_CAUSE_MASK_FILL;
   return count > 1 || !hidden ? ATTN_CAUSE_MASK_IGNORED : ATTN_CAUSE_MASK_OFF_BY_ONE;
 }
 
@@ -491,14 +503,36 @@ static int of_undivided_row(const struct cause_search *h, size_t first) {
   return ATTN_CAUSE_MISSING_SCALE;
 }
 
-/* Is a row of weights the softmax of the scores before they were masked? */
-static int of_unmasked_row(const struct cause_search *h, size_t first) {
+/* Are the weights of a line the softmax of the scores before they were masked, those that the mask
+ * hides as 0 once more? kept: of all, 1 where it hides nothing. */
+static int is_masked_after(const struct cause_search *h, struct cell_line line,
+                           const double *logits, const double *kept) {
+  double sum = 0;
+  int hides = 0;
+  for (size_t n = 0; n < line.count; n++) sum += exp(logits[line.first + n * line.stride]);
+  for (size_t n = 0; n < line.count; n++) {
+    size_t at = line.first + n * line.stride;
+    hides |= kept[at] == 0;
+    if (h->judged->printed[at] && !fits(h, at, kept[at] * exp(logits[at]) / sum)) return 0;
+  }
+  return hides;
+}
+
+/* Is a row of weights the softmax of the scores before they were masked, or of those with zeros in
+ * place of the hidden ones? */
+static int of_unmasked_row(struct cause_search *h, size_t first) {
   if (h->step->op != ATTN_OP_SOFTMAX) return ATTN_CAUSE_NONE;
   const attn_step *masked = &h->example->step[h->step->operand[0]];
   if (masked->op != ATTN_OP_MASK) return ATTN_CAUSE_NONE;
-  const double *logits = h->all[masked->operand[0]].carried.at;
-  return is_softmax_of(h, query_of(h, first), logits, 0) ? ATTN_CAUSE_MASK_IGNORED
-                                                         : ATTN_CAUSE_NONE;
+  const double *logits = h->all[masked->operand[0]].carried.at, *all = masked->exact.at;
+  struct cell_line line = query_of(h, first);
+  double *kept = attn_pool_take(h->pool, 2 * h->cells * sizeof *kept), *filled = kept + h->cells;
+  if (!kept) return h->out_of_memory = 1, ATTN_CAUSE_NONE;
+  for (size_t n = 0; n < h->cells; n++)
+    kept[n] = !isinf(all[n]), filled[n] = kept[n] != 0 ? logits[n] : 0;
+  if (is_softmax_of(h, line, logits, 0)) return ATTN_CAUSE_MASK_IGNORED;
+  if (is_masked_after(h, line, logits, kept)) return ATTN_CAUSE_MASK_AFTER_SOFTMAX;
+  return is_softmax_of(h, line, filled, 0) ? ATTN_CAUSE_MASK_FILL : ATTN_CAUSE_NONE;
 }
 
 /* Nothing is known but the place. A step that only copies can only copy wrongly. */

@@ -224,6 +224,8 @@ const char *attn_cause_label(int32_t cause) {
                                        "sign_slip",
                                        "mask_ignored",
                                        "mask_off_by_one",
+                                       "mask_fill",
+                                       "mask_after_softmax",
                                        "k_instead_of_v",
                                        "wrong_weight_row",
                                        "transcription",

@@ -255,6 +255,15 @@ static void list_unmasked(struct attn_listing *l, const struct attn_node *from) 
   attn_list(l, &x);
 }
 
+/* 0 in place of what a causal mask hides. */
+static void list_filled(struct attn_listing *l, const struct attn_node *from,
+                        const struct attn_mask *causal) {
+  struct attn_draft x = attn_draft_over(l, from, NULL, ATTN_CAUSE_MASK_FILL, 8);
+  attn_draft_mask(&x, causal, 0);
+  x.use[x.relation.uses - 1].scalar = 0;
+  attn_list(l, &x);
+}
+
 /* Padding that nothing hides is at the end. */
 static void list_unseen_padding(struct attn_listing *l, const struct attn_node *from) {
   double *keep = new_mask(l);
@@ -279,10 +288,11 @@ void attn_list_masked(struct attn_listing *l) {
   list_biased(l, from, scaled);
   attn_masks_of(l, hidden, &masks);
   if (!any) {
-    for (int n = 0; n < masks.count; n++)
-      if ((masks.at[n].kind == ATTN_MASK_CAUSAL && mentions) ||
-          masks.at[n].kind == ATTN_MASK_STATED)
-        list_masked(l, from, &masks.at[n]);
+    for (int n = 0; n < masks.count; n++) {
+      int is_causal = masks.at[n].kind == ATTN_MASK_CAUSAL && mentions;
+      if (is_causal) list_filled(l, from, &masks.at[n]);
+      if (is_causal || masks.at[n].kind == ATTN_MASK_STATED) list_masked(l, from, &masks.at[n]);
+    }
     if (l->hints->padding) list_unseen_padding(l, from);
     if (mentions || l->hints->padding) list_unmasked(l, from);
     return;

@@ -88,6 +88,23 @@ static void list_down_columns(struct weights *w, const struct source *s) {
   if (causal.keep.at) list_softmax(l, s, 0, &causal, ATTN_CAUSE_SOFTMAX_OVER_COLUMNS, 9);
 }
 
+/* Softmax of scores that are 0 where the causal mask of the text hides them. */
+static void list_filled(struct weights *w, const struct source *s) {
+  struct attn_listing *l = w->l;
+  int ref;
+  if ((!l->hints->causal && !l->hints->causal_here) || l->grid->rows != l->grid->cols ||
+      l->grid->rows < 2 || attn_listing_node(l, ATTN_ROLE_MASKED))
+    return;
+  struct attn_mask causal = {attn_causal_mask(l), ATTN_MASK_CAUSAL, 0, 0, NULL};
+  struct attn_draft x = begin(l, s, ATTN_CAUSE_MASK_FILL, 7, &ref);
+  if (!causal.keep.at) return;
+  ref = attn_draft_mask(&x, &causal, ref);
+  x.use[x.relation.uses - 1].scalar = 0;
+  attn_draft_use(&x, ATTN_OP_SOFTMAX, ATTN_STEP_WEIGHTS, 1, ref, 0);
+  attn_list(l, &x);
+  list_softmax(l, s, 1, &causal, ATTN_CAUSE_NONE, 12); /* what it should be */
+}
+
 static void list_source(struct weights *w, const struct source *s) {
   int at = w->l->count;
   list_softmax(w->l, s, 1, NULL, ATTN_CAUSE_NONE, 0);
@@ -98,6 +115,7 @@ static void list_source(struct weights *w, const struct source *s) {
   }
   list_down_columns(w, s);
   list_quotient(w->l, s);
+  if (s->may_hide) list_filled(w, s);
 }
 
 /* Raw scores, divided on the way by the first few divisors. */

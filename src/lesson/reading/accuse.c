@@ -288,7 +288,8 @@ static int may_replace(struct attn_scan *scan, const struct attn_relation *right
   if (cause == ATTN_CAUSE_MASK_IGNORED && !causal && (in_part || !head->at[ATTN_ROLE_MASKED]))
     return 0;
   if (cause == ATTN_CAUSE_MASK_OFF_BY_ONE && !causal) return 0;
-  int of_mask = cause == ATTN_CAUSE_MASK_IGNORED || cause == ATTN_CAUSE_MASK_OFF_BY_ONE;
+  if (cause == ATTN_CAUSE_MASK_FILL && !causal) return 0;
+  int of_mask = cause >= ATTN_CAUSE_MASK_IGNORED && cause <= ATTN_CAUSE_MASK_AFTER_SOFTMAX;
   if (right->mask && !p->relation->mask && !of_mask) return 0;
   if ((!p->relation->cause && forgets_temperature(scan, head, p)) ||
       (cause == ATTN_CAUSE_MISSING_SCALE && attn_stated_temperature(scan) != 1))
