@@ -102,7 +102,7 @@ static int is_other_size(const struct attn_placing *x, const struct attn_match *
 static const char SOME_SIZE[] =
     "(?|(?<![-+=*/\\x{B7}\\x{D7}])(?<![-+=*/\\x{B7}\\x{D7}] )\\((\\d{1,2}+) ?[x\\x{D7}] "
     "?(\\d{1,2}+)\\)(?! ?[-+=*/\\x{B7}\\x{D7}])|"
-    "(?<![\\w.])(\\d{1,2}+) ?[x\\x{D7}] ?(\\d{1,2}+) ?(?:の)?(?:行列|表)|"
+    "(?<![\\w.])(\\d{1,2}+) ?[x\\x{D7}] ?(\\d{1,2}+)\\$? ?(?:の)?(?:行列|表)|"
     "\\b(?:are|is|size|shape) (\\d{1,2}+) ?[x\\x{D7}] ?(\\d{1,2}+)(?=[.,:;]?\\s))";
 
 static int has_heads(const attn_lesson *l, int count) {
@@ -128,7 +128,7 @@ static void check_counts(struct attn_placing *x) {
       "|\\b(?:ones|zeros)\\(\\(?(\\d{1,2}+), ?(\\d{1,2}+)\\)"
       "|(?<!sequence of )(?<!padded to )\\b(?:length|dimension|size) (?:is |of "
       ")?(\\d{1,2}+)(?![.\\d%])"
-      "|(?m:^d_?[kv][,\\t](\\d{1,2}+)[,\\t\\r]*$)"
+      "|(?m:^[^\\x00-\\x7F]*d_?[kv][,\\t](\\d{1,2}+)[,\\t\\r]*(?:$|[A-Za-z\\x{221A}]))"
       "|\\bd_?(?:\\{?\\\\?(?:text|mathrm)?\\{?)?model\\}{0,2} ?=[ ~]?(1?\\d)(?![\\d.])";
   struct attn_match m;
   for (size_t at = 0; attn_placing_find(x, COUNT, at, &m); at = m.group[0].end)
@@ -137,6 +137,14 @@ static void check_counts(struct attn_placing *x) {
       if (value > 1 && !attn_is_known_size(x->a->known, value) && !has_heads(x->a->lesson, value))
         attn_list_number(x, m.group[n], m.group[0].begin);
     }
+}
+
+/* "sqrt(d_k),1.414" in a line of a sheet. */
+static const char ROOT[] =
+    "(?m)(?:^|[,\\t])(?:sqrt\\(d_?k\\)|\\x{221A}\\(?d_?k\\)?)[,\\t](\\d++(?:\\.\\d++)?)[,\\t\\r]*$";
+static int is_no_root(const struct attn_placing *x, const struct attn_match *m) {
+  attn_cell cell;
+  return attn_scan_part(x->text, m->group[1], &cell) && !attn_is_known_root(x->a->known, &cell);
 }
 
 /* An axis that no matrix has. */
@@ -224,6 +232,7 @@ void attn_list_indices(struct attn_placing *x) {
   check_counts(x);
   attn_list_numbers(x, SIZE, is_other_size);
   attn_list_numbers(x, SOME_SIZE, is_no_size);
+  attn_list_numbers(x, ROOT, is_no_root);
   attn_list_numbers(x, AXIS, is_no_axis);
   attn_list_numbers(x, DIAGONAL, is_far_diagonal);
   for (int w = 0; w < WORDS; w++) check_words(x, (enum word)w);
