@@ -43,6 +43,13 @@ static int beside(const struct attn_sequence *s, int item, int way) {
                                                                                                : -1;
 }
 
+/* Is it of the same query and key, or on the way to an additive score of the key? */
+static int is_same_place(const struct attn_expected *a, const struct attn_expected *b) {
+  if (a->step < 0 && b->step >= ATTN_STEP_SCORES)
+    return attn_sequence_key_of(a) == attn_sequence_key_of(b);
+  return a->row == b->row && a->col == b->col;
+}
+
 /* The number that a cell must be, between those of its row, or of its key. */
 static int find_missing(const struct attn_sequence *s, int cell) {
   const struct attn_expected *e = &s->expected[cell];
@@ -54,7 +61,7 @@ static int find_missing(const struct attn_sequence *s, int cell) {
   if (found < 0 && right >= 0) found = only_between(s, next_matched(s, right, -1), right, right);
   for (int n = cell - 1; n >= 0 && found < 0; n--) {
     const struct attn_expected *b = &s->expected[n];
-    if (b->row != e->row || b->col != e->col || b->step == e->step) continue;
+    if (b->step == e->step || !is_same_place(b, e)) continue;
     int item = s->first_item[n];
     if (item >= 0) return only_between(s, item, next_matched(s, item, 1), item);
   }

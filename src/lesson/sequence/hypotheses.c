@@ -245,11 +245,14 @@ int attn_sequence_explain(struct attn_sequence *s) {
   /* What adds to the outputs. */
   static const char MORE[] = "(?i)\\bresidual|\\bskip connection|\\blayer ?norm|残差";
   if (attn_occurs(s->g->scan->patterns, MORE, s->g->scan->text)) return 0;
-  for (int pattern = 0; pattern < ATTN_PATTERNS; pattern++)
+  if (attn_occurs(s->g->scan->patterns, "tanh", s->g->scan->text) &&
+      (find_whole(s, ATTN_WITH_TANH) || find_with_slips(s, ATTN_WITH_TANH)))
+    return 1;
+  for (int pattern = 0; pattern < ATTN_WITH_TANH; pattern++)
     if (find_whole(s, pattern)) return find_undivided(s, pattern);
   for (int other = ATTN_NO_OTHER + 1; other <= ATTN_KEYS_IN_PLACE; other++)
     if (find_other(s, ATTN_PROJECTED, other) || find_other(s, ATTN_BY_WORDS, other)) return 1;
   s->given.other = ATTN_NO_OTHER;
   return find_with_slips(s, ATTN_PROJECTED) || find_with_slips(s, ATTN_BY_WORDS) ||
-         find_with_slips(s, ATTN_WITH_MATRIX) || find_with_slips(s, ATTN_WITH_TANH);
+         find_with_slips(s, ATTN_WITH_MATRIX);
 }

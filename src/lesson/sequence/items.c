@@ -153,7 +153,7 @@ static int is_index_of_vector(const struct reader *x, int at) {
          (at > 2 && at + 1 == x->r->tokens && is_one_of(x, at - 3, word));
 }
 
-/* "2." or "3)" in front of a line, the 1 of "token 1", the 2 of "2つ目" */
+/* "2." or "3)" in front of a line or heading, the 1 of "token 1", the 2 of "2つ目" */
 static int is_index(const struct reader *x, int at) {
   static const char COUNTED[] =
       "token tokens word row column step head position part section problem exercise example page "
@@ -165,8 +165,11 @@ static int is_index(const struct reader *x, int at) {
                     NULL))
     return 1;
   if (is_one_of(x, at + 1, "decimals decimal digits places") || is_index_of_vector(x, at)) return 1;
-  if (at > 0) return is_one_of(x, at - 1, COUNTED);
-  return x->r->line->text[end - 1] == '.' || attn_fact_is_sign(x->r, 1, ".):/");
+  if (at > 0 && is_one_of(x, at - 1, COUNTED)) return 1;
+  int begin = at;
+  while (begin > 0 && attn_fact_is_sign(x->r, begin - 1, "#")) begin--;
+  return begin == 0 &&
+         (x->r->line->text[end - 1] == '.' || attn_fact_is_sign(x->r, at + 1, ".):/"));
 }
 
 static int is_root(const struct reader *x, int at) {

@@ -97,7 +97,6 @@ enum attn_pattern {
   ATTN_TURNS,       /* a query, its key and its value in turn */
   ATTN_WITH_MATRIX, /* by words, with W between query and key */
   ATTN_WITH_TANH,   /* by words, with W, U and v */
-  ATTN_PATTERNS,
 };
 
 struct attn_sequence {
