@@ -48,11 +48,11 @@ static const char TEXT_FENCE[] =
 static const char NEXT_FENCE[] = "(?m)^" FENCE;
 /* A comment, with the lines of comment below it. */
 static const char COMMENT[] = "[ \\t\\r]*+#[^\\n]*+(?:\\n[ \\t]*+#[^\\n]*+){0,64}+";
-/* # -> [[0.5, 0.5]], # tensor([[0.5, 0.5]]) */
+/* # -> [[0.5, 0.5]], # tensor([[0.5, 0.5]]), # weights: [[0.5, 0.5]] */
 static const char RESULT_MARK[] =
     "\\s*+(?:#\\s*+)++((?:(?:\u2192|->|=>|\u21D2|=|\u2248|>>>|[Oo]utput:|Out:|Result:|"
     "(?:\u7D50\u679C|\u51FA\u529B)[:\uFF1A])\\s*+)*+(?:(?:np\\.|torch\\.)?(?:tensor|array)\\(\\s*+)"
-    "?)";
+    "?)([A-Za-z_][\\w ]{0,23}[:=]\\s*+)?";
 /* Only a comment may follow the expression. */
 static const char END[] = "(?m)[ \\t\\r]*+(?:[#;]|$)";
 
@@ -163,16 +163,17 @@ static int read_next_row(struct attn_python *p, size_t at, size_t end, attn_prin
   return 1;
 }
 
-enum result { NO_RESULT, BARE, WITH_SIGN };
+enum result { NO_RESULT, BARE, NAMED, WITH_SIGN };
 
-/* The numbers that the comment at `at` gives for what is above it, with a sign in front or bare. */
+/* The numbers that the comment at `at` gives for what is above it, with a sign or name in front or
+ * bare. */
 static enum result read_result(struct attn_python *p, size_t at, size_t end, attn_printing *table) {
   struct attn_match comment, m;
   size_t after;
   if (!matches(p, COMMENT, at, end, &comment)) return NO_RESULT;
   end = comment.group[0].end;
   if (!matches(p, RESULT_MARK, at, end, &m)) return NO_RESULT;
-  int is_marked = m.group[1].end > m.group[1].begin;
+  int is_marked = m.group[1].end > m.group[1].begin, is_named = m.group[2].end > m.group[2].begin;
   const char *text = p->scan->source.text + m.group[0].end;
   if (m.group[0].end >= end || *text != '[') return NO_RESULT;
   if (!attn_read_array(p->shown, m.group[0].end, 0, table, &after)) {
@@ -182,7 +183,8 @@ static enum result read_result(struct attn_python *p, size_t at, size_t end, att
   if (after > end) return NO_RESULT;
   while (table->rows < ROWS_MAX && text[1] != '[' && read_next_row(p, after, end, table, &after)) {
   }
-  return is_marked ? WITH_SIGN : is_surely_numbers(text, table) ? BARE : NO_RESULT;
+  if (is_marked && !is_named) return WITH_SIGN;
+  return !is_surely_numbers(text, table) ? NO_RESULT : is_named ? NAMED : BARE;
 }
 
 /* After the last line of the numbers that a comment gives. */
@@ -193,11 +195,35 @@ static size_t end_of_result(const struct attn_python *p, size_t at, const attn_p
   return at;
 }
 
+/* The step of the numbers of a comment with a name: the last one if half of them are its own, else
+ * the latest that has them all; -1: none. */
+static int step_of_named(const struct attn_python *p, const attn_printing *table) {
+  int is_last = p->may_have_result && p->last.kind == ATTN_PY_STEP && !p->last.transposed;
+  if (is_last && attn_py_share(p, p->last.step, table) >= .5) return p->last.step;
+  for (int n = p->example->steps - 1; n >= 0; n--)
+    if (attn_py_share(p, n, table) == 1) return n;
+  return -1;
+}
+
+static void add_named(struct attn_python *p, const attn_printing *table) {
+  int step = step_of_named(p, table);
+  if (step >= 0)
+    attn_py_add_result(p, step, table);
+  else if (attn_add_unread(p->scan->pool, p->lesson, &table->cells[0], table->rows, table->cols,
+                           ""))
+    attn_py_no_memory(p);
+}
+
 /* A comment may give the value of what was set or shown last, below other comments with a sign; a
  * matrix of what is not followed is listed. 1: it does. */
 static int read_comment(struct attn_python *p, size_t begin, size_t end, size_t *at) {
   attn_printing table;
   enum result found = read_result(p, begin, end, &table);
+  if (found == NAMED) {
+    add_named(p, &table);
+    *at = end_of_result(p, *at, &table);
+    return 1;
+  }
   int is_next = found == WITH_SIGN || !p->is_below_comment;
   int is_result = p->may_have_result && !p->is_introduced && is_next;
   int is_step = is_result && p->last.kind == ATTN_PY_STEP;

@@ -1,7 +1,9 @@
 /* variables.c -- what the names of snippets stand for, and where the numbers that are printed for
  * them belong. */
+#include <math.h>
 #include <string.h>
 
+#include "cell.h"
 #include "snippet.h"
 
 typedef struct attn_py_value value;
@@ -126,6 +128,16 @@ static int fits(const attn_matrix *m, attn_printing *p) {
   if ((p->rows != 1 && p->cols != 1) || p->rows != m->cols || p->cols != m->rows) return 0;
   p->rows = m->rows, p->cols = m->cols;
   return 1;
+}
+
+double attn_py_share(const struct attn_python *p, int step, const attn_printing *table) {
+  const attn_matrix *m = &p->example->step[step].exact;
+  int fit = 0, cells = table->rows * table->cols;
+  if (!m->at || m->rows != table->rows || m->cols != table->cols) return 0;
+  for (int n = 0; n < cells; n++)
+    fit += fabs(table->cells[n].value - m->at[n]) <=
+           3 * attn_cell_half(&table->cells[n]) + 1e-9 * (1 + fabs(m->at[n]));
+  return (double)fit / cells;
 }
 
 void attn_py_add_result(struct attn_python *p, int step, const attn_printing *result) {

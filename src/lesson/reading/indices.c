@@ -118,16 +118,16 @@ static int has_heads(const attn_lesson *l, int count) {
   ")(?<!\\bor )"
 static void check_counts(struct attn_placing *x) {
   static const char COUNT[] =
-      "(*UCP)(?i)(?<![\\w.,:^/*+=-])(?<![.^/*+=-] )" NO_INDEX
+      "(*UCP)(?i)(?:(?<![\\w.,:^/*+=-])|(?<=[^*]\\*\\*))(?<![.^/*+=-] )" NO_INDEX
       "(\\d{1,2}+)"
       "(?:[ -](?:(?:source|target|encoder|decoder|input|output)[ -])?"
       "(?:tokens?|quer(?:y|ies)|keys|values|positions|features|components|entries|heads)\\b|"
       "(?:個の)?(?:トークン|クエリ|キー|成分)|次元(?!目))(?! ?[=:\\d])"
-      "|(?:トークン数|次元数?|(?:クエリ|キー|バリュー)は)[はが:]? ?(\\d{1,2}+) "
+      "|(?:トークン数|次元[数がは]?|(?:クエリ|キー|バリュー)は)[はが:]? ?(\\d{1,2}+) "
       "?(?:個|つ|次元)?(?=[、。,.)]|(?m:$))"
       "|\\b(?:ones|zeros)\\(\\(?(\\d{1,2}+), ?(\\d{1,2}+)\\)"
       "|(?<!sequence of )(?<!padded to )\\b(?:length|dimension|size) (?:is |of "
-      ")?(\\d{1,2}+)(?![.\\d%])"
+      ")?\\*{0,2}(\\d{1,2}+)(?![.\\d%])"
       "|(?m:^[^\\x00-\\x7F]*d_?[kv][,\\t](\\d{1,2}+)[,\\t\\r]*(?:$|[A-Za-z\\x{221A}]))"
       "|\\bd_?(?:\\{?\\\\?(?:text|mathrm)?\\{?)?model\\}{0,2} ?=[ ~]?(1?\\d)(?![\\d.])";
   struct attn_match m;
