@@ -5,10 +5,10 @@
 #include "reading.h"
 #include "steps.h"
 
-/* A node and its step. */
+/* A node and its step. turned: 1 if the step is the transpose of the node. */
 struct attn_built {
   const struct attn_node *node;
-  int step;
+  int step, turned;
 };
 
 struct attn_builder {
@@ -35,6 +35,12 @@ int attn_is_turned(const struct attn_builder *b, int name);
 /* One operation of a relation as a step, or several. */
 struct attn_turned attn_apply(struct attn_builder *b, const struct attn_use *use, int head,
                               int name, const struct attn_turned *in);
+
+/* Keeps the first columns, or rows, that a matrix has. */
+void attn_crop_printing(struct attn_builder *b, attn_printing *p, const attn_matrix *to);
+/* As it is, or as it would be printed untransposed. NULL: no memory. */
+const attn_printing *attn_upright(struct attn_builder *b, const attn_printing *from,
+                                  int is_transposed);
 
 /* guess.c */
 int attn_follows_from_guess(const struct attn_builder *b, const struct attn_relation *r);

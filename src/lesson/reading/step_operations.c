@@ -77,6 +77,8 @@ static int is_pointwise(int op) {
 struct attn_turned attn_apply(struct attn_builder *b, const struct attn_use *use, int head,
                               int name, const struct attn_turned *in) {
   int want = attn_is_turned(b, name);
+  if (use->op == ATTN_OP_TRANSPOSE && in[0].turned && !want)
+    return (struct attn_turned){in[0].step, 0};
   attn_step s = {.name = name, .head = head, .op = use->op, .axis = use->axis};
   s.scalar = use->scalar, s.scaled_by = use->scaled_by, s.base = use->base;
   s.operands = use->operands;
@@ -93,4 +95,29 @@ struct attn_turned attn_apply(struct attn_builder *b, const struct attn_use *use
   s = (attn_step){.name = name, .head = head, .op = ATTN_OP_TRANSPOSE, .axis = 1, .operands = 1};
   s.operand[0] = step;
   return (struct attn_turned){compute(b, s), want};
+}
+
+/* ---- What is printed of a step ---- */
+
+void attn_crop_printing(struct attn_builder *b, attn_printing *p, const attn_matrix *to) {
+  int rows = p->rows < to->rows ? p->rows : to->rows,
+      cols = p->cols < to->cols ? p->cols : to->cols;
+  attn_cell *cells = attn_pool_take(b->maker.pool, (size_t)rows * (size_t)cols * sizeof *cells);
+  if (!cells) b->status = attn_no_memory(&b->maker);
+  for (int n = 0; cells && n < rows * cols; n++) cells[n] = p->cells[n / cols * p->cols + n % cols];
+  if (cells) p->rows = rows, p->cols = cols, p->cells = cells;
+}
+
+const attn_printing *attn_upright(struct attn_builder *b, const attn_printing *from,
+                                  int is_transposed) {
+  if (!is_transposed) return from;
+  attn_printing *p = attn_pool_take(b->maker.pool, sizeof *p);
+  size_t cells = (size_t)from->rows * (size_t)from->cols;
+  attn_cell *to = attn_pool_take(b->maker.pool, cells * sizeof *to);
+  if (!p || !to) return b->status = attn_no_memory(&b->maker), NULL;
+  *p = *from;
+  p->rows = from->cols, p->cols = from->rows, p->cells = to;
+  for (int i = 0; i < from->rows; i++)
+    for (int j = 0; j < from->cols; j++) to[j * from->rows + i] = from->cells[i * from->cols + j];
+  return p;
 }

@@ -42,18 +42,25 @@ int attn_step_of_role(int role) {
   return role >= 0 && role < ATTN_ROLES ? STEP_OF_ROLE[role] : ATTN_STEP_OTHER;
 }
 
-static int step_of_node(const struct attn_builder *b, const struct attn_node *node) {
+/* NULL: it has none. */
+static const struct attn_built *find_built(const struct attn_builder *b,
+                                           const struct attn_node *node) {
   if (node->shadow_of) node = node->shadow_of;
   for (int n = b->count - 1; n >= 0; n--)
-    if (b->built[n].node == node) return b->built[n].step;
-  return -1;
+    if (b->built[n].node == node) return &b->built[n];
+  return NULL;
 }
 
-static void remember(struct attn_builder *b, const struct attn_node *node, int step) {
+static int step_of_node(const struct attn_builder *b, const struct attn_node *node) {
+  const struct attn_built *built = find_built(b, node);
+  return built ? built->step : -1;
+}
+
+static void remember(struct attn_builder *b, const struct attn_node *node, int step, int turned) {
   if (attn_pool_grow(b->maker.pool, (void **)&b->built, (size_t)b->count, sizeof *b->built))
     b->status = attn_no_memory(&b->maker);
   else
-    b->built[b->count++] = (struct attn_built){node, step};
+    b->built[b->count++] = (struct attn_built){node, step, turned};
 }
 
 /* ---- Givens ---- */
@@ -96,7 +103,7 @@ static void add_columns(struct attn_builder *b, const struct attn_node *node, in
                          .scalar = node->first_column,
                          .constant = {0, node->grid->cols, NULL}};
   int step = attn_apply(b, &use, head, name, &of).step;
-  if (!b->status) remember(b, node, step);
+  if (!b->status) remember(b, node, step, 0);
 }
 
 /* Of all heads whose projections are steps by now. */
@@ -114,11 +121,12 @@ static struct attn_turned operand_of(struct attn_builder *b, const struct attn_r
                                      const struct attn_turned *result) {
   if (ref < 0) return result[-1 - ref];
   const struct attn_node *node = r->operand[ref];
-  int step = step_of_node(b, node);
+  const struct attn_built *built = find_built(b, node);
+  int step = built ? built->step : -1;
   if (step < 0) b->status = ATTN_ERR_SHAPE; /* of another example */
   int turned = node->columns_of && step >= 0 ? attn_is_turned(b, b->ex->step[step].name)
                                              : node->grid->transposed;
-  return (struct attn_turned){step, turned};
+  return (struct attn_turned){step, turned ^ (built && built->turned)};
 }
 
 /* A mask where a table states it, or any other constant. */
@@ -182,22 +190,13 @@ static void set_usual_symbol(struct attn_builder *b, int role, attn_step *step) 
   if (SYMBOLS[role]) call(b, step, SYMBOLS[role], strlen(SYMBOLS[role]));
 }
 
-/* Keeps the first columns, or rows, that a step has. */
-static void crop(struct attn_builder *b, attn_printing *p, const attn_matrix *to) {
-  int rows = p->rows < to->rows ? p->rows : to->rows,
-      cols = p->cols < to->cols ? p->cols : to->cols;
-  attn_cell *cells = attn_pool_take(b->maker.pool, (size_t)rows * (size_t)cols * sizeof *cells);
-  if (!cells) b->status = attn_no_memory(&b->maker);
-  for (int n = 0; cells && n < rows * cols; n++) cells[n] = p->cells[n / cols * p->cols + n % cols];
-  if (cells) p->rows = rows, p->cols = cols, p->cells = cells;
-}
-
 /* A head that shows one query has one row of each step, where the step itself has all. */
 static void show(struct attn_builder *b, int step, const attn_printing *from, int row) {
   attn_printing p = *from;
   attn_step *s = &b->ex->step[step];
   int columns = attn_is_turned(b, s->name);
-  if (s->exact.at && (p.rows > s->exact.rows || p.cols > s->exact.cols)) crop(b, &p, &s->exact);
+  if (s->exact.at && (p.rows > s->exact.rows || p.cols > s->exact.cols))
+    attn_crop_printing(b, &p, &s->exact);
   if (b->status) return;
   int alone = columns ? p.cols == 1 && s->exact.cols > 1 : p.rows == 1 && s->exact.rows > 1;
   if (row >= 0 && alone && columns)
@@ -243,20 +242,31 @@ static void note_unfollowed(struct attn_builder *b, const struct attn_placement 
 
 static const double MOST = 0.5; /* of the numbers: a slip that explains fewer is not their cause */
 
+/* Sums of rows in a line: a column of sums, printed as a row. */
+static int is_line_of_sums(const struct attn_builder *b, const struct attn_relation *r) {
+  return r->role == ATTN_ROLE_ROW_SUM && r->uses > 1 && !attn_is_turned(b, ATTN_STEP_ROW_SUM) &&
+         r->use[r->uses - 1].op == ATTN_OP_TRANSPOSE;
+}
+
 static void add_computed(struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_block *block = &b->scan->block[p->block];
   int cause, before = b->ex->steps;
   const struct attn_relation *r = judged_relation(b, p, &cause);
   if (!r) b->status = attn_no_memory(&b->maker);
   if (!r) return;
+  const int is_line = is_line_of_sums(b, r);
+  struct attn_relation upright = *r;
+  upright.uses -= is_line;
+  r = &upright;
+  const attn_printing *printing = attn_upright(b, printing_of(b, p->node), is_line);
+  if (!printing) return;
   int step = add_relation(b, r, STEP_OF_ROLE[p->role], head_of(b, p), p);
   if (b->status == ATTN_ERR_SHAPE) { /* not an operation of a lesson: given */
     b->status = ATTN_OK;
     b->ex->steps = before;
-    step = add_given(b, STEP_OF_ROLE[p->role], head_of(b, p), printing_of(b, p->node));
+    step = add_given(b, STEP_OF_ROLE[p->role], head_of(b, p), printing);
   } else if (step >= 0) {
-    show(b, step, printing_of(b, p->node),
-         r->row >= 0 ? r->row : attn_roles_of(b->reading, p)->row);
+    show(b, step, printing, r->row >= 0 ? r->row : attn_roles_of(b->reading, p)->row);
   }
   if (step < 0 || b->status) return;
   attn_step *s = &b->ex->step[step];
@@ -267,7 +277,7 @@ static void add_computed(struct attn_builder *b, const struct attn_placement *p)
   note_unfollowed(b, p);
   set_usual_symbol(b, p->role, s);
   set_symbol(b, block, s);
-  remember(b, p->node, step);
+  remember(b, p->node, step, is_line);
 }
 
 /* The first number that another printing contradicts; -1: none. Givens with as many decimals are
@@ -340,21 +350,6 @@ static int step_of_columns(const struct attn_builder *b, const struct attn_place
   return of && of->columns_of && !attn_role_is_shared(p->role) ? step_of_node(b, of) : -1;
 }
 
-/* As it is, or as it would be printed untransposed. NULL: no memory. */
-static const attn_printing *straight(struct attn_builder *b, const attn_printing *from,
-                                     int is_transposed) {
-  if (!is_transposed) return from;
-  attn_printing *p = attn_pool_take(b->maker.pool, sizeof *p);
-  size_t cells = (size_t)from->rows * (size_t)from->cols;
-  attn_cell *to = attn_pool_take(b->maker.pool, cells * sizeof *to);
-  if (!p || !to) return b->status = attn_no_memory(&b->maker), NULL;
-  *p = *from;
-  p->rows = from->cols, p->cols = from->rows, p->cells = to;
-  for (int i = 0; i < from->rows; i++)
-    for (int j = 0; j < from->cols; j++) to[j * from->rows + i] = from->cells[i * from->cols + j];
-  return p;
-}
-
 /* The scores in "Q K^T / √d = 1/√2 [..] = [..]": "; scores (2)" to the scan. Is that what scores
  * are divided by? */
 static int is_divided_here(const struct attn_builder *b, const struct attn_placement *p) {
@@ -385,7 +380,7 @@ static int is_below_other(const struct attn_builder *b, const struct attn_placem
 /* The numbers of a step once more: the step of that role whose shape they have. */
 static void add_copy(struct attn_builder *b, const struct attn_placement *p) {
   const attn_printing *from =
-      straight(b, printing_of(b, p->node), p->is_copy == ATTN_COPY_TRANSPOSED);
+      attn_upright(b, printing_of(b, p->node), p->is_copy == ATTN_COPY_TRANSPOSED);
   if (!from) return;
   int columns = step_of_columns(b, p);
   if (columns >= 0) show(b, columns, from, -1);
@@ -455,7 +450,7 @@ static void add_block(struct attn_builder *b, const struct attn_placement *p) {
     if (is_other_input(b, p) && !is_size_of_keys(b, p)) b->ex->uncertain = 1;
     if (step < 0) return;
     set_symbol(b, &b->scan->block[p->block], &b->ex->step[step]);
-    remember(b, p->node, step);
+    remember(b, p->node, step, 0);
   }
 }
 
