@@ -185,11 +185,15 @@ static int are_apart(struct attn_grouping *g, const struct attn_row *last,
          !same_name(last, row) && !is_next_name(g, last->label.text, row->label.text);
 }
 
-/* "Q = [1, 0], [0, 1]", "keys: [1, 0]  [0, 1]", "scores / sqrt(2) = [1, 0], [0, 1]": all rows of a
- * matrix. */
+/* "Q = [1, 0], [0, 1]", "key [1, 0] [0, 1]", "keys: [1, 0]  [0, 1]", "scores / sqrt(2) = [1, 0],
+ * [0, 1]": all rows of a matrix. */
 static int is_matrix_row(struct attn_grouping *g, const struct attn_row *row) {
-  if (row->items < 2 || (row->style != ATTN_ROW_COLON && row->style != ATTN_ROW_EQUALS)) return 0;
-  int is_called = row->style == ATTN_ROW_COLON || row->label.stem;
+  int is_input = row->style == ATTN_ROW_VALUES && attn_label_step(row->label.text) >= ATTN_STEP_Q &&
+                 attn_label_step(row->label.text) <= ATTN_STEP_V;
+  if (row->items < 2 ||
+      (row->style != ATTN_ROW_COLON && row->style != ATTN_ROW_EQUALS && !is_input))
+    return 0;
+  int is_called = row->style == ATTN_ROW_COLON || row->label.stem || is_input;
   if (!is_called || row->label.index >= 0) return 0;
   for (int n = 0; n < row->items; n++)
     if (!item_length(g, &row->item[n]) ||
@@ -266,7 +270,8 @@ static int numbers_columns(struct attn_grouping *g, const struct attn_row *heade
   int is_letter = title && *title && !title[1];
   int is_word =
       title && *title && (!is_letter || (strchr("QKV", *title) && (g->rows == 1 || is_titled(g))));
-  int is_title = is_word && name && attn_label_step(title) >= 0 &&
+  int is_title = is_word && name && !attn_same_letters(title, name) &&
+                 attn_label_step(title) >= 0 &&
                  (attn_label_step(name) < 0 || attn_label_is_indexed(name));
   return is_blank_item(&header->item[0]) || is_title;
 }
