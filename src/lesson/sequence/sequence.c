@@ -60,13 +60,14 @@ static const struct attn_block *block_before(const struct attn_sequence *s, cons
   return found;
 }
 
-/* A result is called as on the page, if it has a name there. */
+/* A result is called as on the page, if it has a name there and no sum: "c = α1 h1 + α2 h2". */
 static struct attn_block *begin(struct attn_sequence *s, const char *name, const attn_cell *cell,
                                 int is_result) {
   struct attn_grouping *g = s->g;
   char *copy = attn_group_copy(g, name, strlen(name));
   const struct attn_block *near = block_before(s, cell);
-  int is_there = is_result && attn_cell_compare(near->reading[0].cells, cell) == 0;
+  int is_there = is_result && !strchr(near->name, '+') &&
+                 attn_cell_compare(near->reading[0].cells, cell) == 0;
   struct attn_block *b = attn_block_in_place_of(g, near, is_there ? near->name : copy);
   if (!b || !copy) return NULL;
   b->source = ATTN_BLOCK_TURNS, b->header = "", b->line = cell->line, b->is_factor = 0;

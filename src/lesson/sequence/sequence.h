@@ -108,7 +108,7 @@ struct attn_sequence {
   struct attn_givens given;
   double vector[3][ATTN_TOKENS_MAX][ATTN_WIDTH_MAX]; /* the queries, keys and values */
   double state[ATTN_WIDTH_MAX];                      /* W s of additive scores */
-  int in_place; /* 1: the n-th number of a vector is of column n, where a row is as long */
+  int in_place; /* 1: the n-th number of a list is of column n, where a row is as long */
   int expecteds;
   struct attn_expected expected[ATTN_EXPECTED_MAX];
   double slip[ATTN_EXPECTED_MAX];           /* the number that is printed in place of a value */
