@@ -440,9 +440,10 @@ void attn_blocks_sort(struct attn_grouping *g, int from) {
 
 /* ---- weights in percent, where only the text near them states it ---- */
 
-/* Has it a row that adds up to 100 but for rounding? */
+/* Has it a row that adds up to 100 but for rounding, or is that so on average? */
 static int has_hundred(const attn_printing *p) {
   int found = 0;
+  double all = 0;
   for (int r = 0; r < p->rows; r++) {
     double sum = 0;
     for (int c = 0; c < p->cols; c++) {
@@ -451,8 +452,9 @@ static int has_hundred(const attn_printing *p) {
       sum += cell->value;
     }
     found |= p->cols > 1 && fabs(sum - 100) <= 1;
+    all += sum;
   }
-  return found;
+  return found || (p->cols > 1 && fabs(all / p->rows - 100) <= 1);
 }
 
 static int states_percent(const struct attn_grouping *g, const struct attn_block *b) {

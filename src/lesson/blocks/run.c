@@ -328,7 +328,9 @@ static void report_ragged(struct attn_grouping *g, const struct attn_row *row, i
  * three lengths. */
 static void check_odd_row(struct attn_grouping *g, const struct attn_row *row) {
   const struct attn_row *odd = g->row;
-  if (g->rows != 1 || !is_consecutive(&g->before, odd) || !is_consecutive(odd, row)) return;
+  if (g->rows != 1 || odd->items == row->items || !is_consecutive(&g->before, odd) ||
+      !is_consecutive(odd, row))
+    return;
   int is_sheet = row->style == ATTN_ROW_COMMAS && row->items > 1 && g->before.items > 1;
   if (g->before.items == row->items || is_sheet) report_ragged(g, odd, g->before.items);
 }

@@ -239,6 +239,23 @@ static int is_answer(const struct attn_account *a, const struct attn_block *b) {
   return attn_occurs(a->scan->patterns, ANSWER, b->name);
 }
 
+static int is_vector(const struct attn_block *b) {
+  return (b->source == ATTN_BLOCK_INLINE || b->source == ATTN_BLOCK_VECTORS) &&
+         b->reading[0].rows == 1 && b->reading[0].cols > 1;
+}
+
+/* "(1, 0), (0, 1)": is a vector without a name next to another one in its line? */
+static int is_in_list(const struct attn_account *a, int block) {
+  const struct attn_block *b = &a->scan->block[block];
+  for (int n = block - 1; n <= block + 1 && is_vector(b) && !*b->name; n += 2) {
+    const struct attn_block *other = n >= 0 && n < a->scan->blocks ? &a->scan->block[n] : NULL;
+    if (other && is_vector(other) && other->line == b->line && !*other->name &&
+        other->reading[0].cols == b->reading[0].cols)
+      return 1;
+  }
+  return 0;
+}
+
 /* Counts, indices and the like are prose. A heading above them is no name. */
 static int is_prose(const struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
@@ -248,9 +265,9 @@ static int is_prose(const struct attn_account *a, int block) {
   if (p->rows * p->cols == 1 && !decimals && called_step(a, block, A_WORD) == ATTN_ANY_STEP)
     return 1;
   int is_equation = b->source == ATTN_BLOCK_VECTORS && *b->name;
-  int is_list = b->source == ATTN_BLOCK_SCALARS && p->cols > 2;
+  int is_list = (b->source == ATTN_BLOCK_SCALARS && p->cols > 2) || is_in_list(a, block);
   if (!named && !decimals && p->rows == 1 && !is_list && !is_equation) return 1;
-  return !decimals && p->rows * p->cols < 3 && !named && !is_equation;
+  return !decimals && p->rows * p->cols < 3 && !named && !is_equation && !is_list;
 }
 
 /* The arithmetic that a number is part of; NULL: of none. */

@@ -116,6 +116,12 @@ static int has_heads(const attn_lesson *l, int count) {
   "(?<!\\brow )(?<!\\bhead )(?<!\\bstep )(?<!\\blayer )(?<!\\bquery )(?<!\\bkey )(?<!\\btoken )" \
   "(?<!\\bword )(?<!\\bposition )(?<!\\bfirst )(?<!\\blast )(?<!\\bnext )(?<!\\bto )(?<!\\band " \
   ")(?<!\\bor )"
+/* "GPT has 12 heads": where one is shown. */
+static int is_of_heads(const struct attn_placing *x, const struct attn_match *m) {
+  return x->text[m->group[0].end - 1] == 's' &&
+         strncmp(x->text + m->group[0].end - 5, "heads", 5) == 0 && has_heads(x->a->lesson, 1);
+}
+
 static void check_counts(struct attn_placing *x) {
   static const char COUNT[] =
       "(*UCP)(?i)(?:(?<![\\w.,:^/*+=-])|(?<=[^*]\\*\\*))(?<![.^/*+=-] )" NO_INDEX
@@ -134,7 +140,8 @@ static void check_counts(struct attn_placing *x) {
   for (size_t at = 0; attn_placing_find(x, COUNT, at, &m); at = m.group[0].end)
     for (int n = 1; n <= 7; n++) {
       int value = value_of(x, m.group[n]);
-      if (value > 1 && !attn_is_known_size(x->a->known, value) && !has_heads(x->a->lesson, value))
+      if (value > 1 && !attn_is_known_size(x->a->known, value) && !has_heads(x->a->lesson, value) &&
+          !is_of_heads(x, &m))
         attn_list_number(x, m.group[n], m.group[0].begin);
     }
 }

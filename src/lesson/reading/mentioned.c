@@ -128,6 +128,13 @@ static int are_called_scores(const struct attn_account *a, const struct attn_str
   return attn_occurs(a->scan->patterns, SCORES, s->name);
 }
 
+/* "The keys are (1, 0)" */
+static int is_called_input(const struct attn_account *a, const struct attn_stray *s) {
+  static const char INPUT[] =
+      "(*UCP)(?i)(?:\\bkeys?|\\bquer(?:y|ies)|\\bvalues?|キー|クエリ|バリュー)[^.:;。\\d]{0,12}$";
+  return attn_occurs(a->scan->patterns, INPUT, s->name);
+}
+
 /* How many numbers has the vector or list that begins there, if no step shows one of them and they
  * are no row of a step? Else 0. */
 static int out_of_order(struct attn_account *a, const struct attn_stray *s) {
@@ -139,7 +146,7 @@ static int out_of_order(struct attn_account *a, const struct attn_stray *s) {
     decimals += s[count].cell.decimals > 0;
   }
   if (count < 2 || count > ROW_MAX || a->work >= ATTN_ACCOUNT_WORK) return 0;
-  if (s->vector ? !decimals : !are_called_scores(a, s, count)) return 0;
+  if (s->vector ? !decimals && !is_called_input(a, s) : !are_called_scores(a, s, count)) return 0;
   return attn_is_known_row(a->lesson, s, count, &a->work) ? 0 : count;
 }
 

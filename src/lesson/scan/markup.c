@@ -257,6 +257,11 @@ static void rewrite_equations(struct attn_rewrite *r) {
   attn_rewrite_all(r, "(= ?-?\\d++(?:\\.\\d++)?) {2,}(?=-\\d[^\\s=]*+ ?=)", "$1, ", "=");
 }
 
+/* "output = (3) × V": the matrix of step (3). */
+static void rewrite_references(struct attn_rewrite *r) {
+  attn_rewrite_all(r, "(?<==)( ?)\\(\\d\\)(?= ?[*\\x{D7}\\x{B7}@] ?[A-Z]\\b)", "$1A", "=");
+}
+
 /* What a document of LaTeX loads. */
 static void drop_preamble(struct attn_rewrite *r) {
   attn_rewrite_all(r, "(?m)^[ \\t]*+\\\\(?:documentclass|usepackage|usetheme|geometry)\\b[^\\n]*+$",
@@ -265,6 +270,7 @@ static void drop_preamble(struct attn_rewrite *r) {
 
 void attn_markup_tables(struct attn_rewrite *r, int kinds) {
   if (kinds & ATTN_NOTATION_TEX) drop_preamble(r);
+  rewrite_references(r);
   rewrite_headers(r);
   rewrite_equations(r);
   struct markup m = {.patterns = r->scan->patterns,

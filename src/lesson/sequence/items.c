@@ -158,7 +158,7 @@ static int is_index(const struct reader *x, int at) {
   static const char COUNTED[] =
       "token tokens word row column step head position part section problem exercise example page "
       "トークン 単語 行 列 ステップ 問 例 図 表 章 節 第";
-  static const char COUNTER[] = "つ|番|次元|個|語|人|回|桁|単語|[行列]目";
+  static const char COUNTER[] = "つ|番|次元|個|語|人|回|桁|単語|組|[行列]目";
   size_t end = x->r->token[at].part.end;
   if (!attn_fact_is_whole(x->r, at)) return 0;
   if (attn_match_at(x->s->g->scan->patterns, COUNTER, x->r->line->text, x->r->line->bytes, end,
