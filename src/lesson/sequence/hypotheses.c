@@ -18,7 +18,7 @@ static int has_word(const struct attn_item_list *l, const char *word) {
 static int is_filler(const char *word) {
   return attn_is_listed(
       "a an and are as at for has have is it its of on our that the then this to "
-      "we with",
+      "we with は が を に の と で も へ や",
       word, strlen(word));
 }
 
