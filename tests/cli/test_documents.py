@@ -153,3 +153,18 @@ def test_the_cause_of_the_first_wrong_number(attn, tmp_path, name):
     text, blamed = CAUSES[name]
     first = verdict(attn, tmp_path, text, 1)["examples"][0]["first_wrong"]
     assert "{step} {row} {col} {cause}".format(**first) == blamed
+
+
+# Weights of the text's root, with a slip of another kind: where the scaled scores are not printed, the right number is still of scaled ones.
+DIVIDED = ("We compute softmax(Q K^T / sqrt(2)) V.\n\nQ = [[1, 0], [0, 1], [1, 1]]\nK = [[1, 1], [0, 1], [1, 0]]\n"
+           "Q K^T = [[1, 0, 1], [1, 1, 0], [2, 1, 1]]\n\nweights = ")
+
+
+@pytest.mark.parametrize("weights", [
+    "[[0.384, 0.233, 0.384], [0.384, 0.384, 0.233], [0.452, 0.274, 0.274]]",  # by d_k
+    "[[0.248, 0.198, 0.401], [0.248, 0.401, 0.198], [0.503, 0.401, 0.401]]",  # down the columns
+    "[[0.5, 0, 0.5], [0.5, 0.5, 0], [0.5, 0.25, 0.25]]",  # without the exponential
+])
+def test_the_right_number_is_divided_as_the_text_says(attn, tmp_path, weights):
+    first = verdict(attn, tmp_path, DIVIDED + weights + "\n", 1)["examples"][0]["first_wrong"]
+    assert (first["step"], round(first["expected"], 4)) == ("weights", 0.4011)

@@ -130,7 +130,7 @@ static void check_counts(struct attn_placing *x) {
       "(?:tokens?|quer(?:y|ies)|keys|values|positions|features|components|entries|heads)\\b|"
       "(?:個の)?(?:トークン|クエリ|キー|成分)|次元(?!目))(?! ?[=:\\d])"
       "|(?:トークン数|次元[数がは]?|(?:クエリ|キー|バリュー)は)[はが:]? ?(\\d{1,2}+) "
-      "?(?:個|つ|次元)?(?=[、。,.)]|(?m:$))"
+      "?(?:個|つ|次元)?(?=[、。,.)]| ?な|(?m:$))"
       "|\\b(?:ones|zeros)\\(\\(?(\\d{1,2}+), ?(\\d{1,2}+)\\)"
       "|(?<!sequence of )(?<!padded to )\\b(?:length|dimension|size) (?:is |of "
       ")?\\*{0,2}(\\d{1,2}+)(?![.\\d%])"
@@ -178,7 +178,7 @@ static const char *const WORD[WORDS] = {
     "(*UCP)(?i)(?:\\bkeys?|キー)" AN_INDEX,
     "(*UCP)(?i)(?:\\bvalues?|バリュー)" AN_INDEX,
     "(*UCP)(?i)(?:\\b(?:token|word|position)|トークン|単語|位置)" AN_INDEX,
-    "(*UCP)(?i)(?|\\brow" AN_INDEX "|(\\d{1,2}+) ?行目)",
+    "(*UCP)(?i)\\brow" AN_INDEX,
     "(*UCP)(?i)\\bcolumn" AN_INDEX,
 };
 

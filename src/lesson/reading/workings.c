@@ -247,16 +247,15 @@ static attn_status attach(struct workings *w, struct attn_worked *piece) {
   return status;
 }
 
-/* The row that is shown last above a line: of a step with this name the one that is next. 0: none.
- */
+/* The row that is shown last above a line; -1: all rows. 0: nothing is. */
 static int row_above(const attn_example *e, int line, int *head, int *row) {
   int last = 0;
   for (int s = 0; s < e->steps; s++)
     for (int p = 0; p < e->step[s].printings && e->step[s].op != ATTN_OP_GIVEN; p++) {
       const attn_printing *g = &e->step[s].printing[p];
-      if (g->rows != 1 || g->cells[0].line > line || g->cells[0].line < last) continue;
+      if (g->cells[0].line > line || g->cells[0].line < last) continue;
       last = g->cells[0].line, *head = e->step[s].head;
-      *row = e->step[s].exact.rows > 1 ? g->row0 : -1;
+      *row = g->rows == 1 && e->step[s].exact.rows > 1 ? g->row0 : -1;
     }
   return last > 0;
 }

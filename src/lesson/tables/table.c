@@ -258,15 +258,6 @@ static void add_without_sums(struct attn_grouping *g, struct attn_block *b) {
   if (cells) attn_block_add_reading(b, p->rows, cols, cells);
 }
 
-/* "pos | v1 | v2" above "1 | 0.5 | 2": the first column is no number of the rows. */
-static int names_index(struct attn_grouping *g, const struct attn_table *t) {
-  static const char INDEX[] =
-      "(?i)^\\W*(?:pos(?:ition)?|index|idx|no|row|token|word|i|番号|位置|行|単語)?\\W*$";
-  if (t->header.items != t->cols) return 0;
-  char *name = attn_item_text(g, &t->header, t->number[0]);
-  return name && *name && attn_occurs(g->scan->patterns, INDEX, name);
-}
-
 static void add_table(struct attn_grouping *g, const struct attn_table *t) {
   int counts = first_row_counts(t), names = first_label_names(t) || counts;
   char *name = names ? t->row[0].label.text : attn_table_components(g, t);
@@ -276,7 +267,7 @@ static void add_table(struct attn_grouping *g, const struct attn_table *t) {
   if (counts)
     attn_block_add_reading(b, t->rows - 1, b->reading[0].cols,
                            b->reading[0].cells + b->reading[0].cols);
-  if (t->skip && !t->drop_first && !names_index(g, t)) add_table_reading(g, t, b, NULL);
+  if (t->skip && !t->drop_first) add_table_reading(g, t, b, NULL);
   if (header_may_be_row(t)) add_table_reading(g, t, b, &t->header);
   if (t->numbers == 1 && t->rows > 1) add_scalar_shapes(b);
   attn_header_set(g, t, b, t->skip);
