@@ -162,8 +162,8 @@ static int is_passed_over(struct attn_account *a, const attn_example *e, const a
   int name = result_of(s->name);
   const attn_step *result = name == ATTN_ANY_STEP ? NULL : find_step(a, e, name, s->head);
   if (s->name == ATTN_STEP_W_A &&
-      (attn_keeps_rows(&s->exact, find_step(a, e, ATTN_STEP_Q, s->head)) ||
-       attn_keeps_rows(&s->exact, find_step(a, e, ATTN_STEP_K, s->head))))
+      (attn_keeps_rows(&s->exact, find_step(a, e, ATTN_STEP_Q, s->head), 0) ||
+       attn_keeps_rows(&s->exact, find_step(a, e, ATTN_STEP_K, s->head), 1)))
     return 0;
   return result && result->printings && result->op != ATTN_OP_GIVEN;
 }

@@ -286,16 +286,16 @@ int attn_has_decimals(const struct attn_known *k, int decimals) {
   return decimals > 0 && decimals < 32 && (k->decimals >> decimals & 1);
 }
 
-int attn_keeps_rows(const attn_matrix *w, const attn_step *of) {
+int attn_keeps_rows(const attn_matrix *w, const attn_step *of, int transposed) {
   if (!of || of->exact.cols != w->rows || w->rows != w->cols) return 0;
-  double left = 0, right = 0;
+  double differs = 0;
   for (int32_t i = 0; i < of->exact.rows; i++)
     for (int32_t j = 0; j < w->cols; j++) {
       const double *row = of->exact.at + i * w->rows;
-      double a = -row[j], b = a;
+      double change = -row[j];
       for (int32_t k = 0; k < w->rows; k++)
-        a += row[k] * w->at[k * w->cols + j], b += row[k] * w->at[j * w->cols + k];
-      left += fabs(a), right += fabs(b);
+        change += row[k] * (transposed ? w->at[j * w->cols + k] : w->at[k * w->cols + j]);
+      differs += fabs(change);
     }
-  return left < 1e-9 || right < 1e-9;
+  return differs < 1e-9;
 }

@@ -79,9 +79,8 @@ double attn_largest(const double *at, int count, int step);
 /* That of each row and column of a step. */
 struct attn_known *attn_known_maxima(const attn_lesson *lesson, struct attn_pool *pool);
 int attn_is_known(const struct attn_known *known, const attn_cell *cell);
-/* Does the matrix leave the rows of a step as they are, on the left or on the right? of may be
- * NULL. */
-int attn_keeps_rows(const attn_matrix *w, const attn_step *of);
+/* Does q W, or W k (transposed), leave the rows of a step as they are? of may be NULL. */
+int attn_keeps_rows(const attn_matrix *w, const attn_step *of, int transposed);
 /* Do the numbers follow each other in a step, row after row, or in a column of it? *work grows by
  * what is compared. */
 int attn_is_known_row(const attn_lesson *lesson, const struct attn_stray *s, int count,
