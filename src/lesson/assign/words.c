@@ -88,7 +88,7 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_W_A, "(*UCP)(?i)\\bW(?:_?[as1])?" END "|matrix in (?:the middle|between)|bilinear"},
     {ATTN_ROLE_U_A, "(*UCP)(?i)\\bU(?:_?[ah])?" END "|\\bW_?[h2]" END},
     {ATTN_ROLE_V_A, "(*UCP)(?i)\\bv(?:_?a)?" END},
-    {ATTN_ROLE_W_A_Q, "(*UCP)(?i)\\bW(?:_?[as1])?(?: ?(?-i:[qs])| [qs])(?:_?\\d)?" END
+    {ATTN_ROLE_W_A_Q, "(*UCP)(?i)\\bW(?:_?[as1])?(?: ?(?-i:s|q(?!\\d))| [qs])(?:_?\\d)?" END
                       "|\\b[qhs](?:_?\\w)?(?:\\^?T| )? ?W(?:_?a)?" END},
     {ATTN_ROLE_U_A_K,
      "(*UCP)(?i)\\bW(?:_?a)? ?h(?:_?\\d)?" END "|\\b(?:U(?:_?a)?|W_?[h2]) ?[kh](?:_?\\d)?" END},

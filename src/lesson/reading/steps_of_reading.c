@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "account.h"
 #include "error.h"
 #include "blocks.h"
 #include "step_builder.h"
@@ -422,9 +423,10 @@ static int is_size_of_keys(const struct attn_builder *b, const struct attn_place
   return k && g->rows * g->cols == 1 && g->value[0] == k->grid->cols;
 }
 
-/* An input by its name, read as something else. */
+/* An input by its name, read as something else. The results of arithmetic are none. */
 static int is_other_input(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_priors *named = &b->priors[p->block];
+  if (attn_is_worked_out(b->scan, &printing_of(b, p->node)->cells[0])) return 0;
   int is_value = p->role == ATTN_ROLE_K && named->bits[ATTN_ROLE_V] == named->best;
   if (named->bits[p->role] > (is_value ? .3 * named->best : 0)) return 0;
   if (named->best < CALLED && !is_swapped(named, p->role)) return 0;
