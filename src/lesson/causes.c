@@ -503,17 +503,18 @@ static int of_undivided_row(const struct cause_search *h, size_t first) {
   return ATTN_CAUSE_MISSING_SCALE;
 }
 
-/* Are the weights of a line the softmax of the scores before they were masked, those that the mask
- * hides as 0 once more? kept: of all, 1 where it hides nothing. */
+/* Are the weights of a line the softmax of all scores, with 0 where the mask hides one? kept: of
+ * all cells, 0 where it does, else 1. */
 static int is_masked_after(const struct cause_search *h, struct cell_line line,
                            const double *logits, const double *kept) {
-  double sum = 0;
+  double sum = 0, most = -INFINITY;
   int hides = 0;
-  for (size_t n = 0; n < line.count; n++) sum += exp(logits[line.first + n * line.stride]);
+  for (size_t n = 0; n < line.count; n++) most = fmax(most, logits[line.first + n * line.stride]);
+  for (size_t n = 0; n < line.count; n++) sum += exp(logits[line.first + n * line.stride] - most);
   for (size_t n = 0; n < line.count; n++) {
     size_t at = line.first + n * line.stride;
     hides |= kept[at] == 0;
-    if (h->judged->printed[at] && !fits(h, at, kept[at] * exp(logits[at]) / sum)) return 0;
+    if (h->judged->printed[at] && !fits(h, at, kept[at] * exp(logits[at] - most) / sum)) return 0;
   }
   return hides;
 }

@@ -16,7 +16,7 @@ static const struct {
   double clear;      /* a name next to which hints of other roles count little */
   double hinted;     /* a role is hinted at from here on */
   double unscaled;   /* scaled scores, where the text denies that they are scaled */
-  double divided;    /* scores below the formula of scaled ones */
+  double formula;    /* scores below the formula of scaled ones */
   double called;     /* own names of a result and of its operands state the relation: at
                         least so many bits */
   double next_query; /* queries are shown one after the other */
@@ -35,7 +35,7 @@ static const struct {
     .clear = 8.5,
     .hinted = 5,
     .unscaled = 8,
-    .divided = 12,
+    .formula = 12,
     .called = -4,
     .next_query = 1,
     .late = 20,
@@ -173,7 +173,7 @@ static const struct attn_node *evaluate(struct attn_expansion *e, const struct a
 static double role_bits(const struct attn_expansion *e, int role, int head) {
   double bits = attn_word_bits(e->candidate->priors, role) - attn_reading_price(e);
   if (role == ATTN_ROLE_SCALED && e->candidate->hints.unscaled) bits -= PRICE.unscaled;
-  if (role == ATTN_ROLE_SCORES && e->candidate->hints.scaled_formula) bits -= PRICE.divided;
+  if (role == ATTN_ROLE_SCORES && e->candidate->hints.scaled_formula) bits -= PRICE.formula;
   if (role == ATTN_ROLE_EXPONENTIALS && head < e->state->heads &&
       e->state->head[head].at[ATTN_ROLE_WEIGHTS] && e->candidate->priors->bits[role] <= 0)
     bits -= PRICE.late;

@@ -46,8 +46,8 @@ static const char WEIGHTS_LAST[] = "(*UCP)(?<!\\w)" INPUT "[ ·@*×]{0,3}" WEIGH
 #define ROOT_OF_SIZE "(?:1 ?/ ?)?(?:√|sqrt|(?:square )?root of)[\\s({]*d"
 /* Something is divided by a root. */
 static const char DIVIDED[] =
-    "(*UCP)(?i)(?:/|÷|\\bdivi\\w+|\\bscal\\w+|\\* ?1 ?/)[^\\n=]{0,24}?(?:√|\\bsqrt|\\broots?\\b)|"
-    "\\*\\* ?-? ?0?\\.5|(?:√|ルート|平方根)[^\\n]{0,24}?で?(?:割|除)";
+    "(*UCP)(?i)(?:/|÷|\\bdivi\\w+|\\bscal\\w+)[^\\n=]{0,24}?(?:√|\\bsqrt|\\broots?\\b)|"
+    "\\*\\* ?-? ?0?\\.5|(?:√|ルート|平方根)[^\\n]{0,24}?(?:割|除)";
 /* The last formula is that of scaled scores: "Q @ K.T / np.sqrt(2)". */
 static const char SCALED_FORMULA[] =
     "(*UCP)(?:^|[=:,\\s])\\(?Q\\w{0,2} ?[·×@*]? ?K\\w{0,2} ?(?:\\^ ?\\(?T\\)?|'|ᵀ|⊤|\\.T)\\)? ?"
@@ -122,12 +122,16 @@ int attn_mentions_columns(struct attn_scan *scan) {
 
 int attn_mentions_softmax_of_rows(struct attn_scan *scan) {
 #define IN_SENTENCE "(?:[^\\n.。]|\\.(?!\\s))"
-  static const char OF_ROWS[] = "(*UCP)(?i)(?:softmax|ソフトマックス)" IN_SENTENCE
-                                "{0,40}?(?:\\brows?\\b|行(?!列)|(?:axis|dim) ?= ?-?1)|"
-                                "(?:(?:each|every|per) row|row-?wise|行ごと|各行)" IN_SENTENCE
-                                "{0,24}(?:softmax|ソフトマックス)";
+#define OF_ROW \
+  "(?:(?:each|every|per|over|across|along) (?:the )?rows?\\b|row-?wise|行ごと|各行|行方向)"
+  static const char OF_ROWS[] =
+      "(*UCP)(?i)(?:softmax|ソフトマックス)" IN_SENTENCE "{0,40}?(?:" OF_ROW
+      "|(?:axis|dim) ?= ?-?1)|" OF_ROW IN_SENTENCE "{0,24}(?:softmax|ソフトマックス)";
+  static const char OF_COLUMNS[] =
+      "(?i)\\bnot (?:\\w+ )?(?:the )?rows?\\b|columns?\\b|(?:axis|dim) ?=? "
+      "?0|列(?:ごと|方向|に)|各列";
   return attn_occurs(scan->patterns, OF_ROWS, scan->text) &&
-         !attn_occurs(scan->patterns, BY_COLUMNS, scan->text);
+         !attn_occurs(scan->patterns, OF_COLUMNS, scan->text);
 }
 
 int attn_order_of_weights(struct attn_scan *scan, int columns) {

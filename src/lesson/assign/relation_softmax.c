@@ -89,7 +89,7 @@ static void list_down_columns(struct weights *w, const struct source *s) {
 }
 
 /* Softmax of scores that are 0 where the causal mask of the text hides them. */
-static void list_filled(struct weights *w, const struct source *s) {
+static void list_softmax_of_filled(struct weights *w, const struct source *s) {
   struct attn_listing *l = w->l;
   int ref;
   if ((!l->hints->causal && !l->hints->causal_here) || l->grid->rows != l->grid->cols ||
@@ -115,7 +115,7 @@ static void list_source(struct weights *w, const struct source *s) {
   }
   list_down_columns(w, s);
   list_quotient(w->l, s);
-  if (s->may_hide) list_filled(w, s);
+  if (s->may_hide) list_softmax_of_filled(w, s);
 }
 
 /* Raw scores, divided on the way by the first few divisors. */
@@ -207,7 +207,19 @@ void attn_list_shifted(struct attn_listing *l) {
   attn_list_skipped(l);
 }
 
+/* Do all rows, of several numbers, add up to 1? Then they are weights. */
+static int has_rows_of_one(const struct attn_grid *g) {
+  for (int i = 0; i < g->rows; i++) {
+    double sum = 0, half = 0;
+    for (int j = 0; j < g->cols; j++)
+      sum += g->value[i * g->cols + j], half += g->half[i * g->cols + j];
+    if (!(fabs(sum - 1) <= half + 1e-9)) return 0;
+  }
+  return g->rows > 1 && g->cols > 1;
+}
+
 void attn_list_exponentials(struct attn_listing *l) {
+  if (has_rows_of_one(l->grid)) return;
   attn_list_rules(l);
   attn_list_skipped(l);
 }

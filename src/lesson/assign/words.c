@@ -329,7 +329,8 @@ int attn_is_aside(struct attn_scan *scan, const struct attn_block *b) {
       "(?: (?:of|per|in|for) .*)?|.*最大値\\w{0,2})\\W*$|"
       "(?<!before )(?<!before the )(?<!without )(?<!without the )\\bresidual|残差|"
       "\\b(?:common|typical|frequent) (?:mistake|error|slip)|よくある(?:間違い|誤り|ミス)";
-  static const char UNSCALED[] = "(?i)\\bwithout (?:the )?scal.*(?:softmax|weight|output)";
+  static const char UNSCALED[] =
+      "(?i)\\bwithout (?:the )?scal.*(?:softmax|weight|output)|\\bsoftmax without (?:the )?scal";
   static const char SCALED[] = "(?i)\\bwith (?:the )?scal";
   static const char WEIGHTED[] =
       "(*UCP)^\\W*(?:(?:[Ww]eight|[wαa])\\W{1,3}|[wαa]_?[^\\W_]\\W{0,3})(?:v(?:_?\\w)?|value)\\W*$";

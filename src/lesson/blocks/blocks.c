@@ -440,21 +440,23 @@ void attn_blocks_sort(struct attn_grouping *g, int from) {
 
 /* ---- weights in percent, where only the text near them states it ---- */
 
-/* Has it a row that adds up to 100 but for rounding, or is that so on average? */
+/* Do numbers that are `step` apart add up to 100 but for rounding? */
+static int is_hundred(const attn_cell *cell, int count, int step) {
+  double sum = 0;
+  for (int n = 0; n < count; n++) sum += cell[n * step].value;
+  return count > 1 && fabs(sum - 100) <= 1;
+}
+
+/* Has it a row that adds up to 100, or do all columns? */
 static int has_hundred(const attn_printing *p) {
-  int found = 0;
-  double all = 0;
-  for (int r = 0; r < p->rows; r++) {
-    double sum = 0;
-    for (int c = 0; c < p->cols; c++) {
-      const attn_cell *cell = &p->cells[r * p->cols + c];
-      if (cell->kind != ATTN_CELL_NUMBER || cell->value < 0 || cell->value > 100) return 0;
-      sum += cell->value;
-    }
-    found |= p->cols > 1 && fabs(sum - 100) <= 1;
-    all += sum;
+  int rows = 0, columns = 0;
+  for (int n = 0; n < p->rows * p->cols; n++) {
+    const attn_cell *cell = &p->cells[n];
+    if (cell->kind != ATTN_CELL_NUMBER || cell->value < 0 || cell->value > 100) return 0;
   }
-  return found || (p->cols > 1 && fabs(all / p->rows - 100) <= 1);
+  for (int r = 0; r < p->rows; r++) rows += is_hundred(p->cells + r * p->cols, p->cols, 1);
+  for (int c = 0; c < p->cols; c++) columns += is_hundred(p->cells + c, p->rows, p->cols);
+  return rows || columns == p->cols;
 }
 
 static int states_percent(const struct attn_grouping *g, const struct attn_block *b) {

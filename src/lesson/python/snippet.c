@@ -166,14 +166,16 @@ static int read_next_row(struct attn_python *p, size_t at, size_t end, attn_prin
 enum result { NO_RESULT, BARE, NAMED, WITH_SIGN };
 
 /* The numbers that the comment at `at` gives for what is above it, with a sign or name in front or
- * bare. */
-static enum result read_result(struct attn_python *p, size_t at, size_t end, attn_printing *table) {
+ * bare. *name: of NAMED. */
+static enum result read_result(struct attn_python *p, size_t at, size_t end, attn_printing *table,
+                               struct attn_part *name) {
   struct attn_match comment, m;
   size_t after;
   if (!matches(p, COMMENT, at, end, &comment)) return NO_RESULT;
   end = comment.group[0].end;
   if (!matches(p, RESULT_MARK, at, end, &m)) return NO_RESULT;
   int is_marked = m.group[1].end > m.group[1].begin, is_named = m.group[2].end > m.group[2].begin;
+  *name = m.group[2];
   const char *text = p->scan->source.text + m.group[0].end;
   if (m.group[0].end >= end || *text != '[') return NO_RESULT;
   if (!attn_read_array(p->shown, m.group[0].end, 0, table, &after)) {
@@ -195,32 +197,47 @@ static size_t end_of_result(const struct attn_python *p, size_t at, const attn_p
   return at;
 }
 
-/* The step of the numbers of a comment with a name: the last one if half of them are its own, else
- * the latest that has them all; -1: none. */
-static int step_of_named(const struct attn_python *p, const attn_printing *table) {
-  int is_last = p->may_have_result && p->last.kind == ATTN_PY_STEP && !p->last.transposed;
-  if (is_last && attn_py_share(p, p->last.step, table) >= .5) return p->last.step;
-  for (int n = p->example->steps - 1; n >= 0; n--)
-    if (attn_py_share(p, n, table) == 1) return n;
-  return -1;
+/* The step of the numbers of a comment with a name: the latest that has them all, else of those of
+ * the size the latest that is called so; -1: none. */
+static int step_of_named(const struct attn_python *p, const char *name,
+                         const attn_printing *table) {
+  int called = attn_step_called(name), found = -1;
+  for (int n = p->example->steps - 1; n >= 0; n--) {
+    const attn_step *s = &p->example->step[n];
+    double share = attn_py_share(p, n, table);
+    if (share == 1) return n;
+    int has_size = s->exact.rows == table->rows && s->exact.cols == table->cols;
+    int is_called = strcmp(s->symbol, name) == 0 || (called >= 0 && s->name == called);
+    if (found < 0 && has_size && is_called) found = n;
+  }
+  return found;
 }
 
-static void add_named(struct attn_python *p, const attn_printing *table) {
-  int step = step_of_named(p, table);
+/* 0: the name is that of no step. */
+static int add_named(struct attn_python *p, struct attn_part name, const attn_printing *table) {
+  char *text =
+      attn_pool_text(p->scan->pool, p->scan->source.text + name.begin, name.end - name.begin);
+  if (!text) return attn_py_no_memory(p), 0;
+  text[strcspn(text, ":=")] = 0;
+  for (size_t end = strlen(text); end > 0 && text[end - 1] == ' '; end--) text[end - 1] = 0;
+  int step = step_of_named(p, text, table);
+  if (step < 0 && attn_step_called(text) < 0) return 0;
   if (step >= 0)
     attn_py_add_result(p, step, table);
   else if (attn_add_unread(p->scan->pool, p->lesson, &table->cells[0], table->rows, table->cols,
-                           ""))
+                           text))
     attn_py_no_memory(p);
+  return 1;
 }
 
 /* A comment may give the value of what was set or shown last, below other comments with a sign; a
  * matrix of what is not followed is listed. 1: it does. */
 static int read_comment(struct attn_python *p, size_t begin, size_t end, size_t *at) {
   attn_printing table;
-  enum result found = read_result(p, begin, end, &table);
+  struct attn_part name;
+  enum result found = read_result(p, begin, end, &table, &name);
   if (found == NAMED) {
-    add_named(p, &table);
+    if (p->is_introduced || !add_named(p, name, &table)) return 0;
     *at = end_of_result(p, *at, &table);
     return 1;
   }
@@ -355,7 +372,8 @@ static void statement(struct attn_python *p, size_t *at, size_t end) {
 static int goes_on(struct attn_python *p, size_t at) {
   size_t size = p->scan->source.size;
   attn_printing table;
-  return (p->may_have_result && read_result(p, at, size, &table)) ||
+  struct attn_part name;
+  return (p->may_have_result && read_result(p, at, size, &table, &name)) ||
          matches(p, INDENTED, at, size, NULL) || matches(p, MAY_GO_ON, at, size, NULL);
 }
 

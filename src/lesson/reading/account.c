@@ -244,10 +244,22 @@ static int is_vector(const struct attn_block *b) {
          b->reading[0].rows == 1 && b->reading[0].cols > 1;
 }
 
-/* "(1, 0), (0, 1)": is a vector without a name next to another one in its line? */
+/* Does a line of the source name queries, keys or values, and neither cells nor shapes? */
+static int names_inputs(const struct attn_account *a, int line) {
+  static const char INPUT[] =
+      "(*UCP)(?i)\\A(?![^\\n]*(?:entr|\\bcells?|position|shape|\\bpairs?|ind(?:ex|ic)|mask|成分|"
+      "位置|形))"
+      "[^\\n]*(?:\\bkeys?|\\bquer(?:y|ies)|\\bvalues?|キー|クエリ|バリュー)";
+  const char *text = a->scan->source.text;
+  for (int n = 1; n < line && text; n++) text = strchr(text, '\n') ? strchr(text, '\n') + 1 : NULL;
+  return text && attn_occurs(a->scan->patterns, INPUT, text);
+}
+
+/* "(1, 0), (0, 1)": is a vector without a name next to another one in its line, of keys? */
 static int is_in_list(const struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
-  for (int n = block - 1; n <= block + 1 && is_vector(b) && !*b->name; n += 2) {
+  if (!is_vector(b) || *b->name || !names_inputs(a, b->line)) return 0;
+  for (int n = block - 1; n <= block + 1; n += 2) {
     const struct attn_block *other = n >= 0 && n < a->scan->blocks ? &a->scan->block[n] : NULL;
     if (other && is_vector(other) && other->line == b->line && !*other->name &&
         other->reading[0].cols == b->reading[0].cols)

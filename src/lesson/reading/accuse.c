@@ -9,6 +9,7 @@ static const char ROOT[] =
     "(*UCP)(?i)√|sqrt|\\broot|wurzel|racine|ra[íi]z|radice|корень|корн|平方根|根号|ルート|제곱근|"
     "\\^ ?\\(?(?:0?\\.5|1/2)|\\*\\* ?\\(?0?\\.5|d_?k";
 static const char SOFTMAX[] = "(?i)soft|ソフト|소프트|софт|exp";
+static const char NO_SOFTMAX[] = "(?i)\\bno softmax|linear attention|ソフトマックスなし";
 static const char NORMALIZED[] = "(?i)normali[sz]|\\btotal|\\bsums?\\b|正規化|合計|和で割";
 static const char SCALED_SOFTMAX[] =
     "(?i)(?:softmax|ソフトマックス)\\s*\\(?(?:(?!never|not |without)[^\\n)=])*(?:/|√|sqrt)";
@@ -240,6 +241,7 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
       if (p->node->grid->cols == 1) return ATTN_UNCERTAIN;
       return runs_down_columns(scan) && !p->node->grid->transposed ? ATTN_EXCUSED : ATTN_ACCUSED;
     case ATTN_CAUSE_SOFTMAX_WITHOUT_EXP:
+      if (attn_occurs(scan->patterns, NO_SOFTMAX, scan->text)) return ATTN_UNCERTAIN;
       if (attn_occurs(scan->patterns, SOFTMAX, scan->text) || head->at[ATTN_ROLE_EXPONENTIALS] ||
           priors[p->block].bits[ATTN_ROLE_WEIGHTS] > 5)
         return ATTN_ACCUSED;

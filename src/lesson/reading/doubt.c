@@ -1,5 +1,5 @@
 /* doubt.c -- the steps of which half is wrong, below numbers that were not read or whose place is a
- * guess: they may be other steps. */
+ * guess, and those that are printed again, below another input: they may be other steps. */
 #include <limits.h>
 
 #include "cell.h"
@@ -7,8 +7,8 @@
 #include "reading.h"
 #include "steps.h"
 
-/* Is half of a printing wrong that begins after a place? */
-static int is_half_wrong(const attn_step *s, const struct attn_judged *j, uint64_t after) {
+/* Is a part of a printing wrong that begins after a place? share: the least; 0: any number. */
+static int is_wrong(const attn_step *s, const struct attn_judged *j, uint64_t after, double share) {
   for (int32_t n = 0; n < s->printings; n++) {
     const attn_printing *p = &s->printing[n];
     int wrong = 0;
@@ -18,19 +18,31 @@ static int is_half_wrong(const attn_step *s, const struct attn_judged *j, uint64
       int in = row < s->exact.rows && col < s->exact.cols;
       wrong += in && j->verdict[row * s->exact.cols + col] == ATTN_JUDGED_WRONG;
     }
-    if (wrong && 2 * wrong >= p->rows * p->cols) return 1;
+    if (wrong && wrong >= share * p->rows * p->cols) return 1;
   }
   return 0;
 }
 
-/* The first block of an example that was not read. */
-static uint64_t first_unread(const attn_lesson *l, int32_t example) {
+/* Is a step printed before a place, and printed again with a wrong number after it? */
+static int is_wrong_again(const attn_step *s, const struct attn_judged *j, uint64_t place) {
+  if (!s->printings || attn_cell_place(&s->printing[0].cells[0]) > place) return 0;
+  return is_wrong(s, j, place, 0);
+}
+
+static int is_input_name(const char *name) {
+  int step = attn_step_called(name);
+  return step >= ATTN_STEP_X && step <= ATTN_STEP_V && step != ATTN_STEP_MASK;
+}
+
+/* The first block of an example that was not read; or of those that are called an input. */
+static uint64_t first_unread(const attn_lesson *l, int32_t example, int is_input) {
   int32_t begin = l->example[example].line, more = example + 1 < l->examples;
   int32_t end = more ? l->example[example + 1].line : INT_MAX;
   for (int32_t n = 0; n < l->unreads; n++) {
     const attn_unread *u = &l->unread[n];
     const attn_cell first = {.line = u->line, .column = u->column};
-    if (u->rows * u->cols > 1 && u->line >= begin && u->line < end) return attn_cell_place(&first);
+    int is_block = u->rows * u->cols > 1 && u->line >= begin && u->line < end;
+    if (is_block && (!is_input || is_input_name(u->name))) return attn_cell_place(&first);
   }
   return UINT64_MAX;
 }
@@ -53,10 +65,13 @@ attn_status attn_doubt_below_unread(attn_lesson *l, struct attn_pool *pool, attn
     attn_example *e = (attn_example *)&l->example[i];
     struct attn_judged *judged;
     if (e->from_python || (status = attn_judge_example(e, pool, &judged, err)) != ATTN_OK) continue;
-    uint64_t first = first_guess(e, judged, first_unread(l, i));
-    for (int32_t n = 0; n < e->steps && first < UINT64_MAX; n++)
-      if (e->step[n].op != ATTN_OP_GIVEN && is_half_wrong(&e->step[n], &judged[n], first))
+    uint64_t first = first_guess(e, judged, first_unread(l, i, 0)), input = first_unread(l, i, 1);
+    for (int32_t n = 0; n < e->steps && first < UINT64_MAX; n++) {
+      const attn_step *s = &e->step[n];
+      if (s->op != ATTN_OP_GIVEN &&
+          (is_wrong(s, &judged[n], first, .5) || is_wrong_again(s, &judged[n], input)))
         e->step[n].uncertain = 1;
+    }
   }
   return status;
 }

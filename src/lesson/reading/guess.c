@@ -73,6 +73,23 @@ static int may_be_other_scores(const struct attn_builder *b, const struct attn_p
          attn_occurs(b->scan->patterns, "(?i)cosine|コサイン", b->scan->text);
 }
 
+/* Does the text state another formula than the softmax of scores, or a mask of its own? */
+static int states_other_formula(const struct attn_builder *b, const struct attn_placement *p) {
+  static const char OTHER[] =
+      "(*UCP)(?i)\\bno softmax|linear attention|softmax1|quiet softmax|truncated? (?:to|after|at)|"
+      "\\bcut \\(?not rounded|切り捨て|sliding window|\\bonly (?:\\w+ )?(?:its |their )?"
+      "neighbou?rs\\b|\\btop-?k\\b|\\b(?:two|three) largest scores|itself and the later|"
+      "diagonal is masked|2\\^x|weights to zero|divide each row by its sum|(?:β|\\bbeta) ?= ?\\d";
+  return p->role >= ATTN_ROLE_SCORES && p->node->share < 1 &&
+         attn_occurs(b->scan->patterns, OTHER, b->scan->text);
+}
+
+/* Is the text on gradients? "dV = A^T dO" is no step of the forward pass. */
+static int is_of_gradients(const struct attn_builder *b, const struct attn_placement *p) {
+  static const char GRADIENT[] = "\\bd[OSA] ?=|(?i)\\bbackward pass\\b|逆伝播";
+  return p->node->share < 1 && attn_occurs(b->scan->patterns, GRADIENT, b->scan->text);
+}
+
 /* Its place is known too little to call a number wrong: words of a sentence are not a name, and its
  * own name may be that of another step. */
 int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p) {
@@ -84,6 +101,7 @@ int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p) 
   if (p->node->share == 0 && (p->relation->uses > 1 || attn_follows_from_guess(b, p->relation)))
     return 1;
   if (may_be_other_scores(b, p) || lacks_values(b, p) || is_of_other_input(b, p)) return 1;
+  if (states_other_formula(b, p) || is_of_gradients(b, p)) return 1;
   int is_other = named->best >= OWN_NAME && named->bits[p->role] <= 0;
   if (is_other && p->node->share <= .5) return 1;
   if ((p->role == ATTN_ROLE_ROW_SUM || p->node->share >= .5) &&

@@ -2,6 +2,7 @@
  * "3 rows and 2 columns", "query 2 with key 1". What does not agree with the numbers is listed. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "placed.h"
 
@@ -103,7 +104,8 @@ static const char SOME_SIZE[] =
     "(?|(?<![-+=*/\\x{B7}\\x{D7}])(?<![-+=*/\\x{B7}\\x{D7}] )\\((\\d{1,2}+) ?[x\\x{D7}] "
     "?(\\d{1,2}+)\\)(?! ?[-+=*/\\x{B7}\\x{D7}])|"
     "(?<![\\w.])(\\d{1,2}+) ?[x\\x{D7}] ?(\\d{1,2}+)\\$? ?(?:の)?(?:行列|表)|"
-    "\\b(?:are|is|size|shape) (\\d{1,2}+) ?[x\\x{D7}] ?(\\d{1,2}+)(?=[.,:;]?\\s))";
+    "\\b(?:are|(?:size|shape)s?(?: is| are)?) (\\d{1,2}+) ?[x\\x{D7}] ?(\\d{1,2}+)(?=[.,:;]?\\s)"
+    "(?!\\s*[-+=*/\\x{B7}\\x{D7}\\x{2248}]))";
 
 static int has_heads(const attn_lesson *l, int count) {
   for (int32_t n = 0; n < l->examples; n++)
@@ -118,13 +120,12 @@ static int has_heads(const attn_lesson *l, int count) {
   ")(?<!\\bor )"
 /* "GPT has 12 heads": where one is shown. */
 static int is_of_heads(const struct attn_placing *x, const struct attn_match *m) {
-  return x->text[m->group[0].end - 1] == 's' &&
-         strncmp(x->text + m->group[0].end - 5, "heads", 5) == 0 && has_heads(x->a->lesson, 1);
+  return strncasecmp(x->text + m->group[0].end - 5, "heads", 5) == 0 && has_heads(x->a->lesson, 1);
 }
 
 static void check_counts(struct attn_placing *x) {
   static const char COUNT[] =
-      "(*UCP)(?i)(?:(?<![\\w.,:^/*+=-])|(?<=[^*]\\*\\*))(?<![.^/*+=-] )" NO_INDEX
+      "(*UCP)(?i)(?:(?<![\\w.,:^/*+=-])|(?<=[^*\\w)\\]]\\*\\*))(?<![.^/*+=-] )" NO_INDEX
       "(\\d{1,2}+)"
       "(?:[ -](?:(?:source|target|encoder|decoder|input|output)[ -])?"
       "(?:tokens?|quer(?:y|ies)|keys|values|positions|features|components|entries|heads)\\b|"

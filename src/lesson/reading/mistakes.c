@@ -90,19 +90,14 @@ static attn_status check_fit(const struct named *n, const attn_printing *p, cons
                                        : ": did you mean the transpose?");
 }
 
-/* Is it a row of the block before that is called so: "the first row of V, (1, 0)"? */
-static int is_row_again(const struct named *n, const attn_printing *p, int role) {
+/* One row, below the matrix that is called so: it is mentioned, "the mean of the values (1, 0)". */
+static int is_mentioned(const struct named *n, const attn_printing *p, int role) {
   const attn_printing *of = p->rows == 1 ? named(n, role) : NULL;
-  for (int row = 0; of && of->cols == p->cols && row < of->rows; row++) {
-    int same = 0;
-    while (same < p->cols && of->cells[row * p->cols + same].value == p->cells[same].value) same++;
-    if (same == p->cols) return 1;
-  }
-  return 0;
+  return of && of->rows > 1 && of->cols == p->cols;
 }
 
 static attn_status check_fits(const struct named *n, const attn_printing *p, int role) {
-  if (is_row_again(n, p, role)) return ATTN_OK;
+  if (is_mentioned(n, p, role)) return ATTN_OK;
   for (int below = 0; below < 2; below++)
     for (size_t f = 0; f < sizeof FITS / sizeof *FITS; f++) {
       if (FITS[f].role != role) continue;

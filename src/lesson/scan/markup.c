@@ -248,17 +248,21 @@ static void read_line(struct markup *m, const struct line *l) {
 
 /* "||1|2|h" of PukiWiki is a header: its numbers count columns. */
 static void rewrite_headers(struct attn_rewrite *r) {
+  if (!attn_occurs(r->scan->patterns, "(?m)^\\|[^\\n]*+(?<=\\|h)$", r->text->now.text)) return;
   attn_rewrite_all(r, "(?m)(?<=\\|)(\\d++)(?=(?:\\|[^|\\n]*+)*\\|h[ \\t]*$)", "c$1", "|");
   attn_rewrite_all(r, "(?m)^(\\|[^\\n]*\\|)h[ \\t]*+$", "$1", "|");
 }
 
 /* "8/2 = 4   -6/2 = -3": equations in columns, where the sign begins the next one. */
 static void rewrite_equations(struct attn_rewrite *r) {
-  attn_rewrite_all(r, "(= ?-?\\d++(?:\\.\\d++)?) {2,}(?=-\\d[^\\s=]*+ ?=)", "$1, ", "=");
+  attn_rewrite_all(
+      r, "(= ?-?\\d++(?:\\.\\d++)?) {2,}(?=-\\d++(?:\\.\\d++)?[*/\\x{B7}\\x{D7}][^\\s=]*+ ?=)",
+      "$1, ", "=");
 }
 
 /* "output = (3) × V": the matrix of step (3). */
 static void rewrite_references(struct attn_rewrite *r) {
+  if (!attn_occurs(r->scan->patterns, "(?m)^[ \\t]*+\\(1\\)", r->text->now.text)) return;
   attn_rewrite_all(r, "(?<==)( ?)\\(\\d\\)(?= ?[*\\x{D7}\\x{B7}@] ?[A-Z]\\b)", "$1A", "=");
 }
 

@@ -111,9 +111,9 @@ static int is_whole_gap(const struct attn_sequence *s, const struct attn_item_li
 /* Does a list go where a row begins, between the cells before and after it? The price of the way;
  * -1: it does not, or the row has these numbers. */
 static int price_of_row(const struct attn_sequence *s, const struct attn_item_list *l, int row) {
+  if (attn_sequence_row_cells(s, row) != l->count || has_cell_of_row(s, row)) return -1;
   int last = row + l->count - 1, before = next_matched(s, l->first, -1);
   int after = next_matched(s, l->first + l->count - 1, 1), fits = 1;
-  if (attn_sequence_row_cells(s, row) != l->count || has_cell_of_row(s, row)) return -1;
   for (int n = 0; n < l->count; n++) {
     if (s->is_slip[row + n] || !may_be(s, row + n, l->first + n)) return -1;
     fits &= attn_sequence_fits(&s->item[l->first + n].cell, &s->expected[row + n]);
@@ -124,11 +124,13 @@ static int price_of_row(const struct attn_sequence *s, const struct attn_item_li
 }
 
 /* The row that the first list of other numbers is in place of; -1: none. */
-static int find_list(const struct attn_sequence *s, int *item) {
+static int find_list(struct attn_sequence *s, int *item) {
   for (int n = 0; n < s->lists; n++) {
     const struct attn_item_list *l = &s->list[n];
     int best = -1, least = 0;
-    for (int row = 0; row < s->expecteds && is_whole_gap(s, l); row++) {
+    if (!is_whole_gap(s, l)) continue;
+    s->work += s->expecteds;
+    for (int row = 0; row < s->expecteds; row++) {
       int price = s->expected[row].col ? -1 : price_of_row(s, l, row);
       if (price >= 0 && (best < 0 || price < least)) best = row, least = price;
     }

@@ -66,8 +66,8 @@ static struct attn_block *begin(struct attn_sequence *s, const char *name, const
   struct attn_grouping *g = s->g;
   char *copy = attn_group_copy(g, name, strlen(name));
   const struct attn_block *near = block_before(s, cell);
-  int is_there = is_result && !strchr(near->name, '+') &&
-                 attn_cell_compare(near->reading[0].cells, cell) == 0;
+  int is_there =
+      is_result && !strchr(near->name, '+') && attn_cell_compare(near->reading[0].cells, cell) == 0;
   struct attn_block *b = attn_block_in_place_of(g, near, is_there ? near->name : copy);
   if (!b || !copy) return NULL;
   b->source = ATTN_BLOCK_TURNS, b->header = "", b->line = cell->line, b->is_factor = 0;

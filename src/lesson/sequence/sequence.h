@@ -142,7 +142,7 @@ int attn_sequence_expect(struct attn_sequence *s);
 int attn_sequence_key_of(const struct attn_expected *e);
 /* Does a cell follow another one in the order of a computation? The price; -1: it does not. */
 int attn_sequence_way(const struct attn_sequence *s, int from, int to);
-/* How many cells are in the row that begins there. */
+/* How many cells of its row follow each other from there on. */
 int attn_sequence_row_cells(const struct attn_sequence *s, int cell);
 /* May the number be this one, within rounding? */
 int attn_sequence_fits(const attn_cell *cell, const struct attn_expected *e);

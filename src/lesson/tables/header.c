@@ -283,6 +283,11 @@ static int find_repeats(struct attn_grouping *g, struct attn_table *t) {
   return parts;
 }
 
+static int is_below_exponentials(const struct attn_grouping *g) {
+  const char *above = g->aboves ? g->above[g->aboves - 1] : "";
+  return attn_occurs(g->scan->patterns, "(?i)\\bexp|指数", above);
+}
+
 /* "exp | cat | dog | sum", or with a blank corner: the sums of the rows are a part of their own. */
 static int find_sums(struct attn_grouping *g, const struct attn_table *t) {
   const int last = t->numbers - 1;
@@ -290,7 +295,7 @@ static int find_sums(struct attn_grouping *g, const struct attn_table *t) {
   char *corner = attn_item_text(g, &t->header, 0),
        *sum = attn_item_text(g, &t->header, t->number[last]);
   if (!corner || !sum || attn_label_step(sum) != ATTN_STEP_ROW_SUM ||
-      (*corner && attn_label_step(corner) != ATTN_STEP_EXPONENTIALS))
+      (*corner ? attn_label_step(corner) != ATTN_STEP_EXPONENTIALS : !is_below_exponentials(g)))
     return 0;
   t->part[0] = (struct attn_table_part){t->skip, last, corner};
   t->part[1] = (struct attn_table_part){last, last + 1, sum};
