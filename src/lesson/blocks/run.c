@@ -98,13 +98,13 @@ static char *join_texts(struct attn_grouping *g, const struct attn_row *row) {
 
 /* ",1,2,1,2" below ",Q,,K,": the columns of each part. */
 static int counts_parts(const struct attn_row *names, const struct attn_row *row) {
-  int first = row->items > 2 && attn_item_is_integer(&row->item[1], 1), last = first;
+  int first = row->items > 2 && attn_item_is_integer(&row->item[1], 1), last = first, parts = 0;
   for (int n = 1, next = first; n < row->items; n++, next++) {
-    if (names->item[n].kind == ATTN_ITEM_TEXT) next = first;
+    if (names->item[n].kind == ATTN_ITEM_TEXT) next = first, parts++;
     if (!attn_item_is_integer(&row->item[n], next)) return 0;
     if (next > last) last = next;
   }
-  return last > first && row->item[0].begin == row->item[0].end;
+  return parts && last > first && row->item[0].begin == row->item[0].end;
 }
 
 /* ",cat,dog,1,2" below a header of as many cells: one more. */
@@ -273,7 +273,7 @@ static int numbers_columns(struct attn_grouping *g, const struct attn_row *heade
   int is_title = is_word && name && !attn_same_letters(title, name) &&
                  attn_label_step(title) >= 0 &&
                  (attn_label_step(name) < 0 || attn_label_is_indexed(name));
-  return is_blank_item(&header->item[0]) || is_title;
+  return (is_blank_item(&header->item[0]) && !is_blank_item(&row->item[0])) || is_title;
 }
 
 /* A table whose row has one cell more or less is a mistake. */
