@@ -242,4 +242,4 @@ def test_sums_printed_as_a_row_are_printed(attn, tmp_path):
         "scores = [[1, 2], [0, 0]]\nexp = [[2.718, 7.389], [1, 1]]\nrow sum = [10.107, 2]\n"
         "weights = [[0.2689, 0.7311], [0.5, 0.5]]\n")
     text = attn("check", tmp_path / "softmax.md").stdout
-    assert text.count("row sum") == 1 and "not printed" not in text
+    assert text.count("row_sum") == 1 and "not printed" not in text

@@ -295,7 +295,7 @@ static void test_latex_tables_with_words(void **state) {
       "\\begin{tabular}{lrr}\n\\hline\n Key & 1 & 2 \\\\ \\hline\n cat & 2 & 1 \\\\\n dog & 0 & 5 "
       "\\\\ \\hline\n"
       "\\end{tabular}\n",
-      "2x2: 2 1; 0 5\n");
+      "Key 2x2: 2 1; 0 5\n");
 }
 
 static void test_masked_cells_between_commas(void **state) {

@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <string.h>
 
 #include "results.h"
@@ -225,7 +226,8 @@ static void add_scalar_shapes(struct attn_block *b) {
 static char *corner_name(struct attn_grouping *g, const struct attn_table *t) {
   if (t->header.items != t->cols || t->labels != 0) return NULL;
   char *corner = attn_item_text(g, &t->header, 0);
-  return corner && attn_label_step(corner) >= ATTN_STEP_Q ? corner : NULL;
+  if (!corner || (islower((unsigned char)*corner) && !corner[1])) return NULL; /* a token */
+  return attn_label_step(corner) >= ATTN_STEP_Q ? corner : NULL;
 }
 
 /* "W_Q | 1 | 2" above "a | 0.5 | 0.1": the first row may be a header that names and counts. */
