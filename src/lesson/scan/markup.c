@@ -248,7 +248,9 @@ static void read_line(struct markup *m, const struct line *l) {
 
 /* "||1|2|h" of PukiWiki is a header: its numbers count columns. */
 static void rewrite_headers(struct attn_rewrite *r) {
-  if (!attn_occurs(r->scan->patterns, "(?m)^\\|[^\\n]*+(?<=\\|h)$", r->text->now.text)) return;
+  if (r->text->failed ||
+      !attn_occurs(r->scan->patterns, "(?m)^\\|[^\\n]*+(?<=\\|h)$", r->text->now.text))
+    return;
   attn_rewrite_all(r, "(?m)(?<=\\|)(\\d++)(?=(?:\\|[^|\\n]*+)*\\|h[ \\t]*$)", "c$1", "|");
   attn_rewrite_all(r, "(?m)^(\\|[^\\n]*\\|)h[ \\t]*+$", "$1", "|");
 }
@@ -262,7 +264,8 @@ static void rewrite_equations(struct attn_rewrite *r) {
 
 /* "output = (3) × V": the matrix of step (3). */
 static void rewrite_references(struct attn_rewrite *r) {
-  if (!attn_occurs(r->scan->patterns, "(?m)^[ \\t]*+\\(1\\)", r->text->now.text)) return;
+  if (r->text->failed || !attn_occurs(r->scan->patterns, "(?m)^[ \\t]*+\\(1\\)", r->text->now.text))
+    return;
   attn_rewrite_all(r, "(?<==)( ?)\\(\\d\\)(?= ?[*\\x{D7}\\x{B7}@] ?[A-Z]\\b)", "$1A", "=");
 }
 
