@@ -527,8 +527,9 @@ static int of_unmasked_row(struct cause_search *h, size_t first) {
   if (masked->op != ATTN_OP_MASK) return ATTN_CAUSE_NONE;
   const double *logits = h->all[masked->operand[0]].carried.at, *all = masked->exact.at;
   struct cell_line line = query_of(h, first);
-  double *kept = attn_pool_take(h->pool, 2 * h->cells * sizeof *kept), *filled = kept + h->cells;
-  if (!kept) return h->out_of_memory = 1, ATTN_CAUSE_NONE;
+  double *kept = attn_pool_take(h->pool, h->cells * sizeof *kept);
+  double *filled = attn_pool_take(h->pool, h->cells * sizeof *filled);
+  if (!kept || !filled) return h->out_of_memory = 1, ATTN_CAUSE_NONE;
   for (size_t n = 0; n < h->cells; n++)
     kept[n] = !isinf(all[n]), filled[n] = kept[n] != 0 ? logits[n] : 0;
   if (is_softmax_of(h, line, logits, 0)) return ATTN_CAUSE_MASK_IGNORED;
