@@ -11,7 +11,8 @@
 /* ---- The documents of a folder ---- */
 
 static int is_document(const char *name) {
-  static const char *const ends[] = {".md", ".markdown", ".txt", ".py", ".ipynb"};
+  static const char *const ends[] = {".md",  ".markdown", ".txt",  ".tex", ".csv",
+                                     ".tsv", ".rst",      ".adoc", ".py",  ".ipynb"};
   const char *dot = strrchr(name, '.');
   for (size_t n = 0; dot && *name != '.' && n < sizeof ends / sizeof *ends; n++)
     if (!strcmp(dot, ends[n])) return 1;
@@ -45,7 +46,8 @@ static attn_status add_folder(struct attn_cli_documents *list, const char *folde
   closedir(d);
   if (!status && list->count == first)
     return attn_cli_fail(err, ATTN_ERR_FILE,
-                         "%.150s: the folder has no .md, .markdown, .txt, .py or .ipynb", folder);
+                         "%.150s: the folder has no .md, .txt, .tex, .csv or other documents",
+                         folder);
   if (!status)
     qsort(list->path + first, (size_t)(list->count - first), sizeof *list->path, by_name);
   return status;

@@ -243,3 +243,13 @@ def test_sums_printed_as_a_row_are_printed(attn, tmp_path):
         "weights = [[0.2689, 0.7311], [0.5, 0.5]]\n")
     text = attn("check", tmp_path / "softmax.md").stdout
     assert text.count("row_sum") == 1 and "not printed" not in text
+
+
+def test_a_folder_has_documents_of_all_kinds(attn, tmp_path):
+    sheet = "Q,,\n,1,0\n,0,2\nK,,\n,1,1\n,0,2\nscores,,\n,1,0\n,2,4\n"
+    (tmp_path / "a.csv").write_text(sheet)
+    (tmp_path / "b.tex").write_text(r"$Q = \begin{pmatrix}1&0\\0&2\end{pmatrix}$" "\n\n" r"$K = \begin{pmatrix}1&1\\0&2\end{pmatrix}$"
+                                    "\n\n" r"$QK^T = \begin{pmatrix}1&0\\2&4\end{pmatrix}$" "\n")
+    (tmp_path / "c.bin").write_text("1 2\n")
+    text = attn("check", tmp_path).stdout
+    assert "a.csv: correct" in text and "b.tex: correct" in text and "c.bin" not in text
