@@ -250,9 +250,14 @@ static int names_inputs(const struct attn_account *a, int line) {
       "(*UCP)(?i)\\A(?![^\\n]*(?:entr|\\bcells?|position|shape|\\bpairs?|ind(?:ex|ic)|mask|成分|"
       "位置|形))"
       "[^\\n]*(?:\\bkeys?|\\bquer(?:y|ies)|\\bvalues?|キー|クエリ|バリュー)";
-  const char *text = a->scan->source.text;
-  for (int n = 1; n < line && text; n++) text = strchr(text, '\n') ? strchr(text, '\n') + 1 : NULL;
-  return text && attn_occurs(a->scan->patterns, INPUT, text);
+  const char *text = a->scan->source.text, *end = text + a->scan->source.size, *next = text;
+  for (int n = 0; n < line && next; n++) {
+    text = next;
+    const char *feed = memchr(text, '\n', (size_t)(end - text));
+    next = feed ? feed + 1 : NULL;
+  }
+  size_t bytes = (size_t)((next ? next - 1 : end) - text);
+  return attn_find(a->scan->patterns, INPUT, text, bytes, 0, NULL);
 }
 
 /* "(1, 0), (0, 1)": is a vector without a name next to another one in its line, of keys? */
