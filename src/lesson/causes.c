@@ -503,18 +503,19 @@ static int of_undivided_row(const struct cause_search *h, size_t first) {
   return ATTN_CAUSE_MISSING_SCALE;
 }
 
-/* Are the weights of a line the softmax of all scores, with 0 where the mask hides one? kept: of
- * all cells, 0 where it does, else 1. */
+/* Are the weights of a line the softmax of all scores, with 0 where the mask hides one? */
 static int is_masked_after(const struct cause_search *h, struct cell_line line,
-                           const double *logits, const double *kept) {
+                           const double *logits, const double *masked) {
   double sum = 0, most = -INFINITY;
   int hides = 0;
   for (size_t n = 0; n < line.count; n++) most = fmax(most, logits[line.first + n * line.stride]);
   for (size_t n = 0; n < line.count; n++) sum += exp(logits[line.first + n * line.stride] - most);
   for (size_t n = 0; n < line.count; n++) {
     size_t at = line.first + n * line.stride;
-    hides |= kept[at] == 0;
-    if (h->judged->printed[at] && !fits(h, at, kept[at] * exp(logits[at] - most) / sum)) return 0;
+    int is_hidden = isinf(masked[at]) != 0;
+    double weight = is_hidden ? 0 : exp(logits[at] - most) / sum;
+    hides |= is_hidden;
+    if (h->judged->printed[at] && !fits(h, at, weight)) return 0;
   }
   return hides;
 }
@@ -527,13 +528,11 @@ static int of_unmasked_row(struct cause_search *h, size_t first) {
   if (masked->op != ATTN_OP_MASK) return ATTN_CAUSE_NONE;
   const double *logits = h->all[masked->operand[0]].carried.at, *all = masked->exact.at;
   struct cell_line line = query_of(h, first);
-  double *kept = attn_pool_take(h->pool, h->cells * sizeof *kept);
-  double *filled = attn_pool_take(h->pool, h->cells * sizeof *filled);
-  if (!kept || !filled) return h->out_of_memory = 1, ATTN_CAUSE_NONE;
-  for (size_t n = 0; n < h->cells; n++)
-    kept[n] = !isinf(all[n]), filled[n] = kept[n] != 0 ? logits[n] : 0;
   if (is_softmax_of(h, line, logits, 0)) return ATTN_CAUSE_MASK_IGNORED;
-  if (is_masked_after(h, line, logits, kept)) return ATTN_CAUSE_MASK_AFTER_SOFTMAX;
+  if (is_masked_after(h, line, logits, all)) return ATTN_CAUSE_MASK_AFTER_SOFTMAX;
+  double *filled = attn_pool_take(h->pool, h->cells * sizeof *filled);
+  if (!filled) return h->out_of_memory = 1, ATTN_CAUSE_NONE;
+  for (size_t n = 0; n < h->cells; n++) filled[n] = isinf(all[n]) ? 0 : logits[n];
   return is_softmax_of(h, line, filled, 0) ? ATTN_CAUSE_MASK_FILL : ATTN_CAUSE_NONE;
 }
 

@@ -167,8 +167,8 @@ static const struct search_setting {
                {ATTN_COLUMNS_NONE, 1, 6},
                {ATTN_COLUMNS_ALL, 1, 14}};
 
-/* Scores in columns have their price where they bear the name Q K^T, and where softmax is said to
- * be taken of rows. */
+/* The price of scores in columns: where their name is Q K^T, or the text takes the softmax of rows.
+ */
 static const double STATED_IN_ROWS = 8;
 static double price_of_columns(const struct searched_document *d,
                                const struct search_setting *setting,

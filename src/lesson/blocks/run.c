@@ -188,8 +188,8 @@ static int are_apart(struct attn_grouping *g, const struct attn_row *last,
 /* "Q = [1, 0], [0, 1]", "key [1, 0] [0, 1]", "keys: [1, 0]  [0, 1]", "scores / sqrt(2) = [1, 0],
  * [0, 1]": all rows of a matrix. */
 static int is_matrix_row(struct attn_grouping *g, const struct attn_row *row) {
-  int is_input = row->style == ATTN_ROW_VALUES && attn_label_step(row->label.text) >= ATTN_STEP_Q &&
-                 attn_label_step(row->label.text) <= ATTN_STEP_V;
+  int step = row->style == ATTN_ROW_VALUES ? attn_label_step(row->label.text) : -1;
+  int is_input = step >= ATTN_STEP_Q && step <= ATTN_STEP_V;
   if (row->items < 2 ||
       (row->style != ATTN_ROW_COLON && row->style != ATTN_ROW_EQUALS && !is_input))
     return 0;

@@ -52,7 +52,7 @@ static const char COMMENT[] = "[ \\t\\r]*+#[^\\n]*+(?:\\n[ \\t]*+#[^\\n]*+){0,64
 static const char RESULT_MARK[] =
     "\\s*+(?:#\\s*+)++((?:(?:\u2192|->|=>|\u21D2|=|\u2248|>>>|[Oo]utput:|Out:|Result:|"
     "(?:\u7D50\u679C|\u51FA\u529B)[:\uFF1A])\\s*+)*+(?:(?:np\\.|torch\\.)?(?:tensor|array)\\(\\s*+)"
-    "?)([A-Za-z_][\\w ]{0,23}[:=]\\s*+)?";
+    "?)(?:([A-Za-z_][\\w ]{0,23})[:=]\\s*+)?";
 /* Only a comment may follow the expression. */
 static const char END[] = "(?m)[ \\t\\r]*+(?:[#;]|$)";
 
@@ -213,20 +213,23 @@ static int step_of_named(const struct attn_python *p, const char *name,
   return found;
 }
 
+static void list_unread(struct attn_python *p, const attn_printing *table, const char *name) {
+  if (attn_add_unread(p->scan->pool, p->lesson, table->cells, table->rows, table->cols, name))
+    attn_py_no_memory(p);
+}
+
 /* 0: the name is that of no step. */
 static int add_named(struct attn_python *p, struct attn_part name, const attn_printing *table) {
+  name = attn_part_trim(p->scan->source.text, name);
   char *text =
       attn_pool_text(p->scan->pool, p->scan->source.text + name.begin, name.end - name.begin);
   if (!text) return attn_py_no_memory(p), 0;
-  text[strcspn(text, ":=")] = 0;
-  for (size_t end = strlen(text); end > 0 && text[end - 1] == ' '; end--) text[end - 1] = 0;
   int step = step_of_named(p, text, table);
   if (step < 0 && attn_step_called(text) < 0) return 0;
   if (step >= 0)
     attn_py_add_result(p, step, table);
-  else if (attn_add_unread(p->scan->pool, p->lesson, &table->cells[0], table->rows, table->cols,
-                           text))
-    attn_py_no_memory(p);
+  else
+    list_unread(p, table, text);
   return 1;
 }
 
@@ -247,9 +250,8 @@ static int read_comment(struct attn_python *p, size_t begin, size_t end, size_t 
   if (found == NO_RESULT || (!is_result && table.rows < 2)) return 0;
   if (is_step && !p->last.transposed)
     attn_py_add_result(p, p->last.step, &table);
-  else if (!is_step && table.rows > 1 &&
-           attn_add_unread(p->scan->pool, p->lesson, &table.cells[0], table.rows, table.cols, ""))
-    attn_py_no_memory(p);
+  else if (!is_step && table.rows > 1)
+    list_unread(p, &table, "");
   p->may_have_result = 0;
   p->shown_steps = -1;
   *at = end_of_result(p, *at, &table);

@@ -249,7 +249,7 @@ static int names_inputs(const struct attn_account *a, int line) {
   static const char INPUT[] =
       "(*UCP)(?i)\\A(?![^\\n]*(?:entr|\\bcells?|position|shape|\\bpairs?|ind(?:ex|ic)|mask|成分|"
       "位置|形))"
-      "[^\\n]*(?:\\bkeys?|\\bquer(?:y|ies)|\\bvalues?|キー|クエリ|バリュー)";
+      "[^\\n]*" ATTN_INPUT_WORDS;
   const char *text = a->scan->source.text, *end = text + a->scan->source.size, *next = text;
   for (int n = 0; n < line && next; n++) {
     text = next;
@@ -263,12 +263,12 @@ static int names_inputs(const struct attn_account *a, int line) {
 /* "(1, 0), (0, 1)": is a vector without a name next to another one in its line, of keys? */
 static int is_in_list(const struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
-  if (!is_vector(b) || *b->name || !names_inputs(a, b->line)) return 0;
+  if (!is_vector(b) || *b->name) return 0;
   for (int n = block - 1; n <= block + 1; n += 2) {
     const struct attn_block *other = n >= 0 && n < a->scan->blocks ? &a->scan->block[n] : NULL;
     if (other && is_vector(other) && other->line == b->line && !*other->name &&
         other->reading[0].cols == b->reading[0].cols)
-      return 1;
+      return names_inputs(a, b->line);
   }
   return 0;
 }
@@ -453,7 +453,7 @@ static int are_sizes(const struct attn_account *a, const struct attn_block *b) {
 static int shows_mask(const attn_matrix *mask, const attn_printing *table) {
   int cells = table->rows * table->cols, is_row = table->rows == 1, additive = 0;
   int differ = (!is_row && mask->rows != table->rows) || mask->cols != table->cols;
-  for (int32_t n = 0; n < table->rows * table->cols; n++)
+  for (int n = 0; n < cells; n++)
     additive |= table->cells[n].kind != ATTN_CELL_BLANK && table->cells[n].value < -1e3;
   for (int32_t n = 0; !differ && n < mask->rows * mask->cols; n++) {
     double value = table->cells[n % cells].value;

@@ -9,6 +9,9 @@ enum {
   ATTN_ACCOUNT_WORK = 20000000 /* then what is a mention or a mask is listed, too */
 };
 
+/* A pattern: what queries, keys and values are called in sentences. */
+#define ATTN_INPUT_WORDS "(?:\\bkeys?|\\bquer(?:y|ies)|\\bvalues?|キー|クエリ|バリュー)"
+
 struct attn_account {
   struct attn_scan *scan;
   const struct attn_priors *priors;

@@ -130,8 +130,7 @@ static int are_called_scores(const struct attn_account *a, const struct attn_str
 
 /* "The keys are (1, 0)" */
 static int is_called_input(const struct attn_account *a, const struct attn_stray *s) {
-  static const char INPUT[] =
-      "(*UCP)(?i)(?:\\bkeys?|\\bquer(?:y|ies)|\\bvalues?|キー|クエリ|バリュー)[^.:;。\\d]{0,12}$";
+  static const char INPUT[] = "(*UCP)(?i)" ATTN_INPUT_WORDS "[^.:;。\\d]{0,12}$";
   return attn_occurs(a->scan->patterns, INPUT, s->name);
 }
 
