@@ -118,15 +118,24 @@ static int is_mostly_wrong(const attn_example *e, const attn_step *s, const attn
          2 * attn_errors_of(v) + is_of_keys(e, s) > v->cells;
 }
 
+/* Is nothing right of the only step that is printed? Then nothing shows that it is that step. */
+static int is_nothing_right(const attn_example_verdict *out, const attn_step_verdict *v) {
+  for (int32_t n = 0; n < out->verdicts; n++)
+    if (&out->verdict[n] != v && out->verdict[n].cells) return 0;
+  return v->cells > 2 && attn_errors_of(v) == v->cells;
+}
+
 /* An error that no known slip explains may be one of the reading: where numbers between were not
  * read, and where most values are wrong, unless they are the product of an input and weights. */
 static int is_misread(const attn_lesson *lesson, const attn_example *e,
-                      const attn_step_verdict *v) {
+                      const attn_example_verdict *out) {
+  const attn_step_verdict *v = &out->verdict[out->first_wrong];
   const int is_single = v->cells == 1 || 2 * attn_errors_of(v) < v->cells;
   if (v->cause == ATTN_CAUSE_ARITHMETIC_CELL || v->cause == ATTN_CAUSE_SOFTMAX_CELL)
     return !is_single && has_gaps(lesson, e);
   if (v->cause != ATTN_CAUSE_UNKNOWN || e->step[v->step].suspected) return 0;
-  return is_mostly_wrong(e, &e->step[v->step], v) || has_gaps(lesson, e);
+  return is_mostly_wrong(e, &e->step[v->step], v) || is_nothing_right(out, v) ||
+         has_gaps(lesson, e);
 }
 
 /* Scores or weights that nothing leads to were computed elsewhere, perhaps from more digits. */
@@ -159,7 +168,7 @@ static void excuse_reading(const attn_lesson *lesson, const attn_example *e,
                            attn_example_verdict *out) {
   if (out->first_wrong < 0) return;
   const attn_step_verdict *first = &out->verdict[out->first_wrong];
-  out->misread = is_read_in_part(lesson, out) || is_misread(lesson, e, first) ||
+  out->misread = is_read_in_part(lesson, out) || is_misread(lesson, e, out) ||
                  is_of_unread(lesson, e, first) || attn_heads_are_uneven(e);
   if (!out->misread && !is_of_rounded(e, first)) return;
   for (int32_t n = 0; n < out->verdicts; n++) make_doubtful(&out->verdict[n]);

@@ -40,7 +40,7 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_SCALED,
      "(*UCP)(?i)" NOT_DENIED "scal(?:ed(?: attention| dot[- ]product)? " OF_SCORES
      "|ed|ing|e\\b)|√|sqrt|root|divid|\\bhalved|(?<!\\.\\d)(?<!\\.\\d\\d)/ ?(?:d_?k|\\d)|" PRODUCT
-     "[ )^]*/ ?(?:√|d_?k|\\d|\\w*\\.?sqrt)"},
+     "[ )^$]*(?:/ ?(?:√|d_?k|\\d|\\w*\\.?sqrt)|(?:divided|scaled) by\\b)"},
     {ATTN_ROLE_MASKED,
      "(*UCP)(?i)" NOT_DENIED "mask(?:ed(?: scaled| attention)? " OF_SCORES ")?|-∞|\\+ ?M\\b"},
     {ATTN_ROLE_SHIFTED,
@@ -132,6 +132,8 @@ static const struct word OTHER_WORDS[] = {
     {ATTN_ROLE_W_O, "出力(?:の)?射影"},
     {ATTN_ROLE_SCALED,
      "スケー(?:ル|リング)(?:済み|後|した)の?(?:スコア|内積)|スケー|平方根|割|缩放|除以|나눈|나누|"
+     "(?i:" PRODUCT
+     "|内積|スコア)[ $]*を?[ $]*(?:√|\\\\sqrt|ルート)[^\\n、。]{1,16}?で割(?:った|って|ると|り)|"
      "스케일|дел(?:им|ени|ённ)|масштаб"},
     {ATTN_ROLE_MASKED, "マスク(?:済み|後|した)の?(?:スコア|内積)|マスク|掩码|마스크|маск"},
     {ATTN_ROLE_SHIFTED, "最大値|最大值|최댓값"},

@@ -21,7 +21,7 @@ static const char TERMS[] =
 static const char VERB_SUBJECT[] =
     "(?i)\\bdot\\b|product|\\bscores?\\b|\\bweight\\b|\\bexp|\\blogit|\\benerg|similarity|"
     "\\bsum\\b|\\btotal\\b|\\x{5408}\\x{8A08}|\\x{5185}\\x{7A4D}|\\x{30B9}\\x{30B3}\\x{30A2}|\\x{"
-    "91CD}\\x{307F}|\\x{6307}\\x{6570}";
+    "91CD}\\x{307F}|\\x{6307}\\x{6570}|(?:\\x{7DCF}|\\x{306E})\\x{548C}";
 /* What the number is of: "q1.k2", "a_{12}'", "0.5 + 1". */
 static const char SUBJECT[] =
     "(*UCP)(?:[A-Za-z\\x{3B1}-\\x{3C9}][\\w'_^().\\s\\x{B7}*\\x{D7}]*+|\\d\\s?\\)?)$";

@@ -273,6 +273,20 @@ static int is_in_list(const struct attn_account *a, int block) {
   return 0;
 }
 
+static int is_alone_in_line(const struct attn_account *a, int block) {
+  const struct attn_block *b = &a->scan->block[block];
+  return (block == 0 || b[-1].line < b->line) &&
+         (block + 1 == a->scan->blocks || b[1].line > b->line);
+}
+
+/* "[[4, 5, 6]]", "R = 4 5 6", a vector with a name or alone in its line: what is written as a
+ * matrix is one. Pairs side by side may be the places of cells. */
+static int is_matrix(const struct attn_account *a, int block) {
+  const struct attn_block *b = &a->scan->block[block];
+  if (b->source == ATTN_BLOCK_VECTORS) return *b->name || is_alone_in_line(a, block);
+  return b->reading[0].cols > 1 && (b->source == ATTN_BLOCK_GRID || b->source == ATTN_BLOCK_ROWS);
+}
+
 /* Counts, indices and the like are prose. A heading above them is no name. */
 static int is_prose(const struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
@@ -281,7 +295,7 @@ static int is_prose(const struct attn_account *a, int block) {
   int decimals = has_decimals(p);
   if (p->rows * p->cols == 1 && !decimals && called_step(a, block, A_WORD) == ATTN_ANY_STEP)
     return 1;
-  int is_equation = b->source == ATTN_BLOCK_VECTORS && *b->name;
+  int is_equation = is_matrix(a, block);
   int is_list = (b->source == ATTN_BLOCK_SCALARS && p->cols > 2) || is_in_list(a, block);
   if (!named && !decimals && p->rows == 1 && !is_list && !is_equation) return 1;
   return !decimals && p->rows * p->cols < 3 && !named && !is_equation && !is_list;
@@ -353,26 +367,26 @@ static const attn_cell *find_unplaced(const struct attn_account *a, const struct
   return placed && margins == *left ? NULL : first;
 }
 
-/* Does a row of numbers that a step shows equal this one? Without its name
- * [1.00, 3.00] is not [1, 3]. */
-static int is_row_of(const attn_printing *shown, const attn_cell *row, int is_named) {
-  for (int32_t i = 0; i < shown->rows; i++) {
-    int32_t same = 0, finer = 0;
-    for (int32_t j = 0; j < shown->cols; j++) {
-      const attn_cell *cell = &shown->cells[i * shown->cols + j];
-      same += cell->value == row[j].value;
-      finer += cell->decimals == 0 && row[j].decimals > 0;
-    }
-    if (same == shown->cols && (is_named || finer < shown->cols)) return 1;
+/* Does a row that a step shows equal this one? Without its name [1.00, 3.00] is not [1, 3]. */
+static int is_row(const attn_cell *shown, const attn_cell *row, int cols, int is_named) {
+  int same = 0, finer = 0;
+  for (int j = 0; j < cols; j++) {
+    same += shown[j].value == row[j].value;
+    finer += shown[j].decimals == 0 && row[j].decimals > 0;
   }
-  return 0;
+  return same == cols && (is_named || finer < cols);
 }
 
-/* And all rows of the block? Then it mentions them. */
+/* And all rows of the block, in their order if it has all of the step? Then it mentions them. */
 static int has_rows_of(const attn_printing *shown, const attn_printing *p, int is_named) {
   if (shown->cols != p->cols || shown->rows < p->rows) return 0;
-  for (int32_t i = 0; i < p->rows; i++)
-    if (!is_row_of(shown, p->cells + i * p->cols, is_named)) return 0;
+  for (int32_t i = 0; i < p->rows; i++) {
+    int32_t k = shown->rows == p->rows ? i : 0, end = shown->rows == p->rows ? i + 1 : shown->rows;
+    while (k < end &&
+           !is_row(shown->cells + k * p->cols, p->cells + i * p->cols, p->cols, is_named))
+      k++;
+    if (k == end) return 0;
+  }
   return 1;
 }
 

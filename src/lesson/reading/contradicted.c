@@ -141,6 +141,25 @@ int attn_shifts_by_other(const struct attn_builder *b, const struct attn_block *
          !is_largest(&b->ex->step[s->operand[0]].exact, s->axis, &cell);
 }
 
+/* "Times β = 3: [..]": is each number of a step multiplied, and not by the root of d_k? */
+int attn_is_multiple(const struct attn_builder *b, const struct attn_placement *p,
+                     const attn_printing *of, const attn_printing *from) {
+  const struct attn_node *k = attn_roles_of(b->reading, p)->at[ATTN_ROLE_K];
+  double least = 0, most = (double)INFINITY;
+  int count = 0;
+  if (of->rows != from->rows || of->cols != from->cols) return 0;
+  for (int n = 0; n < of->rows * of->cols; n++) {
+    const attn_cell *x = &of->cells[n], *y = &from->cells[n];
+    double half = attn_cell_half(x), by = y->value / x->value;
+    if (fabs(x->value) <= half || !isfinite(by)) continue;
+    double slack = (attn_cell_half(y) + fabs(by) * half) / (fabs(x->value) - half);
+    least = fmax(least, by - slack), most = fmin(most, by + slack);
+    count++;
+  }
+  int is_root = k && least * least <= k->grid->cols && most * most >= k->grid->cols;
+  return count > 1 && least <= most && (least > 1 || most < 1) && !is_root;
+}
+
 int attn_has_more_added(struct attn_scan *scan, const char *name) {
   static const char ADDED[] =
       "(*UCP)(?i)(?<!before )(?<!before the )(?<!without )(?<!without the )"

@@ -28,16 +28,21 @@ static uint32_t padding_of_labels(struct attn_scan *scan, char *const *label, in
   return found;
 }
 
-/* "the cat sat <pad>" in a line, or after a sign: as many words as the keys, the last is padding.
- */
+/* "the cat sat <pad>" in a line, or after a sign: as many words as the keys, the last ones are
+ * padding. Words are short, and no sentence. */
 static uint32_t padding_of_line(struct attn_scan *scan, const char *at, int keys) {
+  enum { WORD_BYTES = 24 };
   uint32_t found = 0;
   for (int words = 0; *at && *at != '\n';) {
     size_t bytes = strcspn(at, " \t\"'#:(\n");
     int pads = bytes && words < keys && is_padding(scan, at, bytes);
+    int is_sentence = bytes > WORD_BYTES || (found && bytes && !pads);
     found |= (uint32_t)pads << words;
     words += bytes > 0;
-    if (pads && words == keys) return found;
+    if (is_sentence)
+      words = keys;
+    else if (pads && words == keys)
+      return found;
     at += bytes ? bytes : 1;
     if (strchr("\"'#:", *at)) words = 0, found = 0;
   }
@@ -84,7 +89,8 @@ static uint32_t padding_of_place(struct attn_scan *scan, int keys) {
       "[^.\\n]{0,12} (?:is|=) \\W{0,3}pad|"
       "(最後)(?:の(?:トークン|単語|語|位置|列|キー))?[はがを][ ]?\\W{0,3}(?:pad|パディング))";
   static const char NUMBERED[] =
-      "(?i)(?:position|token|key|column) (\\d{1,2}) (?:is|=) (?:the |a )?\\W{0,3}pad";
+      "(?i)(?|(?:position|token|key|column) (\\d{1,2}) (?:is|=) (?:the |a )?\\W{0,3}pad|"
+      "(\\d{1,2})番目の?(?:トークン|単語|語|位置|列|キー)?[はがを][ ]?\\W{0,3}(?:pad|パディング))";
   static const char PLACES[] = "fir sec thi fou fif ";
   struct attn_match m;
   if (attn_find(scan->patterns, NUMBERED, scan->text, strlen(scan->text), 0, &m)) {
@@ -109,9 +115,9 @@ static uint32_t padding_keys(struct attn_scan *scan, int keys) {
     found = padding_of_labels(scan, b->label, b->labels, keys) |
             padding_of_labels(scan, b->column_label, b->column_labels, keys);
   }
-  if (!found) found = padding_of_text(scan, keys);
+  if (!found) found = padding_of_place(scan, keys);
   if (!found) found = padding_of_count(scan, keys);
-  return found ? found : padding_of_place(scan, keys);
+  return found ? found : padding_of_text(scan, keys);
 }
 
 /* ---- the mask that was meant ---- */

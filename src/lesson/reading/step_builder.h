@@ -53,6 +53,9 @@ int attn_is_contradicted(const struct attn_builder *b, const struct attn_placeme
 int attn_states_other_step(const struct attn_builder *b, const struct attn_placement *p);
 int attn_shifts_by_other(const struct attn_builder *b, const struct attn_block *block,
                          const attn_step *s);
+/* Are the numbers of a step printed again, times another number? */
+int attn_is_multiple(const struct attn_builder *b, const struct attn_placement *p,
+                     const attn_printing *of, const attn_printing *from);
 
 /* tokens.c: labels of the rows of X, Q, K or V name the tokens; else a list of tokens. */
 void attn_name_tokens(struct attn_builder *b, const struct attn_placement *p);

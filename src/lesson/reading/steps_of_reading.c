@@ -394,11 +394,9 @@ static void add_copy(struct attn_builder *b, const struct attn_placement *p) {
     attn_step *s = &b->ex->step[n];
     if (s->name != STEP_OF_ROLE[p->role] || !s->printings) continue;
     if (s->exact.rows != from->rows || s->exact.cols != from->cols) continue;
-    if (s->op == ATTN_OP_GIVEN)
-      add_given_again(b, p, n, from);
-    else
-      show(b, n, from, -1);
-    return;
+    if (s->op == ATTN_OP_GIVEN) return add_given_again(b, p, n, from);
+    s->uncertain |= attn_is_multiple(b, p, &s->printing[0], from);
+    return show(b, n, from, -1);
   }
 }
 

@@ -177,12 +177,28 @@ static void add_givens(struct attn_sequence *s) {
     add_given(s, "U =", g->u, g->u_rows), add_given(s, "v =", &g->v, 1);
 }
 
+/* Is there a query below results, and without any? It may be one of those above, misprinted. */
+static int has_late_query(const struct attn_sequence *s) {
+  for (int row = 0; row < s->given.queries; row++) {
+    int first = s->list[s->given.query[row]].first, above = 0, own = 0;
+    for (int n = 0; n < s->items; n++) {
+      const struct attn_expected *e =
+          s->item[n].expected < 0 ? NULL : &s->expected[s->item[n].expected];
+      if (!e || e->step < ATTN_STEP_SCORES) continue;
+      above |= n < first;
+      own |= e->row == row;
+    }
+    if (above && !own) return 1;
+  }
+  return 0;
+}
+
 void attn_sequence_merge(struct attn_grouping *g) {
   struct attn_sequence *s = attn_group_take(g, 1, sizeof *s);
   int from = g->blocks;
   if (!s || !g->blocks) return;
   s->g = g, s->blocks = from;
-  if (attn_sequence_items(s) && attn_sequence_explain(s)) {
+  if (attn_sequence_items(s) && attn_sequence_explain(s) && !has_late_query(s)) {
     add_givens(s);
     if (!add_steps(s)) g->blocks = from;
   }
