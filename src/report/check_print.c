@@ -258,6 +258,12 @@ static void put_example(const struct check_printer *p, int32_t index) {
   put_others(p);
 }
 
+static void put_rules(struct attn_out *out, int32_t judgement) {
+  attn_out_message(out, MESSAGE_JUDGES_NUMBERS, NULL);
+  if (judgement == ATTN_JUDGED_WRONG) attn_out_message(out, MESSAGE_JUDGES_ONCE, NULL);
+  attn_out_line(out, 0);
+}
+
 attn_status attn_check_print(const attn_lesson *lesson, const attn_check *check,
                              const attn_style *style, const attn_sink *sink, attn_error *err) {
   struct attn_out out;
@@ -272,7 +278,7 @@ attn_status attn_check_print(const attn_lesson *lesson, const attn_check *check,
   if (check->judgement == ATTN_JUDGED_NOT_GIVEN)
     put_nothing(&out, lesson, check);
   else
-    attn_out_message(&out, MESSAGE_JUDGES_NUMBERS, NULL), attn_out_line(&out, 0);
+    put_rules(&out, check->judgement);
   for (int32_t n = 0; n < check->examples && n < lesson->examples; n++) {
     const struct check_printer p = {&out, lesson, &lesson->example[n], &check->example[n]};
     put_example(&p, n);
