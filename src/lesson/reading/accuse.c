@@ -9,7 +9,7 @@ static const char ROOT[] =
     "(*UCP)(?i)√|sqrt|\\broot|wurzel|racine|ra[íi]z|radice|корень|корн|平方根|根号|ルート|제곱근|"
     "\\^ ?\\(?(?:0?\\.5|1/2)|\\*\\* ?\\(?0?\\.5|d_?k";
 static const char SOFTMAX[] = "(?i)soft|ソフト|소프트|софт|exp";
-static const char NO_SOFTMAX[] = "(?i)\\bno softmax|linear attention|ソフトマックスなし";
+static const char NO_SOFTMAX[] = "(?i)\\bno softmax|\\blinear attention|ソフトマックスなし";
 static const char NORMALIZED[] = "(?i)normali[sz]|\\btotal|\\bsums?\\b|正規化|合計|和で割";
 static const char SCALED_SOFTMAX[] =
     "(?i)(?:softmax|ソフトマックス)\\s*\\(?(?:(?!never|not |without)[^\\n)=])*(?:/|√|sqrt)";

@@ -43,8 +43,10 @@ int attn_follows_from_guess(const struct attn_builder *b, const struct attn_rela
 
 /* An output of queries or keys, by their own name, in place of the values that are not printed? */
 static int is_of_other_input(const struct attn_builder *b, const struct attn_placement *p) {
-  const struct attn_node *v = attn_roles_of(b->reading, p)->at[ATTN_ROLE_V];
+  const struct attn_roles *head = attn_roles_of(b->reading, p);
+  const struct attn_node *v = head->at[ATTN_ROLE_V];
   const struct attn_placement *of = v && p->role == ATTN_ROLE_OUTPUT ? placement_of(b, v) : NULL;
+  if (head->at[ATTN_ROLE_W_A]) return 0; /* the states of an encoder are both */
   const double *bits = of ? b->priors[of->block].bits : NULL;
   return bits && fmax(bits[ATTN_ROLE_Q], bits[ATTN_ROLE_K]) >= OWN_NAME &&
          bits[ATTN_ROLE_V] < OWN_NAME;
@@ -76,10 +78,13 @@ static int may_be_other_scores(const struct attn_builder *b, const struct attn_p
 /* Does the text state another formula than the softmax of scores, or a mask of its own? */
 static int states_other_formula(const struct attn_builder *b, const struct attn_placement *p) {
   static const char OTHER[] =
-      "(*UCP)(?i)\\bno softmax|linear attention|softmax1|quiet softmax|truncated? (?:to|after|at)|"
+      "(*UCP)(?i)\\bno softmax|\\blinear attention|softmax1|quiet softmax|truncated? "
+      "(?:to|after|at)|"
       "\\bcut \\(?not rounded|切り捨て|sliding window|\\bonly (?:\\w+ )?(?:its |their )?"
       "neighbou?rs\\b|\\btop-?k\\b|\\b(?:two|three) largest scores|itself and the later|"
-      "diagonal is masked|2\\^x|weights to zero|divide each row by its sum|(?:β|\\bbeta) ?= ?\\d";
+      "diagonal is masked|2\\^x|(?:β|\\bbeta) ?= ?\\d|"
+      "\\A(?![\\s\\S]*(?:\\bexp|e\\^))[\\s\\S]*divide each row by its sum|"
+      "\\A(?![\\s\\S]*(?:-inf|[-−]∞))[\\s\\S]*weights to zero";
   return p->role >= ATTN_ROLE_SCORES && p->node->share < 1 &&
          attn_occurs(b->scan->patterns, OTHER, b->scan->text);
 }

@@ -464,6 +464,7 @@ static const struct notation notations[] = {
     {"\\^\\s*+\\\\?(?:top|intercal)" END "|\\\\top" END, "^T", 0, "^\\"},
     {"\\\\alpha" END, "\u03B1", 0, "\\"},
     {"\\\\tau" END, "\u03C4", 0, "\\"},
+    {"(?:\\\\Omega|\u03A9)(?=_\\{?[qkvQKV]\\b)", "W", 0, "\\\xCE"}, /* of queries, keys, values */
     {"\\\\(exp|tanh)" END, "$1", 0, "\\"},
     {"\\\\[cdlv]?dots" END, "\u2026", 0, "\\"},
     {"\\\\[a-zA-Z]++\\*?", " ", 0, "\\"},
@@ -471,8 +472,7 @@ static const struct notation notations[] = {
     /* u &= (1, 0), & e_1 &= 0.5: the columns of equations, which are no cells */
     {"(?:&\\s*+(?==)|(?<=[=,;])[ \\t]*+&)(?![^\\x{27E6}\\x{27E7}]{0,400}\\x{27E7})", " ", TEX, "&"},
 
-    /* HTML */
-    /* a rule below the first row, of headers alone */
+    /* HTML: a rule below the first row, of headers alone */
     {"(?i)(?<!</tr>)(?<!</tr>\\s)(<tr\\b[^<>]*+>\\s*+"
      "(?:<th\\b[^<>]*+>[^|<]*+(?:<(?!/?t[dhr]\\b)[^|<]*+)*+</th>\\s*+"
      "){2,}+</tr>)",

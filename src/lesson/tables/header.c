@@ -146,7 +146,8 @@ static void find_words(struct attn_grouping *g, struct attn_table *t) {
   for (int n = 0; n < t->cols; n++) of[n] = n;
   int words = split_line(line->text, WORD_GAP, word, most);
   if (words > most) return;
-  if (*t->row[0].label.text && words && word->end <= t->row[0].item[0].begin) word++, words--;
+  int is_of_labels = *t->row[0].label.text && words && word->end <= t->row[0].item[0].begin;
+  if (is_of_labels && words != t->cols) word++, words--; /* else a name for each column */
   if (words >= t->cols) {
     set_words(g, t, word + (words - t->cols), of);
   } else if (words > 1 && words == t->cols - 1 && t->numbers == t->cols && t->rows > 1 &&
