@@ -106,16 +106,10 @@ int32_t attn_errors_of(const attn_step_verdict *v) {
   return count;
 }
 
-/* The output of keys that serve as values: there may be others, which were not read. */
-static int is_of_keys(const attn_example *e, const attn_step *s) {
-  return s->name == ATTN_STEP_OUTPUT && s->operands > 1 &&
-         e->step[s->operand[1]].name == ATTN_STEP_K;
-}
-
 /* Are most values of a table wrong? One row of scores is, where a query is misprinted. */
-static int is_mostly_wrong(const attn_example *e, const attn_step *s, const attn_step_verdict *v) {
+static int is_mostly_wrong(const attn_step *s, const attn_step_verdict *v) {
   return s->name > ATTN_STEP_V && s->exact.rows > 1 && s->exact.cols > 1 && v->cells > 2 &&
-         2 * attn_errors_of(v) + is_of_keys(e, s) > v->cells;
+         2 * attn_errors_of(v) > v->cells;
 }
 
 /* Is nothing right of the only step that is printed? Then nothing shows that it is that step. */
@@ -134,8 +128,7 @@ static int is_misread(const attn_lesson *lesson, const attn_example *e,
   if (v->cause == ATTN_CAUSE_ARITHMETIC_CELL || v->cause == ATTN_CAUSE_SOFTMAX_CELL)
     return !is_single && has_gaps(lesson, e);
   if (v->cause != ATTN_CAUSE_UNKNOWN || e->step[v->step].suspected) return 0;
-  return is_mostly_wrong(e, &e->step[v->step], v) || is_nothing_right(out, v) ||
-         has_gaps(lesson, e);
+  return is_mostly_wrong(&e->step[v->step], v) || is_nothing_right(out, v) || has_gaps(lesson, e);
 }
 
 /* Scores or weights that nothing leads to were computed elsewhere, perhaps from more digits. */

@@ -10,7 +10,6 @@ static const struct {
   double head_below;             /* below a heading that mentions none */
   double head_unnamed;           /* no text mentions heads */
   double example, example_named; /* a further example */
-  double head_factor;            /* of a product: rather what is known, with a misprint */
   double section;                /* a further head, where another example begins */
   double late_input;             /* inputs after the weights are known */
   double sum_one, sum_not;       /* given weights: each row */
@@ -25,7 +24,6 @@ static const struct {
     .head_unnamed = 16,
     .example = 7,
     .example_named = 3,
-    .head_factor = 30,
     .section = 60,
     .late_input = 8,
     .sum_one = ATTN_ROW_BITS,
@@ -178,18 +176,8 @@ static int is_echo(const struct attn_expansion *e, int role, const struct attn_g
 static double head_price(const struct attn_expansion *e) {
   const struct attn_candidate *c = e->candidate;
   if (attn_is_new_section(e)) return PRICE.section;
-  if (c->is_factor) return PRICE.head_factor;
   if (c->names_head) return PRICE.head_named;
   return !c->hints.heads ? PRICE.head_unnamed : c->new_heading ? PRICE.head_below : PRICE.head;
-}
-
-/* Inputs after keys that do not follow from them, by the name of the values. */
-static int is_late_input(const struct attn_expansion *e, int role, int head) {
-  const struct attn_node *keys =
-      head < e->state->heads ? e->state->head[head].at[ATTN_ROLE_K] : NULL;
-  const struct attn_priors *named = e->candidate->priors;
-  return role == ATTN_ROLE_X && keys && !keys->relation &&
-         named->bits[ATTN_ROLE_V] > named->bits[role];
 }
 
 /* In a head of the state, or in one more. */
@@ -199,7 +187,6 @@ static void push_given(struct attn_expansion *e, int role, int head) {
   if (g->open || !attn_spend(e->budget, WORK) || !fits_shape(e->state, head, role, g)) return;
   double bits = GIVEN[role].bits + c->evidence.bits[role] + attn_word_bits(c->priors, role) -
                 order_price(e, head, role) - attn_reading_price(e);
-  if (is_late_input(e, role, head)) bits -= PRICE.disorder;
   if (head == e->state->heads) bits -= head_price(e);
   if (e->new_example)
     bits -= c->names_example || c->new_heading ? PRICE.example_named : PRICE.example;

@@ -47,7 +47,7 @@ static const struct word WORDS[] = {
      "(*UCP)(?i)shifted|subtract\\w*|\\b(?:minus|less) (?:the |its |their )?(?:\\w+ "
      ")?(?:max|larg|great|high)\\w*|that leaves|- ?max\\b"},
     {ATTN_ROLE_EXPONENTIALS, "(*UCP)(?i)exponen|\\bexp\\b(?:\\s?\\([^()\\n]{0,40}\\))?|e\\^"},
-    {ATTN_ROLE_ROW_SUM, "(*UCP)(?i)\\bsums?" END "|row_?sums?|denominator"},
+    {ATTN_ROLE_ROW_SUM, "(*UCP)(?i)\\bsums?" END "|\\badds? up to|row_?sums?|denominator"},
     {ATTN_ROLE_SCORES,
      "(*UCP)(?i)scores?" END "|" PRODUCT "|q\\w*\\s*(?:[·*.]|\\^ ?T) ?k|dot product|"
      "inner product|(?:not|never|without|n't) (?:\\w+ )?(?:scal|divid)\\w*(?: by [^.,;]{1,40}+)?|"
@@ -379,6 +379,14 @@ static const char *last_clause(const char *name) {
   return name;
 }
 
+/* A sentence below a table, which has the caption above both. */
+static int is_remark(const struct attn_scan *scan, int block) {
+  const struct attn_block *b = &scan->block[block];
+  return b->source == ATTN_BLOCK_INLINE && block > 0 && b->captions && b[-1].captions &&
+         b[-1].end < b->line && b[-1].source != ATTN_BLOCK_INLINE &&
+         strcmp(b->caption[b->captions - 1], b[-1].caption[b[-1].captions - 1]) == 0;
+}
+
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out) {
   const struct attn_block *b = &scan->block[block];
   const char *nearest = b->captions > 0 ? b->caption[b->captions - 1] : NULL;
@@ -387,6 +395,7 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   if ((out->is_aside = attn_is_aside(scan, b))) return;
   int own = add(scan, b, last_clause(b->name), OWN_NAME, out);
   if (!own) own = add_label(scan, b, out);
+  if (!own && is_remark(scan, block)) nearest = above = NULL;
   double share = own ? 0.4 : 1;
   double caption = nearest && !own && is_input_name(scan, nearest) ? OWN_NAME : CAPTION;
   int named = nearest && add(scan, b, nearest, caption * share, out);

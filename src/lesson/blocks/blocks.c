@@ -267,7 +267,7 @@ static int counts_columns(const struct attn_row *row) {
 static void read_rule(struct attn_grouping *g, const char *text) {
   struct attn_part p = attn_part_trim(text, (struct attn_part){0, strlen(text)});
   if (g->rows != 1 || g->row[0].style != ATTN_ROW_PIPES) return;
-  if (text[p.begin] == '+' && counts_columns(&g->row[0]))
+  if (text[p.begin] == '+' && !g->is_counted && !g->header.items && counts_columns(&g->row[0]))
     g->drop_first = 1;
   else if (text[p.begin] == '+' || !attn_occurs(g->scan->patterns, HEADER_RULE, text))
     return;
@@ -460,7 +460,7 @@ static int has_hundred(const attn_printing *p) {
 }
 
 static int states_percent(const struct attn_grouping *g, const struct attn_block *b) {
-  static const char PERCENT[] = "(?i)%|percent|パーセント";
+  static const char PERCENT[] = "(?i)%|percent|パーセント|\\* ?100\\b";
   int found = attn_occurs(g->scan->patterns, PERCENT, b->name) ||
               attn_occurs(g->scan->patterns, PERCENT, b->header);
   for (int n = 0; n < b->captions && !found; n++)

@@ -121,6 +121,7 @@ struct attn_grouping {
   struct attn_row *row;                   /* a run of lines that look alike */
   int rows;
   int drop_first; /* the first column counts rows: its header is one item short */
+  int is_counted; /* the columns are numbered above the run */
   struct attn_drawn *drawn;
   int drawns;
   struct attn_block **block;

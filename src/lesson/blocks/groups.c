@@ -124,13 +124,9 @@ static int find_groups(struct attn_grouping *g, const char *text, const struct a
   return 1;
 }
 
-/* Lists that nothing distinguishes have the same name, or are supposed to be rows. */
-static int same_group(struct attn_grouping *g, const struct attn_result_group *a,
-                      const struct attn_result_group *b) {
-  const struct attn_left *left = g->scan->left;
+/* Lists that nothing distinguishes have the same name. */
+static int same_group(const struct attn_result_group *a, const struct attn_result_group *b) {
   if (a->count != b->count || a->kind != b->kind) return 0;
-  if (left && left->recurring && a->count > 1 && a->kind == ATTN_RESULT_OTHER)
-    return g->scan->regrouped = 1;
   return !a->is_list || a->kind != ATTN_RESULT_OTHER || attn_same_letters(a->name, b->name);
 }
 
@@ -145,7 +141,7 @@ static int is_alike(struct attn_grouping *g, const struct attn_result_line *a,
                     const struct attn_result_line *b) {
   if (a->groups != b->groups || (b->line - a->line > 1 && !is_again(g, a, b))) return 0;
   for (int n = 0; n < a->groups; n++)
-    if (!same_group(g, &a->group[n], &b->group[n])) return 0;
+    if (!same_group(&a->group[n], &b->group[n])) return 0;
   return 1;
 }
 

@@ -198,37 +198,6 @@ static struct attn_block *stack_vectors(struct attn_grouping *g, int n, int k, i
   return all;
 }
 
-/* Numbers with one name, several of a turn: b is one more column of a, which has a row for each
- * turn. */
-static int add_column(struct attn_grouping *g, struct attn_block *a, const struct attn_block *b) {
-  attn_printing *p = &a->reading[0];
-  int cols = p->cols + 1;
-  attn_cell *cells = attn_group_take(g, (size_t)p->rows * (size_t)cols, sizeof *cells);
-  if (!cells) return 0;
-  for (int r = 0; r < p->rows; r++) {
-    memcpy(cells + r * cols, p->cells + r * p->cols, (size_t)p->cols * sizeof *cells);
-    cells[r * cols + p->cols] = b->reading[0].cells[r];
-  }
-  p->cells = cells, p->cols = cols;
-  a->readings = 1, a->end = b->end;
-  return 1;
-}
-
-/* "against cat: score 0.5", "against dog: score 0.2" of each query: a column for each key. Returns
- * how many blocks are left. */
-static int join_columns(struct attn_grouping *g, struct attn_block **all, int count) {
-  int kept = 0;
-  for (int k = 0; k < count && g->status == ATTN_OK; k++) {
-    int j = 0, is_column = all[k] && all[k]->reading[0].cols == 1;
-    while (j < kept && (!is_column || strcmp(all[j]->name, all[k]->name) != 0)) j++;
-    if (j == kept)
-      all[kept++] = all[k];
-    else
-      add_column(g, all[j], all[k]);
-  }
-  return kept;
-}
-
 /* "e1 = 0.5" that does not recur is no block. */
 static int is_single(struct attn_grouping *g, const struct attn_block *b) {
   if (b->source != ATTN_BLOCK_ROWS || length_of(b) > 1 || !*b->name) return 0;
@@ -244,7 +213,7 @@ void attn_recurring_merge(struct attn_grouping *g) {
     if (period && differ_in_input(g, n, period)) /* "q1, q2", "k1, k2": each turn is a matrix */
       turns = period, period = are_rows(g, n, period);
     for (int k = 0; k < period; k++) all[k] = stack_vectors(g, n, k, period, turns);
-    int count = period ? join_columns(g, all, period) : !is_single(g, all[0]);
+    int count = period ? period : !is_single(g, all[0]);
     for (int k = 0; k < count; k++) g->block[kept++] = all[k];
     g->scan->regrouped += period;
   }

@@ -132,12 +132,6 @@ static size_t rfind(const char *text, size_t begin, size_t end, char c) {
   return end;
 }
 
-/* "s = q·k/√2 = 3": a formula with a root is a part of the name. */
-static int names_root(struct attn_grouping *g, const char *text, struct attn_part formula) {
-  static const char SYMBOLS[] = "(*UCP)\\pL\\w*\\W{0,6}\\pL[^=]*/\\s*(?:\\x{221A}|sqrt)[^=]{0,8}$";
-  return attn_part_find(g, SYMBOLS, text, formula, NULL);
-}
-
 /* "q·k = 2, /2 = 1": the comma ends what is equal. */
 static int is_divided_next(struct attn_grouping *g, const char *text, struct attn_part formula) {
   static const char NEXT_QUOTIENT[] = "\\s*-?" ATTN_NUMBER "\\s*,\\s*[/\\x{F7}]";
@@ -156,9 +150,8 @@ static struct attn_part result_name(struct attn_grouping *g, const char *text, s
   size_t equals = rfind(text, first, left.end, '=');
   if (equals == first || is_divided_next(g, text, (struct attn_part){equals, left.end}))
     return attn_name_before(text, left.end);
-  int is_root = names_root(g, text, (struct attn_part){equals, left.end});
   left.begin = rfind(text, first, equals - 1, '=');
-  if (!is_root) left.end = equals - 1;
+  left.end = equals - 1;
   return attn_part_last(text, attn_part_trim(text, left), ATTN_LABEL_CHARACTERS);
 }
 

@@ -195,8 +195,6 @@ static int delimiter_of(struct attn_grouping *g, const char *text, struct attn_p
 /* Without what is around a row; "|h" ends the header of a PukiWiki. */
 static struct attn_part without_border(const char *text, struct attn_part p) {
   p = attn_part_trim(text, p);
-  if (p.end - p.begin > 2 && text[p.begin] == '|' && memcmp(text + p.end - 2, "|h", 2) == 0)
-    p.end--;
   while (p.begin < p.end && text[p.begin] == '|') p.begin++;
   while (p.begin < p.end && text[p.end - 1] == '|') p.end--;
   return p;

@@ -273,7 +273,7 @@ static int numbers_columns(struct attn_grouping *g, const struct attn_row *heade
   int is_title = is_word && name && !attn_same_letters(title, name) &&
                  attn_label_step(title) >= 0 &&
                  (attn_label_step(name) < 0 || attn_label_is_indexed(name));
-  return (is_blank_item(&header->item[0]) && !is_blank_item(&row->item[0])) || is_title;
+  return is_blank_item(&header->item[0]) || is_title;
 }
 
 /* A table whose row has one cell more or less is a mistake. */
@@ -385,6 +385,7 @@ int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
     char *title = attn_item_text(g, &g->row[g->rows - 1], 0);
     if (--g->rows) attn_run_flush(g);
     attn_group_above(g, title);
+    g->is_counted = 1;
   } else if (g->rows > 0 && are_apart(g, &g->row[g->rows - 1], row)) {
     attn_run_flush(g);
     g->scan->regrouped++;

@@ -19,10 +19,6 @@ static const char GOES_ON[] =
  */
 static const char QUOTED[] =
     "(?s).*[\\x{300C}\\x{201C}\"*'](.{1,30})[\\x{300D}\\x{201D}\"*']([^,;=]{0,20})$";
-/* A quoted word alone between vectors: ", 'it'" */
-static const char QUOTED_NEXT[] =
-    "\\s*+(?:,|\\band\\b)\\s*+(?:and "
-    ")?[\\x{300C}\\x{201C}\"*'](.{1,30})[\\x{300D}\\x{201D}\"*']\\s*+$";
 /* "hello = [..], world =": words in front of the vectors of a list. */
 static const char WORD_EQUALS[] =
     "(?:^|.*[\\s,])([A-Za-z]{3,20}|[\\x{3040}-\\x{9FFF}]{1,12})\\s*=\\s*$";
@@ -144,13 +140,11 @@ static int quoted_label(struct attn_grouping *g, const char *text, struct attn_p
 /* Is the vector one more of the list that the one before is in? Its label is then in label. */
 static int is_of_list(struct attn_grouping *g, const char *text, struct attn_part front,
                       const struct vector_before *before, struct attn_part *label) {
-  struct attn_match m;
   struct attn_part suffix;
   *label = (struct attn_part){front.end, front.end};
   if (!before->is_one || front.end - front.begin > LIST_BYTES) return 0;
   if (attn_part_begins_in(g, GOES_ON, text, front, NULL)) return 1;
   if (before->has_word && word_label(g, text, front, 0, label)) return 1;
-  if (attn_part_begins_in(g, QUOTED_NEXT, text, front, &m)) return *label = m.group[1], 1;
   size_t bytes = before->suffix.end - before->suffix.begin;
   return bytes && quoted_label(g, text, front, label, &suffix) &&
          suffix.end - suffix.begin >= bytes &&

@@ -5,16 +5,6 @@
 #include "blocks.h"
 #include "cell.h"
 
-/* "component 2": what it is of is in front of it. */
-static int only_counts(const char *text, struct attn_part p) {
-  p = attn_part_trim(text, p);
-  size_t at = p.begin;
-  while (at < p.end && attn_is_letter(text[at])) at++;
-  if (at - p.begin < 3 || at == p.end || text[at] != ' ') return 0;
-  while (at < p.end && (text[at] == ' ' || attn_is_digit(text[at]))) at++;
-  return at == p.end;
-}
-
 /* Without the end of a word that began before: "e values" of "The values" is no e. */
 static struct attn_part whole_words(const char *text, struct attn_part p, size_t least) {
   size_t next = p.begin;
@@ -27,16 +17,14 @@ static struct attn_part whole_words(const char *text, struct attn_part p, size_t
 struct attn_part attn_name_before(const char *text, size_t at) {
   struct attn_part p = attn_part_chop(text, (struct attn_part){0, at}, " \t\r\f\v=:");
   size_t least = attn_part_last(text, p, ATTN_NAME_CHARACTERS).begin;
-  int characters = ATTN_LABEL_CHARACTERS, depth = 0; /* of parentheses: score(1,2) */
+  int depth = 0; /* of parentheses: score(1,2) */
   for (p.begin = p.end; p.begin > least; p.begin--) {
     char c = text[p.begin - 1];
     depth += (c == ')') - (c == '(' && depth > 0);
-    if (depth || !strchr("=,;", c)) continue;
-    if (c != ',' || characters != ATTN_LABEL_CHARACTERS || !only_counts(text, p)) break;
-    characters = ATTN_NAME_CHARACTERS;
+    if (!depth && strchr("=,;", c)) break;
   }
   p = attn_part_trim(text, p);
-  return whole_words(text, attn_part_last(text, p, characters), p.begin);
+  return whole_words(text, attn_part_last(text, p, ATTN_LABEL_CHARACTERS), p.begin);
 }
 
 /* "abs=2e-3", "atol = 0.002": how much a result may be off. */

@@ -127,13 +127,9 @@ static int read_cells(struct attn_fact_reader *r, struct attn_fact *f, int begin
   return cell != NULL;
 }
 
-/* "cat:" in front of all numbers of a line, or "entry 1" of "entry 1 key (1, 0) value (0, 1)": how
- * many tokens. */
+/* "cat:" in front of all numbers of a line: how many tokens. */
 static int label_end(const struct attn_fact_reader *r) {
   int words = 0;
-  if (attn_fact_is_kind(r, 0, TOKEN_WORD) && attn_fact_is_whole(r, 1) &&
-      attn_fact_is_kind(r, 2, TOKEN_WORD))
-    return 2;
   for (int n = 0; n < r->tokens && words <= LABEL_WORDS; n++) {
     if (attn_fact_is_sign(r, n, ":")) return words ? n + 1 : 0;
     if (attn_fact_is_sign(r, n, "=") || attn_fact_is_kind(r, n, TOKEN_VALUE) ||

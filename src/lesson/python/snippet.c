@@ -197,20 +197,17 @@ static size_t end_of_result(const struct attn_python *p, size_t at, const attn_p
   return at;
 }
 
-/* The step of the numbers of a comment with a name: the latest that has them all, else of those of
- * the size the latest that is called so; -1: none. */
+/* The step of the numbers of a comment with a name: the latest of that size that is called so; -1:
+ * none. */
 static int step_of_named(const struct attn_python *p, const char *name,
                          const attn_printing *table) {
-  int called = attn_step_called(name), found = -1;
-  for (int n = p->example->steps - 1; n >= 0; n--) {
+  int called = attn_step_called(name), n = p->example->steps - 1;
+  for (; n >= 0; n--) {
     const attn_step *s = &p->example->step[n];
-    double share = attn_py_share(p, n, table);
-    if (share == 1) return n;
     int has_size = s->exact.rows == table->rows && s->exact.cols == table->cols;
-    int is_called = strcmp(s->symbol, name) == 0 || (called >= 0 && s->name == called);
-    if (found < 0 && has_size && is_called) found = n;
+    if (has_size && (strcmp(s->symbol, name) == 0 || (called >= 0 && s->name == called))) break;
   }
-  return found;
+  return n;
 }
 
 static void list_unread(struct attn_python *p, const attn_printing *table, const char *name) {

@@ -293,8 +293,7 @@ static int may_replace(struct attn_scan *scan, const struct attn_relation *right
   if (cause == ATTN_CAUSE_MASK_FILL && !causal) return 0;
   int of_mask = cause >= ATTN_CAUSE_MASK_IGNORED && cause <= ATTN_CAUSE_MASK_AFTER_SOFTMAX;
   if (right->mask && !p->relation->mask && !of_mask) return 0;
-  if ((!p->relation->cause && forgets_temperature(scan, head, p)) ||
-      (cause == ATTN_CAUSE_MISSING_SCALE && attn_stated_temperature(scan) != 1))
+  if (!p->relation->cause && forgets_temperature(scan, head, p))
     return right->divided_by == attn_stated_temperature(scan);
   if (!divides_as_meant(scan, right, p, cause, head)) return 0;
   return p->relation->cause != ATTN_CAUSE_NONE || of_mask || right->divided_by != 1;

@@ -72,7 +72,7 @@ struct notation {
 #define VECTOR_AFTER_TOKEN "([^\\s\\d=:|/,()\\[\\]]{1,24})(\\(" ROW_OF_LINE "\\))"
 #define ROW_IN_BRACKETS "[ \\t]*+" ROW_OF_LINE "[ \\t]*+"
 #define SPACED_ROW "[ \\t]*+" LITERAL "(?:[ \\t]++" LITERAL "){1,40}+[ \\t]*+"
-#define BRACKETED "\\[" ROW_IN_BRACKETS "\\]"
+#define ROWS_ABREAST SPACED_ROW "\\|" SPACED_ROW "(?:\\|" SPACED_ROW ")++"
 #define OF_WEIGHTS "[^=\\n,;\\[\\](){}]{0,12}?"
 /* The second row 0.5 and 1, sum 1.5; second query 0.5 / 1; */
 #define ROW_BY_WORD(word)                                                                \
@@ -224,13 +224,10 @@ static const struct notation notations[] = {
      ")\\)",
      "$1\u239D$2\u23A0", 0, "|"},
 
-    /* Q = [ 1 0 ]   K = [ 1 2 ] above [ 0 1 ]   [ 3 4 ]: drawn brackets */
-    {"(?m)(?:^(?=[^\\n]*=[ \\t]*+" BRACKETED "[ \\t]{2,}[^\\n]*=[ \\t]*+" BRACKETED
-     "[ \\t]*+\\n[ \\t]++" BRACKETED "(?:[ \\t]{2,}+" BRACKETED ")++[ \\t]*+$)|(?!\\A)\\G)"
-     "([^\\n\\[\\]=]{0,40}=[ \\t]*+)\\[([^\\[\\]\\n]++)\\]",
-     "$1\u23A1$2\u23A4", 0, "["},
-    {"(?:(?<=\u23A4\\n)|(?!\\A)\\G)(\\n?[ \\t]++)\\[(" ROW_IN_BRACKETS ")\\]", "$1\u23A3$2\u23A6",
-     0, "\u23A4"},
+    /* 1 0 | 0 1 above 1 1 | 1 0: matrices side by side, as in brackets */
+    {"(?m)(?:^([ \\t]*+)(?=" ROWS_ABREAST "\\n[ \\t]*+" ROWS_ABREAST
+     "$)|(?!\\A)\\G(?:\\||(\\n[ \\t]*+)(?=" ROWS_ABREAST "$)))(" SPACED_ROW ")(?=\\||$)",
+     "$1$2[$3]  ", 0, "|"},
     /* p[0][1] = 0.5, as p_01 */
     {"\\b([A-Za-z]\\w{0,11})\\[(\\d)\\]\\[(\\d)\\](?=[ \\t]*+=(?![ \\t]*+[={]))", "$1_$2$3", 0,
      "["},

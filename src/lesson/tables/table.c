@@ -230,9 +230,17 @@ static char *corner_name(struct attn_grouping *g, const struct attn_table *t) {
   return attn_label_step(corner) >= ATTN_STEP_Q ? corner : NULL;
 }
 
+/* Has a header more than a title in its first cell? */
+static int names_columns(const struct attn_row *header) {
+  int n = 1;
+  while (n < header->items && header->item[n].begin == header->item[n].end) n++;
+  return n < header->items;
+}
+
 /* "W_Q | 1 | 2" above "a | 0.5 | 0.1": the first row may be a header that names and counts. */
 static int first_row_counts(const struct attn_table *t) {
-  if (!attn_row_is_delimited(t->style) || t->labels < 0 || t->rows < 2 || t->header.items > 0)
+  if (!attn_row_is_delimited(t->style) || t->labels < 0 || t->rows < 2 ||
+      names_columns(&t->header) || t->is_counted)
     return 0;
   int first = t->numbers > 1 && attn_item_is_integer(attn_table_item(t, 0, t->number[0]), 1);
   for (int n = 0; n < t->numbers; n++)
@@ -301,9 +309,40 @@ static int has_stems(const struct attn_table *t) {
   return attn_table_group_end(t, 0) < t->rows;
 }
 
+/* "s | 2", "e | 7.389", "w | 0.88": below scores e and w are exponentials and weights. */
+static int step_of_row(struct attn_grouping *g, const char *label, uint32_t seen) {
+  int is_below = seen >> ATTN_STEP_SCORES & 1;
+  if (is_below && !strcmp(label, "e")) return ATTN_STEP_EXPONENTIALS;
+  if (is_below && !strcmp(label, "w")) return ATTN_STEP_WEIGHTS;
+  return attn_step_of_text(g, label);
+}
+
+/* "| | k1 | k2 | sum |" above a row for each step. */
+static int has_sums_of_steps(struct attn_grouping *g, const struct attn_table *t) {
+  if (!t->steps || t->numbers < 3 || t->header.items != t->cols) return 0;
+  char *last = attn_item_text(g, &t->header, t->number[t->numbers - 1]);
+  return last && attn_label_step(last) == ATTN_STEP_ROW_SUM;
+}
+
+/* That of the exponentials is a step of its own; that of weights is left to the check of sums. */
+static void add_sum_of_step(struct attn_grouping *g, const struct attn_table *t, int row) {
+  struct attn_table sum = *t;
+  sum.number += t->numbers - 1, sum.numbers = 1;
+  char *name = attn_item_text(g, &t->header, *sum.number);
+  if (!name ||
+      step_of_row(g, t->row[row].label.text, 1u << ATTN_STEP_SCORES) == ATTN_STEP_WEIGHTS ||
+      !attn_item_is_number(attn_table_item(t, row, *sum.number)))
+    return;
+  struct attn_block *b = rows_block(g, &sum, row, row + 1, 0, name);
+  if (b) attn_block_end(g, b, t->row[row].line->line);
+}
+
 /* "q1: 1 0", "q2: 0 1", "k1: 1 1": a block for each step, title or stem. */
-static int add_groups(struct attn_grouping *g, const struct attn_table *t) {
+static int add_groups(struct attn_grouping *g, const struct attn_table *whole) {
+  struct attn_table only = *whole, *t = &only;
   if (t->rows < 2 || !(t->steps || t->titles || has_stems(t))) return 0;
+  int has_sums = has_sums_of_steps(g, t);
+  t->numbers -= has_sums;
   for (int r = 0, end; r < t->rows && g->status == ATTN_OK; r = end) {
     end = attn_table_group_end(t, r);
     char *corner = end - r == t->rows ? corner_name(g, t) : NULL;
@@ -312,6 +351,7 @@ static int add_groups(struct attn_grouping *g, const struct attn_table *t) {
     if (t->numbers == 1 && end - r > 1) add_scalar_shapes(b);
     if (t->titles) attn_header_set(g, t, b, 0);
     attn_block_end(g, b, t->row[end - 1].line->line);
+    if (has_sums) add_sum_of_step(g, whole, r);
   }
   return 1;
 }
@@ -334,7 +374,7 @@ static void add_numbers(struct attn_grouping *g, struct attn_table *t) {
     return;
   }
   attn_header_find(g, t);
-  if (t->parts)
+  if (t->parts && !has_sums_of_steps(g, t))
     add_parts(g, t);
   else if (!add_groups(g, t))
     add_table(g, t);
@@ -426,7 +466,7 @@ static int are_steps(struct attn_grouping *g, const struct attn_table *t) {
   int first = -1, differ = 0, known = 0;
   for (int r = 0; r < t->rows; r++) {
     if (t->row[r].label.stem && !attn_row_is_delimited(t->style)) return 0;
-    int step = attn_step_of_text(g, t->row[r].label.text);
+    int step = step_of_row(g, t->row[r].label.text, seen);
     if (attn_row_is_delimited(t->style) && (step < 0 || seen >> step & 1)) return 0;
     if (step < 0) continue;
     seen |= (uint32_t)1 << step;
@@ -441,7 +481,8 @@ static struct attn_table take_run(struct attn_grouping *g) {
                          .rows = g->rows,
                          .header = g->header,
                          .super = g->super,
-                         .drop_first = g->drop_first};
+                         .drop_first = g->drop_first,
+                         .is_counted = g->is_counted};
   if (g->rows) {
     t.cols = t.row[0].items;
     t.style = t.row[0].style;
@@ -452,7 +493,7 @@ static struct attn_table take_run(struct attn_grouping *g) {
   g->rows = 0;
   g->row = NULL;
   g->header.items = g->super.items = g->before.items = 0;
-  g->drop_first = 0;
+  g->drop_first = g->is_counted = 0;
   return t;
 }
 

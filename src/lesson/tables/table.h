@@ -13,6 +13,7 @@ struct attn_table {
   struct attn_row header; /* items 0: none */
   struct attn_row super;  /* above it; items 0: none */
   int drop_first;
+  int is_counted;      /* the columns are numbered above it */
   unsigned char *kind; /* column_kind */
   int *number;         /* the columns of numbers */
   int numbers;
