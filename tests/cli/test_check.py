@@ -57,6 +57,12 @@ def test_every_number_of_a_correct_document_is_checked(attn, tmp_path):
         assert computed <= checked, (report["file"], computed - checked)
 
 
+def test_the_heading_of_a_part_is_no_title(attn, tmp_path):
+    (tmp_path / "cats.md").write_text("# Two cats\n\n## Setup\n\nQ = [[1, 0], [0, 1]], K = [[1, 2], [3, 1]]\n\nQ K^T = [[1, 3], [2, 1]]\n")
+    (report,) = check(attn, "cats.md", status=0)
+    assert [e["title"] for e in report["examples"]] == ["Two cats"]
+
+
 @pytest.mark.parametrize("cause", worked.ERRORS)
 def test_a_planted_error_is_found_and_named(attn, tmp_path, cause):
     lessons = list(islice(filter(None, (worked.planted(cause, n) for n in range(1500))), 150))

@@ -415,8 +415,8 @@ int attn_has_printing_of(struct attn_account *a, const attn_printing *q, int ste
 static int is_mention(struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   const attn_printing *q = &b->reading[0];
-  int is_echo = is_matrix(a, block) && q->rows * q->cols > 2; /* of what a program prints */
-  int is_list = (b->source == ATTN_BLOCK_INLINE && q->rows == 1) || is_echo;
+  int is_echo = is_matrix(a, block) && q->cols > 2; /* of what a program prints */
+  int is_list = q->rows == 1 && (b->source == ATTN_BLOCK_INLINE || is_echo);
   int by_chance = !has_decimals(q); /* small integers */
   int is_argument = attn_occurs(a->scan->patterns, "(?i)(?:softmax|exp)\\W*$", b->name);
   int step = is_argument ? ATTN_ANY_STEP : called_step(a, block, A_WORD);

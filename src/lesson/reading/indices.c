@@ -147,14 +147,6 @@ static void check_counts(struct attn_placing *x) {
     }
 }
 
-/* "sqrt(d_k),1.414" in a line of a sheet. */
-static const char ROOT[] =
-    "(?m)(?:^|[,\\t])(?:sqrt\\(d_?k\\)|\\x{221A}\\(?d_?k\\)?)[,\\t](\\d++(?:\\.\\d++)?)[,\\t\\r]*$";
-static int is_no_root(const struct attn_placing *x, const struct attn_match *m) {
-  attn_cell cell;
-  return attn_scan_part(x->text, m->group[1], &cell) && !attn_is_known_root(x->a->known, &cell);
-}
-
 /* An axis that no matrix has. */
 static const char AXIS[] =
     "\\b(?:(?:dims?|axis) ?= ?|(?:sum|softmax)\\((?:[^()\\n,]|\\([^()\\n]*+\\)){1,40}+, ?|"
@@ -240,7 +232,6 @@ void attn_list_indices(struct attn_placing *x) {
   check_counts(x);
   attn_list_numbers(x, SIZE, is_other_size);
   attn_list_numbers(x, SOME_SIZE, is_no_size);
-  attn_list_numbers(x, ROOT, is_no_root);
   attn_list_numbers(x, AXIS, is_no_axis);
   attn_list_numbers(x, DIAGONAL, is_far_diagonal);
   for (int w = 0; w < WORDS; w++) check_words(x, (enum word)w);

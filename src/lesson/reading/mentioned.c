@@ -149,32 +149,6 @@ static int out_of_order(struct attn_account *a, const struct attn_stray *s) {
   return attn_is_known_row(a->lesson, s, count, &a->work) ? 0 : count;
 }
 
-/* Do weights and a column of numbers give it: values that are scalars? */
-static int is_weighted(const attn_example *e, const attn_cell *cell) {
-  const attn_step *weights = attn_find_step(e, ATTN_STEP_WEIGHTS, -1);
-  for (int32_t n = 0; n < e->steps && weights; n++) {
-    const attn_matrix *v = &e->step[n].exact, *w = &weights->exact;
-    if (e->step[n].op != ATTN_OP_GIVEN || v->cols != 1 || v->rows != w->cols) continue;
-    for (int32_t i = 0; i < w->rows; i++) {
-      double sum = 0;
-      for (int32_t j = 0; j < w->cols; j++) sum += w->at[i * w->cols + j] * v->at[j];
-      if (fabs(sum - cell->value) <= (v->rows + 1) * attn_cell_half(cell) * 2) return 1;
-    }
-  }
-  return 0;
-}
-
-/* Is the last side of a sum of products a number of a step? An integer is one by chance. */
-static int has_known_result(const struct attn_account *a, const struct attn_worked *w) {
-  const attn_printing *p = &w->side[w->sides - 1];
-  const attn_cell *cell = &p->cells[0];
-  int known = w->sides < 2 || p->cols != 1 || cell->kind != ATTN_CELL_NUMBER ||
-              cell->decimals < 1 || attn_is_known(a->known, cell);
-  for (int32_t n = 0; n < a->lesson->examples && !known; n++)
-    known = is_weighted(&a->lesson->example[n], cell);
-  return known;
-}
-
 /* Is a decimal number that is worked with none of a step? Not of "0.67·100 = 67 %". */
 static int has_unknown_operand(const struct attn_account *a, const struct attn_worked *w) {
   if (w->operands == 2 && w->operand[1].value == 100) return 0;
@@ -205,8 +179,7 @@ static int list_worked(struct attn_account *a, const struct attn_worked *w) {
   int is_other = has_unknown_operand(a, w) || attn_divides_other_pair(a, w);
   if (w->is_read && !is_other) return 0;
   int unknown = w->differs || is_other ||
-                (w->sides == 1 && !attn_has_printing_of(a, &w->side[0], ATTN_ANY_STEP)) ||
-                (w->is_sum && !has_known_result(a, w));
+                (w->sides == 1 && !attn_has_printing_of(a, &w->side[0], ATTN_ANY_STEP));
   return unknown ? attn_add_unread(a->pool, a->lesson, &w->first, 1, w->numbers, w->name) : 0;
 }
 

@@ -241,8 +241,6 @@ static void note_unfollowed(struct attn_builder *b, const struct attn_placement 
   if (!b->ex->unfollowed || name < b->ex->unfollowed) b->ex->unfollowed = name;
 }
 
-static const double MOST = 0.5; /* of the numbers: a slip that explains fewer is not their cause */
-
 /* Sums of rows in a line: a column of sums, printed as a row. */
 static int is_line_of_sums(const struct attn_builder *b, const struct attn_relation *r) {
   return r->role == ATTN_ROLE_ROW_SUM && r->uses > 1 && !attn_is_turned(b, ATTN_STEP_ROW_SUM) &&
@@ -272,7 +270,7 @@ static void add_computed(struct attn_builder *b, const struct attn_placement *p)
   if (step < 0 || b->status) return;
   attn_step *s = &b->ex->step[step];
   int is_new = s->printings == 1, guess = attn_is_guess(b, p);
-  if (p->node->share >= MOST && cause) s->suspected = cause;
+  if (cause) s->suspected = cause;
   s->uncertain = (guess && (is_new || s->uncertain)) || b->reading->exhausted;
   b->ex->uncertain |= attn_is_contradicted(b, p) || attn_shifts_by_other(b, block, s);
   note_unfollowed(b, p);
@@ -407,13 +405,6 @@ static const char KEYS_ARE_VALUES[] =
     "keys? (?:are|is|equals?|defaults? to) (?:the )?(?:same as (?:the )?)?values?)\\b|"
     "(?-i:\\bK ?= ?V\\b)";
 
-/* Queries by any name, read as keys, or keys as queries. */
-static int is_swapped(const struct attn_priors *named, int role) {
-  int other = role == ATTN_ROLE_K ? ATTN_ROLE_Q : ATTN_ROLE_K;
-  return (role == ATTN_ROLE_K || role == ATTN_ROLE_Q) && named->best > 0 &&
-         named->bits[other] == named->best;
-}
-
 /* "d_k" in one cell and 2 in the next */
 static int is_size_of_keys(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_node *k = attn_roles_of(b->reading, p)->at[ATTN_ROLE_K];
@@ -427,7 +418,7 @@ static int is_other_input(const struct attn_builder *b, const struct attn_placem
   if (attn_is_worked_out(b->scan, &printing_of(b, p->node)->cells[0])) return 0;
   int is_value = p->role == ATTN_ROLE_K && named->bits[ATTN_ROLE_V] == named->best;
   if (named->bits[p->role] > (is_value ? .3 * named->best : 0)) return 0;
-  if (named->best < CALLED && !is_swapped(named, p->role)) return 0;
+  if (named->best < CALLED) return 0;
   if (p->role >= ATTN_ROLE_W_Q && p->role <= ATTN_ROLE_W_V &&
       named->bits[ATTN_ROLE_Q + p->role - ATTN_ROLE_W_Q] == named->best)
     return 0; /* weights that are called by what they make */

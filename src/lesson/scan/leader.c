@@ -12,11 +12,6 @@ static const char RUN[] =
 /* "> m <- matrix(c(1, 2,", then "+   3, 4), nrow = 2)" */
 static const char CONTINUED[] = "(?m)^>[ \\t][^\\n]*+\\n(?:(\\+)(?=[ \\t])[^\\n]*+(?:\\n|\\z))++";
 
-/* "#  0.5 1.0", "#  0.2 0.3": no headings */
-static const char NUMBERS[] =
-    "(?m)^[ \\t]*+(#)(?=[ \\t])(?:[ \\t,|]++[-+]?\\d*+\\.\\d++){2}[^\\n]*+"
-    "(?:\\n[ \\t]*+#[ \\t]++[-+]?\\d*+\\.\\d[^\\n]*+)*+";
-
 /* "Q = X @ W", then "#  2 -1", "#  0  3": what the line gives */
 static const char INTEGERS[] =
     "(?m)^[^#\\n=]*+=[^\\n]*+\\n\\K(?:[ \\t]*+(#)(?=[ \\t])(?:[ "
@@ -51,7 +46,6 @@ static void blank(struct attn_rewrite *r, const char *pattern) {
 
 void attn_blank_leaders(struct attn_rewrite *r) {
   blank(r, RUN);
-  blank(r, NUMBERS);
   blank(r, INTEGERS);
   blank(r, MATRIX);
   blank(r, PRINTED);

@@ -203,15 +203,14 @@ static int is_ruler(const struct markup *m, const struct line *l) {
   return l->begin < l->end && at == l->end;
 }
 
-/* Is the line the header of columns, with two rows below? The first column may have no title. */
+/* Is the line the header of columns, with a row below? The first column may have no title. */
 static int begins_columns(struct markup *m, const struct line *l) {
   struct line next = line_at(m, l->next);
   if (is_ruler(m, &next)) next = line_at(m, next.next);
   int titles = l->begin < l->end ? columns_in(m, l, 0) : 0;
   if (titles < 3 || has_vector_cell(m, l) || !has_vector_cell(m, &next)) return 0;
   int cells = columns_in(m, &next, 0);
-  struct line second = line_at(m, next.next);
-  if ((cells != titles && cells != titles + 1) || columns_in(m, &second, 0) != cells) return 0;
+  if (cells != titles && cells != titles + 1) return 0;
   begin_table(m, COLUMNS);
   m->columns = cells;
   m->has_header = 1;
