@@ -147,6 +147,16 @@ static void check_counts(struct attn_placing *x) {
     }
 }
 
+/* "d_k is 2", "3-dimensional", "2次元": not the number of axes of an array. */
+static const char DIMENSION[] =
+    "(?i)(?|\\bd_?[kv] (?:is|は) ?(\\d{1,2}+)(?!\\.?\\d)|(?<![\\w.-])(\\d{1,2}+)"
+    "(?:[- ]dim(?:ensional|ensions?)?\\b(?! ?(?:array|tensor))| ?次元(?!配列|の配列|テンソル|目))|"
+    "次元[はが] ?(\\d{1,2}+)(?!\\.?\\d))";
+static int is_no_dimension(const struct attn_placing *x, const struct attn_match *m) {
+  double value = value_of(x, m->group[1]);
+  return value > 1 && value < 16 && !attn_is_known_size(x->a->known, value);
+}
+
 /* An axis that no matrix has. */
 static const char AXIS[] =
     "\\b(?:(?:dims?|axis) ?= ?|(?:sum|softmax)\\((?:[^()\\n,]|\\([^()\\n]*+\\)){1,40}+, ?|"
@@ -232,6 +242,7 @@ void attn_list_indices(struct attn_placing *x) {
   check_counts(x);
   attn_list_numbers(x, SIZE, is_other_size);
   attn_list_numbers(x, SOME_SIZE, is_no_size);
+  attn_list_numbers(x, DIMENSION, is_no_dimension);
   attn_list_numbers(x, AXIS, is_no_axis);
   attn_list_numbers(x, DIAGONAL, is_far_diagonal);
   for (int w = 0; w < WORDS; w++) check_words(x, (enum word)w);
