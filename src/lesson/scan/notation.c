@@ -302,9 +302,6 @@ static const struct notation notations[] = {
      ATTN_MARK_ROW "$3: $4", 0, "("},
     /* read aloud */
     {"(?i)(?:(?<![\\w)] )|(?<=[a-z] ))(?:minus|negative) (?=\\.?\\d)", "-", 0, "us"},
-    {"(?mi)^((?:query|key|value|output) of [^\\n:]{1,24}: )(" LITERAL ")((?:, " LITERAL
-     ")*+),? and (" LITERAL ")\\.?[ \\t]*+$",
-     "$1($2$3, $4)", 0, " and "},
     {"(?mi)^(row \\d{1,2})\\. (?=column 1\\b)", "$1: ", 0, "."},
     {"(?m)^\\d{1,2}\u884C\u76EE,[ \\t]*+([^\\s\\d,:\u3002]{1,24})[:\u3002][ "
      "\\t]*+(?=1\u5217\u76EE)",

@@ -43,14 +43,12 @@ static int beside(const struct attn_sequence *s, int item, int way) {
                                                                                                : -1;
 }
 
-/* Is it of the same query and key, or on the way to an additive score of the key? */
+/* Is it of the same query and key? */
 static int is_same_place(const struct attn_expected *a, const struct attn_expected *b) {
-  if (a->step < 0 && b->step >= ATTN_STEP_SCORES)
-    return attn_sequence_key_of(a) == attn_sequence_key_of(b);
   return a->row == b->row && a->col == b->col;
 }
 
-/* The number that a cell must be, between those of its row, or of its key. */
+/* The number that a cell must be, between those of its row. */
 static int find_missing(const struct attn_sequence *s, int cell) {
   const struct attn_expected *e = &s->expected[cell];
   int left = e->col > 0 ? s->first_item[cell - 1] : -1, found = -1;
