@@ -57,6 +57,14 @@ static int has_step(struct attn_account *a, const attn_example *e, int name, int
   return find_step(a, e, name, head) || find_step(a, e, name, -1) || a->work >= ATTN_ACCOUNT_WORK;
 }
 
+/* Inputs beside given keys of their width: queries by another name. */
+static int has_queries_as_inputs(struct attn_account *a, const attn_example *e, int head) {
+  const attn_step *x = find_step(a, e, ATTN_STEP_X, -1);
+  const attn_step *k = find_step(a, e, ATTN_STEP_K, head);
+  return x && k && x->op == ATTN_OP_GIVEN && k->op == ATTN_OP_GIVEN &&
+         x->exact.cols == k->exact.cols;
+}
+
 /* Scores or weights that do not follow from the queries and keys of their example; W q, not from W
  * and q. */
 static int is_unexplained(struct attn_account *a, const attn_example *e, const attn_step *s) {
@@ -66,7 +74,7 @@ static int is_unexplained(struct attn_account *a, const attn_example *e, const a
   if (!of_scores || e->from_python) return 0;
   int keys = has_step(a, e, ATTN_STEP_K, s->head) || has_step(a, e, ATTN_STEP_X, s->head);
   int queries = has_step(a, e, ATTN_STEP_Q, s->head) || has_step(a, e, ATTN_STEP_Y, s->head) ||
-                has_step(a, e, ATTN_STEP_W_A, s->head);
+                has_step(a, e, ATTN_STEP_W_A, s->head) || has_queries_as_inputs(a, e, s->head);
   return queries && keys;
 }
 

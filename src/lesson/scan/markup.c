@@ -245,8 +245,13 @@ static void read_line(struct markup *m, const struct line *l) {
   }
 }
 
-/* "||1|2|h" of PukiWiki is a header: its numbers count columns. */
+/* "||1|2|h" of PukiWiki is a header: its numbers count columns. So is a cell "~1", and of Textile
+ * "_. 1"; ">. 0" is a cell that is aligned. */
 static void rewrite_headers(struct attn_rewrite *r) {
+  attn_rewrite_all(r, "(?<=\\|)~[ \\t]*+(\\d++)(?=[ \\t]*\\|)", "c$1", "~");
+  attn_rewrite_all(r, "(?<=\\|)_\\.[ \\t]*+(\\d++)(?=[ \\t]*\\|)", "c$1", "_");
+  attn_rewrite_all(r, "(?<=\\|)[_<>=]{1,2}\\. ?+(?=[^|\\n]*+\\|)", "", "|");
+  attn_rewrite_all(r, "(?<=\\|)~(?=[^\\d\\s|~.-][^|\\n]*+\\|)", "", "~");
   if (r->text->failed ||
       !attn_occurs(r->scan->patterns, "(?m)^\\|[^\\n]*+(?<=\\|h)$", r->text->now.text))
     return;
@@ -259,6 +264,11 @@ static void rewrite_equations(struct attn_rewrite *r) {
   attn_rewrite_all(
       r, "(= ?-?\\d++(?:\\.\\d++)?) {2,}(?=-\\d++(?:\\.\\d++)?[*/\\x{B7}\\x{D7}][^\\s=]*+ ?=)",
       "$1, ", "=");
+  /* "sum = e^1.00 + e^0.50", then "= 2.72 + 1.65", then "= 4.37": one equation */
+  attn_rewrite_all(r,
+                   "(?m)(?<=[\\d)])[ \\t]*\\n[ \\t]++(?==[ \\t]*[-\\d.]++(?: ?\\+ "
+                   "?[-\\d.]++)*+[ \\t]*$)",
+                   " ", "=");
 }
 
 /* "output = (3) × V": the matrix of step (3). */
@@ -268,14 +278,16 @@ static void rewrite_references(struct attn_rewrite *r) {
   attn_rewrite_all(r, "(?<==)( ?)\\(\\d\\)(?= ?[*\\x{D7}\\x{B7}@] ?[A-Z]\\b)", "$1A", "=");
 }
 
-/* What a document of LaTeX loads. */
-static void drop_preamble(struct attn_rewrite *r) {
+/* What a document of LaTeX loads; what is stated of a page of Hugo, between lines of "+++". */
+static void drop_preamble(struct attn_rewrite *r, int is_tex) {
+  attn_rewrite_all(r, "\\A\\+\\+\\+\\n(?:[^\\n]*+\\n){1,40}?\\+\\+\\+(?=\\n)", "", "+");
+  if (!is_tex) return;
   attn_rewrite_all(r, "(?m)^[ \\t]*+\\\\(?:documentclass|usepackage|usetheme|geometry)\\b[^\\n]*+$",
                    "", "\\");
 }
 
 void attn_markup_tables(struct attn_rewrite *r, int kinds) {
-  if (kinds & ATTN_NOTATION_TEX) drop_preamble(r);
+  drop_preamble(r, kinds & ATTN_NOTATION_TEX);
   rewrite_references(r);
   rewrite_headers(r);
   rewrite_equations(r);

@@ -483,6 +483,8 @@ static const struct notation notations[] = {
     {"(?i)</?(?:sub|sup|b|i|u|em|strong|code|span|font|mark|var)\\b[^<>\\n]{0,200}>", "", 0, "<"},
     {"(?i)</?[a-zA-Z!][^<>]*+>", "", HTML, "<"},
 
+    /* apply(S / sqrt(2), 1, function(z) ..) of R: an axis */
+    {"\\bapply\\([^,\\n]{1,40}+,\\K[ ]?[12](?=, ?function\\b)", " rows", 0, "a"},
     /* for i = 1, 2, 3 */
     {"(?i)\\b(for[ ]++(?:all |each |every )?+[ijknt]) ?= ?[01],(?: "
      "?(?:\\d|\\x{2026}|\\.\\.\\.),)*+ "

@@ -242,6 +242,9 @@ static int find_undivided(struct attn_sequence *s, int pattern) {
 }
 
 int attn_sequence_explain(struct attn_sequence *s) {
+  /* What adds to the outputs. */
+  static const char MORE[] = "(?i)\\bresidual|\\bskip connection|\\blayer ?norm|残差";
+  if (attn_occurs(s->g->scan->patterns, MORE, s->g->scan->text)) return 0;
   if (attn_occurs(s->g->scan->patterns, "tanh", s->g->scan->text) &&
       (find_whole(s, ATTN_WITH_TANH) || find_with_slips(s, ATTN_WITH_TANH)))
     return 1;

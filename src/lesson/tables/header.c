@@ -303,14 +303,16 @@ static int find_sums(struct attn_grouping *g, const struct attn_table *t) {
   return 2;
 }
 
-/* Editors remove blank cells at the end of a header: its first cell is blank, too. So is the last
+/* Editors remove blank cells at the end of a header: others of it are blank, too. So is the last
  * one of a span lost between pipes: "w | Q | | K |". */
 static void restore_blanks(struct attn_grouping *g, const struct attn_table *t,
                            struct attn_row *header) {
   int has_corner = header->items > 0 && header->item[0].begin == header->item[0].end, spans = 0;
   for (int n = 1; n < header->items; n++) spans += header->item[n].begin == header->item[n].end;
   int lacks_one = header->style == ATTN_ROW_PIPES && spans && header->items == t->cols - 1;
-  if ((has_corner && header->style == ATTN_ROW_TABS) || lacks_one) attn_row_pad(g, header, t->cols);
+  int lacks_last = (header->style == ATTN_ROW_TABS && has_corner) ||
+                   (header->style != ATTN_ROW_PIPES && header->items < t->cols && spans);
+  if (lacks_last || lacks_one) attn_row_pad(g, header, t->cols);
 }
 
 void attn_header_find(struct attn_grouping *g, struct attn_table *t) {
@@ -323,6 +325,11 @@ void attn_header_find(struct attn_grouping *g, struct attn_table *t) {
   if (!t->part) return;
   t->parts = find_spans(g, t, &t->super);
   if (!t->parts) t->parts = find_spans(g, t, &t->header);
+  if (!t->parts && t->skip && is_named(&t->header, t->number[0])) { /* 0, 1, 2 below its name */
+    t->skip = 0;
+    t->parts = find_spans(g, t, &t->header);
+    t->skip = !t->parts;
+  }
   if (!t->parts) t->parts = find_stems(g, t);
   if (!t->parts) t->parts = find_steps(g, t);
   if (!t->parts) t->parts = find_repeats(g, t);
