@@ -375,24 +375,19 @@ static const attn_cell *find_unplaced(const struct attn_account *a, const struct
   return placed && margins == *left ? NULL : first;
 }
 
-/* Does a row that a step shows equal this one? Without its name [1.00, 3.00] is not [1, 3]. */
-static int is_row(const attn_cell *shown, const attn_cell *row, int cols, int is_named) {
-  int same = 0, finer = 0;
-  for (int j = 0; j < cols; j++) {
-    same += shown[j].value == row[j].value;
-    finer += shown[j].decimals == 0 && row[j].decimals > 0;
-  }
-  return same == cols && (is_named || finer < cols);
+static int is_row(const attn_cell *shown, const attn_cell *row, int cols) {
+  int same = 0;
+  for (int j = 0; j < cols; j++) same += shown[j].value == row[j].value;
+  return same == cols;
 }
 
-/* And all rows of the block, in their order if it has all of the step? Then it mentions them. */
-static int has_rows_of(const attn_printing *shown, const attn_printing *p, int is_named) {
+/* Are the rows of a block rows that a step shows, in their order if they are all? Then it mentions
+ * them. */
+static int has_rows_of(const attn_printing *shown, const attn_printing *p) {
   if (shown->cols != p->cols || shown->rows < p->rows) return 0;
   for (int32_t i = 0; i < p->rows; i++) {
     int32_t k = shown->rows == p->rows ? i : 0, end = shown->rows == p->rows ? i + 1 : shown->rows;
-    while (k < end &&
-           !is_row(shown->cells + k * p->cols, p->cells + i * p->cols, p->cols, is_named))
-      k++;
+    while (k < end && !is_row(shown->cells + k * p->cols, p->cells + i * p->cols, p->cols)) k++;
     if (k == end) return 0;
   }
   return 1;
@@ -415,7 +410,7 @@ int attn_has_printing_of(struct attn_account *a, const attn_printing *q, int ste
       for (int32_t p = 0; p < l->example[i].step[s].printings; p++)
         if (is_step(&l->example[i].step[s], step) &&
             is_read_printing(a, &l->example[i].step[s].printing[p]) &&
-            has_rows_of(&l->example[i].step[s].printing[p], q, step != ATTN_ANY_STEP))
+            has_rows_of(&l->example[i].step[s].printing[p], q))
           return 1;
   return 0;
 }

@@ -43,10 +43,8 @@ int attn_follows_from_guess(const struct attn_builder *b, const struct attn_rela
 
 /* An output of queries or keys, by their own name, in place of the values that are not printed? */
 static int is_of_other_input(const struct attn_builder *b, const struct attn_placement *p) {
-  const struct attn_roles *head = attn_roles_of(b->reading, p);
-  const struct attn_node *v = head->at[ATTN_ROLE_V];
+  const struct attn_node *v = attn_roles_of(b->reading, p)->at[ATTN_ROLE_V];
   const struct attn_placement *of = v && p->role == ATTN_ROLE_OUTPUT ? placement_of(b, v) : NULL;
-  if (head->at[ATTN_ROLE_W_A]) return 0; /* the states of an encoder are both */
   const double *bits = of ? b->priors[of->block].bits : NULL;
   return bits && fmax(bits[ATTN_ROLE_Q], bits[ATTN_ROLE_K]) >= OWN_NAME &&
          bits[ATTN_ROLE_V] < OWN_NAME;

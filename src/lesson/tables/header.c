@@ -307,11 +307,10 @@ static int find_sums(struct attn_grouping *g, const struct attn_table *t) {
  * one of a span lost between pipes: "w | Q | | K |". */
 static void restore_blanks(struct attn_grouping *g, const struct attn_table *t,
                            struct attn_row *header) {
-  int has_corner = header->items > 0 && header->item[0].begin == header->item[0].end, spans = 0;
+  int spans = 0;
   for (int n = 1; n < header->items; n++) spans += header->item[n].begin == header->item[n].end;
   int lacks_one = header->style == ATTN_ROW_PIPES && spans && header->items == t->cols - 1;
-  int lacks_last = (header->style == ATTN_ROW_TABS && has_corner) ||
-                   (header->style != ATTN_ROW_PIPES && header->items < t->cols && spans);
+  int lacks_last = header->style != ATTN_ROW_PIPES && header->items < t->cols && spans;
   if (lacks_last || lacks_one) attn_row_pad(g, header, t->cols);
 }
 
