@@ -429,8 +429,7 @@ static void add_strays(struct attn_grouping *g, const struct attn_table *t) {
 static int is_one_number(struct attn_grouping *g, const struct attn_table *t) {
   if (t->rows != 1 || t->cols > 1) return 0;
   return t->style == ATTN_ROW_SPACES ||
-         (is_assigned(t->style) && attn_item_is_number(&t->row[0].item[0]) &&
-          attn_label_step(t->row[0].label.text) == ATTN_STEP_ROW_SUM &&
+         (is_assigned(t->style) && attn_label_step(t->row[0].label.text) == ATTN_STEP_ROW_SUM &&
           attn_follows_exponentials(g, g->blocks));
 }
 
