@@ -241,6 +241,8 @@ static void note_unfollowed(struct attn_builder *b, const struct attn_placement 
   if (!b->ex->unfollowed || name < b->ex->unfollowed) b->ex->unfollowed = name;
 }
 
+static const double MOST = 0.5; /* of the numbers: a slip that explains fewer is not their cause */
+
 /* Sums of rows in a line: a column of sums, printed as a row. */
 static int is_line_of_sums(const struct attn_builder *b, const struct attn_relation *r) {
   return r->role == ATTN_ROLE_ROW_SUM && r->uses > 1 && !attn_is_turned(b, ATTN_STEP_ROW_SUM) &&
@@ -270,7 +272,7 @@ static void add_computed(struct attn_builder *b, const struct attn_placement *p)
   if (step < 0 || b->status) return;
   attn_step *s = &b->ex->step[step];
   int is_new = s->printings == 1, guess = attn_is_guess(b, p);
-  if (cause) s->suspected = cause;
+  if (p->node->share >= MOST && cause) s->suspected = cause;
   s->uncertain = (guess && (is_new || s->uncertain)) || b->reading->exhausted;
   b->ex->uncertain |= attn_is_contradicted(b, p) || attn_shifts_by_other(b, block, s);
   note_unfollowed(b, p);
