@@ -1,5 +1,7 @@
 /* lesson.c -- a document becomes a lesson: by its snippets and its numbers, or by its numbers
  * alone. */
+#include <string.h>
+
 #include "cell.h"
 #include "error.h"
 #include "judge.h"
@@ -180,7 +182,7 @@ static int differs(const attn_step *given, const attn_step *computed) {
   return n < p->rows * p->cols;
 }
 
-/* Queries, keys or values of a session that a program before it computes and does not print. */
+/* Queries, keys or values that a program computes otherwise. */
 static int contradicts(const attn_example *e, const attn_example *program) {
   for (int name = ATTN_STEP_Q; name <= ATTN_STEP_V; name++) {
     const attn_step *given = attn_find_step(e, name, -1);
@@ -192,12 +194,15 @@ static int contradicts(const attn_example *e, const attn_example *program) {
   return 0;
 }
 
+/* Below one heading: elsewhere a program may compute another example. */
 static void doubt_contradicted(attn_lesson *lesson) {
   for (int32_t i = 0; i < lesson->examples; i++)
-    for (int32_t n = 0; n < lesson->examples; n++)
-      if (!lesson->example[i].from_python && lesson->example[n].from_python &&
-          contradicts(&lesson->example[i], &lesson->example[n]))
+    for (int32_t n = 0; n < lesson->examples; n++) {
+      const attn_example *e = &lesson->example[i], *program = &lesson->example[n];
+      if (!e->from_python && program->from_python && !strcmp(e->title, program->title) &&
+          contradicts(e, program))
         ((attn_example *)&lesson->example[i])->uncertain = 1;
+    }
 }
 
 static attn_status read_document(const struct attn_document *d, attn_lesson **lesson) {

@@ -355,14 +355,6 @@ static void add_additive(struct attn_scan *scan, struct attn_priors *out) {
 }
 
 /* hs are the states of the encoder, h that of the decoder. */
-/* "x" of a decoder beside the memory of an encoder: what is called X may be that of the queries. */
-static void add_cross(struct attn_scan *scan, struct attn_priors *out) {
-  static const char CROSS[] = "(?i)cross[- ]?attention|\\bdecoder|クロスアテンション|デコーダ";
-  if (out->bits[ATTN_ROLE_X] > 0 && out->bits[ATTN_ROLE_Y] <= 0 &&
-      attn_occurs(scan->patterns, CROSS, scan->text))
-    out->bits[ATTN_ROLE_Y] = 1;
-}
-
 static void add_state(struct attn_scan *scan, const struct attn_block *b, struct attn_priors *out) {
   if (!attn_occurs(scan->patterns, "(*UCP)^\\W*h\\W*$", b->name) ||
       !attn_occurs(scan->patterns, "(*UCP)\\bhs\\b", scan->text))
@@ -371,27 +363,47 @@ static void add_state(struct attn_scan *scan, const struct attn_block *b, struct
   raise(out, ATTN_ROLE_Q, OWN_NAME);
 }
 
-static int is_word(char c) { return attn_is_letter(c) || attn_is_digit(c); }
-
-/* Does a name end in this letter, as a symbol of its own? */
-static int ends_in_letter(const char *name, char letter) {
-  size_t end = strlen(name);
-  while (end && !is_word(name[end - 1])) end--;
-  return end && name[end - 1] == letter && (end == 1 || !is_word(name[end - 2]));
-}
-
-/* "the rows of S as decoder states and those of H as encoder states" */
-static void add_stated_state(struct attn_scan *scan, const struct attn_block *b,
-                             struct attn_priors *out) {
+/* "the rows of S as decoder states and those of H as encoder states", read once. */
+static const struct attn_stated_states *states_of(struct attn_scan *scan) {
+  static const char CROSS[] = "(?i)cross[- ]?attention|\\bdecoder|クロスアテンション|デコーダ";
   static const char STATED[] = "\\b([A-Z]) as (?:the )?(decoder|encoder) states?\\b";
+  struct attn_stated_states *s = &scan->states;
   struct attn_match m;
   size_t bytes = strlen(scan->text);
-  for (size_t at = 0; attn_find(scan->patterns, STATED, scan->text, bytes, at, &m);
+  if (s->is_known) return s;
+  s->is_known = 1;
+  s->is_cross = attn_occurs(scan->patterns, CROSS, scan->text);
+  for (size_t at = 0; s->is_cross && attn_find(scan->patterns, STATED, scan->text, bytes, at, &m);
        at = m.group[0].end) {
-    if (!ends_in_letter(b->name, scan->text[m.group[1].begin])) continue;
-    out->bits[ATTN_ROLE_SCORES] = 0;
-    raise(out, scan->text[m.group[2].begin] == 'd' ? ATTN_ROLE_Q : ATTN_ROLE_K, OWN_NAME);
+    uint32_t letter = 1u << (scan->text[m.group[1].begin] - 'A');
+    *(scan->text[m.group[2].begin] == 'd' ? &s->decoder : &s->encoder) |= letter;
   }
+  return s;
+}
+
+static int is_word(char c) { return attn_is_letter(c) || attn_is_digit(c); }
+
+/* The bit of the letter, as a symbol of its own, that a name ends in; 0: none. */
+static uint32_t last_letter(const char *name) {
+  size_t end = strlen(name);
+  while (end && !is_word(name[end - 1])) end--;
+  if (!end || name[end - 1] < 'A' || name[end - 1] > 'Z') return 0;
+  return end == 1 || !is_word(name[end - 2]) ? 1u << (name[end - 1] - 'A') : 0;
+}
+
+static void add_stated_state(struct attn_scan *scan, const struct attn_block *b,
+                             struct attn_priors *out) {
+  const struct attn_stated_states *s = states_of(scan);
+  uint32_t letter = last_letter(b->name);
+  if (!(letter & (s->decoder | s->encoder))) return;
+  out->bits[ATTN_ROLE_SCORES] = 0;
+  raise(out, letter & s->decoder ? ATTN_ROLE_Q : ATTN_ROLE_K, OWN_NAME);
+}
+
+/* "x" of a decoder beside the memory of an encoder: what is called X may be that of the queries. */
+static void add_cross(struct attn_scan *scan, struct attn_priors *out) {
+  if (out->bits[ATTN_ROLE_X] > 0 && out->bits[ATTN_ROLE_Y] <= 0 && states_of(scan)->is_cross)
+    out->bits[ATTN_ROLE_Y] = 1;
 }
 
 /* Is a caption the name of queries, keys or values and nothing else: "Keys", "Keys K", "K (keys)"?

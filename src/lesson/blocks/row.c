@@ -192,7 +192,7 @@ static int delimiter_of(struct attn_grouping *g, const char *text, struct attn_p
   return has_commas_only(g, text, p) ? ATTN_ROW_COMMAS : -1;
 }
 
-/* Without what is around a row; "|h" ends the header of a PukiWiki. */
+/* Without what is around a row. */
 static struct attn_part without_border(const char *text, struct attn_part p) {
   p = attn_part_trim(text, p);
   while (p.begin < p.end && text[p.begin] == '|') p.begin++;

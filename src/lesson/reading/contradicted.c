@@ -150,8 +150,11 @@ int attn_is_multiple(const struct attn_builder *b, const struct attn_placement *
   if (of->rows != from->rows || of->cols != from->cols) return 0;
   for (int n = 0; n < of->rows * of->cols; n++) {
     const attn_cell *x = &of->cells[n], *y = &from->cells[n];
-    double half = attn_cell_half(x), by = y->value / x->value;
-    if (fabs(x->value) <= half || !isfinite(by)) continue;
+    double half = attn_cell_half(x);
+    if (!isfinite(x->value) || !isfinite(y->value)) continue;
+    if (fabs(x->value) <= half && fabs(y->value) > attn_cell_half(y)) return 0;
+    if (fabs(x->value) <= half) continue;
+    double by = y->value / x->value;
     double slack = (attn_cell_half(y) + fabs(by) * half) / (fabs(x->value) - half);
     least = fmax(least, by - slack), most = fmin(most, by + slack);
     count++;

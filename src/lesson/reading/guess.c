@@ -80,11 +80,14 @@ static int states_other_formula(const struct attn_builder *b, const struct attn_
       "(?:to|after|at)|"
       "\\bcut \\(?not rounded|切り捨て|sliding window|\\bonly (?:\\w+ )?(?:its |their )?"
       "neighbou?rs\\b|\\btop-?k\\b|\\b(?:two|three) largest scores|itself and the later|"
-      "diagonal is masked|2\\^x|(?:β|\\bbeta) ?= ?\\d|"
-      "\\A(?![\\s\\S]*(?:\\bexp|e\\^))[\\s\\S]*divide each row by its sum|"
-      "\\A(?![\\s\\S]*(?:-inf|[-−]∞))[\\s\\S]*weights to zero";
-  return p->role >= ATTN_ROLE_SCORES && p->node->share < 1 &&
-         attn_occurs(b->scan->patterns, OTHER, b->scan->text);
+      "diagonal is masked|2\\^x|weights to zero|(?:β|\\bbeta) ?= ?\\d";
+  static const char BY_SUM[] = "(?i)divide each row by its sum";
+  static const char EXPONENTIALS[] = "(?i)\\bexp(?:onen\\w*)?\\b|e\\^";
+  struct attn_patterns *patterns = b->scan->patterns;
+  const char *text = b->scan->text;
+  if (p->role < ATTN_ROLE_SCORES || p->node->share == 1) return 0;
+  return attn_occurs(patterns, OTHER, text) ||
+         (attn_occurs(patterns, BY_SUM, text) && !attn_occurs(patterns, EXPONENTIALS, text));
 }
 
 /* Is the text on gradients? "dV = A^T dO" is no step of the forward pass. */

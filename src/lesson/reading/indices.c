@@ -147,11 +147,9 @@ static void check_counts(struct attn_placing *x) {
     }
 }
 
-/* "d_k is 2", "3-dimensional", "2次元": not the number of axes of an array. */
+/* "d_k is 2", "次元は2" */
 static const char DIMENSION[] =
-    "(?i)(?|\\bd_?[kv] (?:is|は) ?(\\d{1,2}+)(?!\\.?\\d)|(?<![\\w.-])(\\d{1,2}+)"
-    "(?:[- ]dim(?:ensional|ensions?)?\\b(?! ?(?:array|tensor))| ?次元(?!配列|の配列|テンソル|目))|"
-    "次元[はが] ?(\\d{1,2}+)(?!\\.?\\d))";
+    "(?i)(?|\\bd_?[kv] ?(?:is|は) ?(\\d{1,2}+)(?!\\.?\\d)|次元[はが] ?(\\d{1,2}+)(?!\\.?\\d))";
 static int is_no_dimension(const struct attn_placing *x, const struct attn_match *m) {
   double value = value_of(x, m->group[1]);
   return value > 1 && value < 16 && !attn_is_known_size(x->a->known, value);

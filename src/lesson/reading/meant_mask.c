@@ -28,6 +28,13 @@ static uint32_t padding_of_labels(struct attn_scan *scan, char *const *label, in
   return found;
 }
 
+/* Does a list of words end here: the line, a clause, or at a sign? */
+static int ends_list(const char *at) {
+  if (strchr(",.]", at[-1])) return 1;
+  at += strspn(at, " \t");
+  return !*at || strchr("\n\"'#:()[]=,.|", *at) != NULL;
+}
+
 /* "the cat sat <pad>" in a line, or after a sign: as many words as the keys, the last ones are
  * padding. Words are short, and no sentence. */
 static uint32_t padding_of_line(struct attn_scan *scan, const char *at, int keys) {
@@ -41,7 +48,7 @@ static uint32_t padding_of_line(struct attn_scan *scan, const char *at, int keys
     words += bytes > 0;
     if (is_sentence)
       words = keys;
-    else if (pads && words == keys)
+    else if (pads && words == keys && ends_list(at + bytes))
       return found;
     at += bytes ? bytes : 1;
     if (strchr("\"'#:", *at)) words = 0, found = 0;
@@ -90,7 +97,8 @@ static uint32_t padding_of_place(struct attn_scan *scan, int keys) {
       "(最後)(?:の(?:トークン|単語|語|位置|列|キー))?[はがを][ ]?\\W{0,3}(?:pad|パディング))";
   static const char NUMBERED[] =
       "(?i)(?|(?:position|token|key|column) (\\d{1,2}) (?:is|=) (?:the |a )?\\W{0,3}pad|"
-      "(\\d{1,2})番目の?(?:トークン|単語|語|位置|列|キー)?[はがを][ ]?\\W{0,3}(?:pad|パディング))";
+      "(\\d{1,2})番目の?(?:トークン|単語|語|位置|列|キー)?[はがを][ "
+      "]?\\W{0,3}(?:pad|パディング)\\W{0,2}(?!で(?:は|も)?な))";
   static const char PLACES[] = "fir sec thi fou fif ";
   struct attn_match m;
   if (attn_find(scan->patterns, NUMBERED, scan->text, strlen(scan->text), 0, &m)) {
@@ -115,9 +123,9 @@ static uint32_t padding_keys(struct attn_scan *scan, int keys) {
     found = padding_of_labels(scan, b->label, b->labels, keys) |
             padding_of_labels(scan, b->column_label, b->column_labels, keys);
   }
-  if (!found) found = padding_of_place(scan, keys);
+  if (!found) found = padding_of_text(scan, keys);
   if (!found) found = padding_of_count(scan, keys);
-  return found ? found : padding_of_text(scan, keys);
+  return found ? found : padding_of_place(scan, keys);
 }
 
 /* ---- the mask that was meant ---- */

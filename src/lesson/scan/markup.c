@@ -249,8 +249,8 @@ static void read_line(struct markup *m, const struct line *l) {
  * "_. 1"; ">. 0" is a cell that is aligned. */
 static void rewrite_headers(struct attn_rewrite *r) {
   attn_rewrite_all(r, "(?<=\\|)~[ \\t]*+(\\d++)(?=[ \\t]*\\|)", "c$1", "~");
-  attn_rewrite_all(r, "(?<=\\|)_\\.[ \\t]*+(\\d++)(?=[ \\t]*\\|)", "c$1", "_");
-  attn_rewrite_all(r, "(?<=\\|)[_<>=]{1,2}\\. ?+(?=[^|\\n]*+\\|)", "", "|");
+  attn_rewrite_all(r, "(?<=\\|)_\\.[ \\t]++(\\d++)(?=[ \\t]*\\|)", "c$1", "_");
+  attn_rewrite_all(r, "(?<=\\|)[_<>=]{1,2}\\. ++(?=[^|\\n]*+\\|)", "", "|");
   attn_rewrite_all(r, "(?<=\\|)~(?=[^\\d\\s|~.-][^|\\n]*+\\|)", "", "~");
   if (r->text->failed ||
       !attn_occurs(r->scan->patterns, "(?m)^\\|[^\\n]*+(?<=\\|h)$", r->text->now.text))
@@ -278,9 +278,9 @@ static void rewrite_references(struct attn_rewrite *r) {
   attn_rewrite_all(r, "(?<==)( ?)\\(\\d\\)(?= ?[*\\x{D7}\\x{B7}@] ?[A-Z]\\b)", "$1A", "=");
 }
 
-/* What a document of LaTeX loads; what is stated of a page of Hugo, between lines of "+++". */
+/* What a document of LaTeX loads; the date of a page of Hugo. */
 static void drop_preamble(struct attn_rewrite *r, int is_tex) {
-  attn_rewrite_all(r, "\\A\\+\\+\\+\\n(?:[^\\n]*+\\n){1,40}?\\+\\+\\+(?=\\n)", "", "+");
+  attn_rewrite_all(r, "(?m)^(?:date|lastmod) ?= ?\\d{4}-\\d\\d-\\d\\d[T\\d:+Z-]*+$", "", "=");
   if (!is_tex) return;
   attn_rewrite_all(r, "(?m)^[ \\t]*+\\\\(?:documentclass|usepackage|usetheme|geometry)\\b[^\\n]*+$",
                    "", "\\");

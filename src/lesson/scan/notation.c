@@ -224,7 +224,7 @@ static const struct notation notations[] = {
      ")\\)",
      "$1\u239D$2\u23A0", 0, "|"},
 
-    /* 1 0 | 0 1 above 1 1 | 1 0: matrices side by side, as in brackets */
+    /* 1 0 | 0 1 | 1 1 above 1 1 | 1 0 | 0 1: three or more matrices side by side, as in brackets */
     {"(?m)(?:^([ \\t]*+)(?=" ROWS_ABREAST "\\n[ \\t]*+" ROWS_ABREAST
      "$)|(?!\\A)\\G(?:\\||(\\n[ \\t]*+)(?=" ROWS_ABREAST "$)))(" SPACED_ROW ")(?=\\||$)",
      "$1$2[$3]  ", 0, "|"},

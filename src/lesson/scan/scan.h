@@ -112,6 +112,12 @@ struct attn_shared_text {
   int failed;                  /* no memory for them */
 };
 
+/* What the text states of an encoder and a decoder. */
+struct attn_stated_states {
+  int is_known, is_cross;    /* looked at; cross-attention or a decoder is mentioned */
+  uint32_t decoder, encoder; /* a bit for each letter that is called the states of one */
+};
+
 struct attn_scan {
   struct attn_pool *pool;
   struct attn_patterns *patterns;
@@ -121,6 +127,7 @@ struct attn_scan {
   int regrouped;                /* blocks that are grouped otherwise than without it */
   int japanese;
   int denies_scale; /* 1: the text denies that scores are divided, -1: not; 0: not looked at yet */
+  struct attn_stated_states states;
   int headings;
   struct attn_scan_heading *heading; /* in the order of the document */
   char *text;                        /* canonical, 0-terminated */

@@ -177,7 +177,8 @@ static void add_givens(struct attn_sequence *s) {
     add_given(s, "U =", g->u, g->u_rows), add_given(s, "v =", &g->v, 1);
 }
 
-/* Is there a query below results, and without any? It may be one of those above, misprinted. */
+/* Has a query below the first results no result of its own? It may be one of those above,
+ * misprinted. */
 static int has_late_query(const struct attn_sequence *s) {
   for (int row = 0; row < s->given.queries; row++) {
     int first = s->list[s->given.query[row]].first, above = 0, own = 0;
