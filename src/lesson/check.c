@@ -112,7 +112,7 @@ static int is_mostly_wrong(const attn_step *s, const attn_step_verdict *v) {
          2 * attn_errors_of(v) > v->cells;
 }
 
-/* Is nothing right of the only step that is printed? Then nothing shows that it is that step. */
+/* Is all of the only printed step wrong? Perhaps it is another step. */
 static int is_nothing_right(const attn_example_verdict *out, const attn_step_verdict *v) {
   for (int32_t n = 0; n < out->verdicts; n++)
     if (&out->verdict[n] != v && out->verdict[n].cells) return 0;

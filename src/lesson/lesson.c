@@ -1,8 +1,5 @@
 /* lesson.c -- a document becomes a lesson: by its snippets and its numbers, or by its numbers
  * alone. */
-#include <string.h>
-
-#include "cell.h"
 #include "error.h"
 #include "judge.h"
 #include "reading.h"
@@ -172,45 +169,12 @@ static attn_status read_first(const struct attn_document *d, struct candidate *b
   return found;
 }
 
-/* Do numbers that are given differ from what a program computes under their name? */
-static int differs(const attn_step *given, const attn_step *computed) {
-  const attn_printing *p = given->printings ? &given->printing[0] : NULL;
-  const attn_matrix *m = &computed->exact;
-  if (!p || !m->at || p->rows != m->rows || p->cols != m->cols) return 0;
-  int32_t n = 0;
-  while (n < p->rows * p->cols && attn_cell_is_near(&p->cells[n], m->at[n], 2)) n++;
-  return n < p->rows * p->cols;
-}
-
-/* Queries, keys or values that a program computes otherwise. */
-static int contradicts(const attn_example *e, const attn_example *program) {
-  for (int name = ATTN_STEP_Q; name <= ATTN_STEP_V; name++) {
-    const attn_step *given = attn_find_step(e, name, -1);
-    const attn_step *computed = attn_find_step(program, name, -1);
-    if (given && computed && given->op == ATTN_OP_GIVEN && computed->op != ATTN_OP_GIVEN &&
-        differs(given, computed))
-      return 1;
-  }
-  return 0;
-}
-
-/* Below one heading: elsewhere a program may compute another example. */
-static void doubt_contradicted(attn_lesson *lesson) {
-  for (int32_t i = 0; i < lesson->examples; i++)
-    for (int32_t n = 0; n < lesson->examples; n++) {
-      const attn_example *e = &lesson->example[i], *program = &lesson->example[n];
-      if (!e->from_python && program->from_python && !strcmp(e->title, program->title) &&
-          contradicts(e, program))
-        ((attn_example *)&lesson->example[i])->uncertain = 1;
-    }
-}
-
 static attn_status read_document(const struct attn_document *d, attn_lesson **lesson) {
   struct candidate best;
   attn_status status = read_first(d, &best);
   if (!status) status = read_plain(d, &best);
   if (!status) status = read_left(d, &best);
-  if (!status) doubt_contradicted(best.lesson);
+  if (!status) attn_doubt_contradicted(best.lesson);
   if (!status) return *lesson = best.lesson, ATTN_OK;
   attn_lesson_free(best.lesson);
   return status;

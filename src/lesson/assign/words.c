@@ -369,8 +369,8 @@ static const struct attn_stated_states *states_of(struct attn_scan *scan) {
   static const char STATED[] = "\\b([A-Z]) as (?:the )?(decoder|encoder) states?\\b";
   struct attn_stated_states *s = &scan->states;
   struct attn_match m;
-  size_t bytes = strlen(scan->text);
   if (s->is_known) return s;
+  size_t bytes = strlen(scan->text);
   s->is_known = 1;
   s->is_cross = attn_occurs(scan->patterns, CROSS, scan->text);
   for (size_t at = 0; s->is_cross && attn_find(scan->patterns, STATED, scan->text, bytes, at, &m);

@@ -332,8 +332,7 @@ static void add_worked(struct worked_reader *r, size_t begin, const struct chain
   struct attn_worked worked = {.first = r->literal[0],
                                .last = r->literal[r->literals - 1],
                                .numbers = r->literals,
-                               .differs = c->differs,
-                               .is_sum = r->sums > 0 && r->operators > 2 * r->sums};
+                               .differs = c->differs};
   worked.name = attn_group_text(r->g, r->text, attn_name_before(r->text, begin));
   worked.operands = c->operands;
   worked.operand = attn_group_take(r->g, (size_t)c->operands, sizeof *worked.operand);

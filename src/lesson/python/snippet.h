@@ -117,8 +117,6 @@ int attn_py_expression(struct attn_python *p, size_t begin, size_t end, struct a
 /* variables.c */
 struct attn_py_value attn_py_lookup(struct attn_python *p, struct attn_part name);
 void attn_py_bind(struct attn_python *p, struct attn_part name, struct attn_py_value v);
-/* Of the numbers of a table, those that a step has; 0: it has another size. */
-double attn_py_share(const struct attn_python *p, int step, const attn_printing *table);
 void attn_py_add_result(struct attn_python *p, int step, const attn_printing *result);
 
 /* python_ops.c */

@@ -130,16 +130,6 @@ static int fits(const attn_matrix *m, attn_printing *p) {
   return 1;
 }
 
-double attn_py_share(const struct attn_python *p, int step, const attn_printing *table) {
-  const attn_matrix *m = &p->example->step[step].exact;
-  int fit = 0, cells = table->rows * table->cols;
-  if (!m->at || m->rows != table->rows || m->cols != table->cols) return 0;
-  for (int n = 0; n < cells; n++)
-    fit += fabs(table->cells[n].value - m->at[n]) <=
-           3 * attn_cell_half(&table->cells[n]) + 1e-9 * (1 + fabs(m->at[n]));
-  return (double)fit / cells;
-}
-
 void attn_py_add_result(struct attn_python *p, int step, const attn_printing *result) {
   attn_step *s = &p->example->step[step];
   attn_printing printing = *result;

@@ -303,10 +303,10 @@ static int is_prose(const struct attn_account *a, int block) {
   int decimals = has_decimals(p);
   if (p->rows * p->cols == 1 && !decimals && called_step(a, block, A_WORD) == ATTN_ANY_STEP)
     return 1;
-  int is_equation = is_matrix(a, block);
+  int as_matrix = is_matrix(a, block);
   int is_list = (b->source == ATTN_BLOCK_SCALARS && p->cols > 2) || is_in_list(a, block);
-  if (!named && !decimals && p->rows == 1 && !is_list && !is_equation) return 1;
-  return !decimals && p->rows * p->cols < 3 && !named && !is_equation && !is_list;
+  if (!named && !decimals && p->rows == 1 && !is_list && !as_matrix) return 1;
+  return !decimals && p->rows * p->cols < 3 && !named && !as_matrix && !is_list;
 }
 
 /* The arithmetic that a number is part of; NULL: of none. */
@@ -384,9 +384,10 @@ static int is_row(const attn_cell *shown, const attn_cell *row, int cols) {
 /* Are the rows of a block rows that a step shows, in their order if they are all? Then it mentions
  * them. */
 static int has_rows_of(const attn_printing *shown, const attn_printing *p) {
+  const int in_order = shown->rows == p->rows;
   if (shown->cols != p->cols || shown->rows < p->rows) return 0;
   for (int32_t i = 0; i < p->rows; i++) {
-    int32_t k = shown->rows == p->rows ? i : 0, end = shown->rows == p->rows ? i + 1 : shown->rows;
+    int32_t k = in_order ? i : 0, end = in_order ? i + 1 : shown->rows;
     while (k < end && !is_row(shown->cells + k * p->cols, p->cells + i * p->cols, p->cols)) k++;
     if (k == end) return 0;
   }

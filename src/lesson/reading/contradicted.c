@@ -152,8 +152,10 @@ int attn_is_multiple(const struct attn_builder *b, const struct attn_placement *
     const attn_cell *x = &of->cells[n], *y = &from->cells[n];
     double half = attn_cell_half(x);
     if (!isfinite(x->value) || !isfinite(y->value)) continue;
-    if (fabs(x->value) <= half && fabs(y->value) > attn_cell_half(y)) return 0;
-    if (fabs(x->value) <= half) continue;
+    if (fabs(x->value) <= half) {
+      if (fabs(y->value) > attn_cell_half(y)) return 0;
+      continue;
+    }
     double by = y->value / x->value;
     double slack = (attn_cell_half(y) + fabs(by) * half) / (fabs(x->value) - half);
     least = fmax(least, by - slack), most = fmin(most, by + slack);

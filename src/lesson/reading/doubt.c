@@ -1,6 +1,8 @@
 /* doubt.c -- the steps of which half is wrong, below numbers that were not read or whose place is a
- * guess, and those that are printed again, below another input: they may be other steps. */
+ * guess, and those that are printed again, below another input: they may be other steps; examples
+ * that a program contradicts. */
 #include <limits.h>
+#include <string.h>
 
 #include "cell.h"
 #include "judge.h"
@@ -74,4 +76,38 @@ attn_status attn_doubt_below_unread(attn_lesson *l, struct attn_pool *pool, attn
     }
   }
   return status;
+}
+
+/* ---- programs ---- */
+
+/* Do numbers that are given differ from what a program computes under their name? */
+static int differs(const attn_step *given, const attn_step *computed) {
+  const attn_printing *p = given->printings ? &given->printing[0] : NULL;
+  const attn_matrix *m = &computed->exact;
+  if (!p || !m->at || p->rows != m->rows || p->cols != m->cols) return 0;
+  int32_t n = 0;
+  while (n < p->rows * p->cols && attn_cell_is_near(&p->cells[n], m->at[n], 2)) n++;
+  return n < p->rows * p->cols;
+}
+
+/* Queries, keys or values that a program computes otherwise. */
+static int contradicts(const attn_example *e, const attn_example *program) {
+  for (int name = ATTN_STEP_Q; name <= ATTN_STEP_V; name++) {
+    const attn_step *given = attn_find_step(e, name, -1);
+    const attn_step *computed = attn_find_step(program, name, -1);
+    if (given && computed && given->op == ATTN_OP_GIVEN && computed->op != ATTN_OP_GIVEN &&
+        differs(given, computed))
+      return 1;
+  }
+  return 0;
+}
+
+void attn_doubt_contradicted(attn_lesson *lesson) {
+  for (int32_t i = 0; i < lesson->examples; i++)
+    for (int32_t n = 0; n < lesson->examples; n++) {
+      const attn_example *e = &lesson->example[i], *program = &lesson->example[n];
+      if (!e->from_python && program->from_python && !strcmp(e->title, program->title) &&
+          contradicts(e, program))
+        ((attn_example *)&lesson->example[i])->uncertain = 1;
+    }
 }

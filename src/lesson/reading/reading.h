@@ -61,6 +61,9 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
 /* doubt.c. unread[] has the blocks that no step shows: a step below them is not called wrong where
  * half of it is. */
 attn_status attn_doubt_below_unread(attn_lesson *lesson, struct attn_pool *pool, attn_error *err);
+/* Queries, keys or values that a program below the same heading computes otherwise; elsewhere it
+ * may compute another example. */
+void attn_doubt_contradicted(attn_lesson *lesson);
 
 /* contradicted.c. Is something added to what is called so, or done to it? "output + residual" */
 int attn_has_more_added(struct attn_scan *scan, const char *name);

@@ -278,16 +278,20 @@ static void rewrite_references(struct attn_rewrite *r) {
   attn_rewrite_all(r, "(?<==)( ?)\\(\\d\\)(?= ?[*\\x{D7}\\x{B7}@] ?[A-Z]\\b)", "$1A", "=");
 }
 
-/* What a document of LaTeX loads; the date of a page of Hugo. */
-static void drop_preamble(struct attn_rewrite *r, int is_tex) {
+/* "date = 2024-02-11" of a page of Hugo is no difference. */
+static void drop_date(struct attn_rewrite *r) {
   attn_rewrite_all(r, "(?m)^(?:date|lastmod) ?= ?\\d{4}-\\d\\d-\\d\\d[T\\d:+Z-]*+$", "", "=");
-  if (!is_tex) return;
+}
+
+/* What a document of LaTeX loads. */
+static void drop_preamble(struct attn_rewrite *r) {
   attn_rewrite_all(r, "(?m)^[ \\t]*+\\\\(?:documentclass|usepackage|usetheme|geometry)\\b[^\\n]*+$",
                    "", "\\");
 }
 
 void attn_markup_tables(struct attn_rewrite *r, int kinds) {
-  drop_preamble(r, kinds & ATTN_NOTATION_TEX);
+  drop_date(r);
+  if (kinds & ATTN_NOTATION_TEX) drop_preamble(r);
   rewrite_references(r);
   rewrite_headers(r);
   rewrite_equations(r);

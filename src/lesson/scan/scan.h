@@ -77,7 +77,6 @@ struct attn_worked {
   int row;            /* that it is shown as: 1, 2, ..; 0: none */
   int sides;
   attn_printing *side; /* of one row each; a blank cell: not worked out */
-  int is_sum;          /* 1: of products: 1·2 + 2·1 */
   int is_read;         /* 1: a step shows it */
 };
 

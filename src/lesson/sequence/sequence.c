@@ -177,21 +177,25 @@ static void add_givens(struct attn_sequence *s) {
     add_given(s, "U =", g->u, g->u_rows), add_given(s, "v =", &g->v, 1);
 }
 
-/* Has a query below the first results no result of its own? It may be one of those above,
- * misprinted. */
-static int has_late_query(const struct attn_sequence *s) {
-  for (int row = 0; row < s->given.queries; row++) {
-    int first = s->list[s->given.query[row]].first, above = 0, own = 0;
-    for (int n = 0; n < s->items; n++) {
-      const struct attn_expected *e =
-          s->item[n].expected < 0 ? NULL : &s->expected[s->item[n].expected];
-      if (!e || e->step < ATTN_STEP_SCORES) continue;
-      above |= n < first;
-      own |= e->row == row;
-    }
-    if (above && !own) return 1;
+/* The first item that is a result of a query; row -1: of any. s->items: there is none. */
+static int first_result(const struct attn_sequence *s, int row) {
+  int n = 0;
+  for (; n < s->items; n++) {
+    if (s->item[n].expected < 0) continue;
+    const struct attn_expected *e = &s->expected[s->item[n].expected];
+    if (e->step >= ATTN_STEP_SCORES && (row < 0 || e->row == row)) break;
   }
-  return 0;
+  return n;
+}
+
+/* Has a query below the first result none of its own? It may be one of those above, misprinted. */
+static int has_late_query(const struct attn_sequence *s) {
+  const int first = first_result(s, -1);
+  int row = 0;
+  while (row < s->given.queries &&
+         (s->list[s->given.query[row]].first <= first || first_result(s, row) < s->items))
+    row++;
+  return row < s->given.queries;
 }
 
 void attn_sequence_merge(struct attn_grouping *g) {

@@ -1,4 +1,3 @@
-#include <ctype.h>
 #include <string.h>
 
 #include "results.h"
@@ -226,7 +225,7 @@ static void add_scalar_shapes(struct attn_block *b) {
 static char *corner_name(struct attn_grouping *g, const struct attn_table *t) {
   if (t->header.items != t->cols || t->labels != 0) return NULL;
   char *corner = attn_item_text(g, &t->header, 0);
-  if (!corner || (islower((unsigned char)*corner) && !corner[1])) return NULL; /* a token */
+  if (!corner || (*corner >= 'a' && *corner <= 'z' && !corner[1])) return NULL; /* a token */
   return attn_label_step(corner) >= ATTN_STEP_Q ? corner : NULL;
 }
 
@@ -310,10 +309,9 @@ static int has_stems(const struct attn_table *t) {
 }
 
 /* "s | 2", "e | 7.389", "w | 0.88": below scores e and w are exponentials and weights. */
-static int step_of_row(struct attn_grouping *g, const char *label, uint32_t seen) {
-  int is_below = seen >> ATTN_STEP_SCORES & 1;
-  if (is_below && !strcmp(label, "e")) return ATTN_STEP_EXPONENTIALS;
-  if (is_below && !strcmp(label, "w")) return ATTN_STEP_WEIGHTS;
+static int step_of_row(struct attn_grouping *g, const char *label, int is_below_scores) {
+  if (is_below_scores && !strcmp(label, "e")) return ATTN_STEP_EXPONENTIALS;
+  if (is_below_scores && !strcmp(label, "w")) return ATTN_STEP_WEIGHTS;
   return attn_step_of_text(g, label);
 }
 
@@ -324,13 +322,13 @@ static int has_sums_of_steps(struct attn_grouping *g, const struct attn_table *t
   return last && attn_label_step(last) == ATTN_STEP_ROW_SUM;
 }
 
-/* That of the exponentials is a step of its own; that of weights is left to the check of sums. */
+/* The column after the numbers. That of the exponentials is a step of its own; that of weights is
+ * left to the check of sums. */
 static void add_sum_of_step(struct attn_grouping *g, const struct attn_table *t, int row) {
   struct attn_table sum = *t;
-  sum.number += t->numbers - 1, sum.numbers = 1;
+  sum.number += t->numbers, sum.numbers = 1;
   char *name = attn_item_text(g, &t->header, *sum.number);
-  if (!name ||
-      step_of_row(g, t->row[row].label.text, 1u << ATTN_STEP_SCORES) == ATTN_STEP_WEIGHTS ||
+  if (!name || step_of_row(g, t->row[row].label.text, 1) == ATTN_STEP_WEIGHTS ||
       !attn_item_is_number(attn_table_item(t, row, *sum.number)))
     return;
   struct attn_block *b = rows_block(g, &sum, row, row + 1, 0, name);
@@ -338,11 +336,8 @@ static void add_sum_of_step(struct attn_grouping *g, const struct attn_table *t,
 }
 
 /* "q1: 1 0", "q2: 0 1", "k1: 1 1": a block for each step, title or stem. */
-static int add_groups(struct attn_grouping *g, const struct attn_table *whole) {
-  struct attn_table only = *whole, *t = &only;
+static int add_groups(struct attn_grouping *g, const struct attn_table *t) {
   if (t->rows < 2 || !(t->steps || t->titles || has_stems(t))) return 0;
-  int has_sums = has_sums_of_steps(g, t);
-  t->numbers -= has_sums;
   for (int r = 0, end; r < t->rows && g->status == ATTN_OK; r = end) {
     end = attn_table_group_end(t, r);
     char *corner = end - r == t->rows ? corner_name(g, t) : NULL;
@@ -351,7 +346,7 @@ static int add_groups(struct attn_grouping *g, const struct attn_table *whole) {
     if (t->numbers == 1 && end - r > 1) add_scalar_shapes(b);
     if (t->titles) attn_header_set(g, t, b, 0);
     attn_block_end(g, b, t->row[end - 1].line->line);
-    if (has_sums) add_sum_of_step(g, whole, r);
+    if (t->has_sums) add_sum_of_step(g, t, r);
   }
   return 1;
 }
@@ -374,10 +369,13 @@ static void add_numbers(struct attn_grouping *g, struct attn_table *t) {
     return;
   }
   attn_header_find(g, t);
-  if (t->parts && !has_sums_of_steps(g, t))
+  t->has_sums = has_sums_of_steps(g, t);
+  t->numbers -= t->has_sums;
+  if (t->parts && !t->has_sums)
     add_parts(g, t);
   else if (!add_groups(g, t))
     add_table(g, t);
+  t->numbers += t->has_sums;
 }
 
 void attn_table_add(struct attn_grouping *g, struct attn_table *t) {
@@ -465,7 +463,7 @@ static int are_steps(struct attn_grouping *g, const struct attn_table *t) {
   int first = -1, differ = 0, known = 0;
   for (int r = 0; r < t->rows; r++) {
     if (t->row[r].label.stem && !attn_row_is_delimited(t->style)) return 0;
-    int step = step_of_row(g, t->row[r].label.text, seen);
+    int step = step_of_row(g, t->row[r].label.text, seen >> ATTN_STEP_SCORES & 1);
     if (attn_row_is_delimited(t->style) && (step < 0 || seen >> step & 1)) return 0;
     if (step < 0) continue;
     seen |= (uint32_t)1 << step;

@@ -17,11 +17,12 @@ struct attn_table {
   unsigned char *kind; /* column_kind */
   int *number;         /* the columns of numbers */
   int numbers;
-  int labels; /* the column of labels, -1: the text in front */
-  int titles; /* 1: each label is that of the rows below it, too, which have none */
-  int steps;  /* 1: each row is another step: "scores = [..]", "weights = [..]" */
-  int skip;   /* 1: the first column of numbers counts the rows */
-  int parts;  /* matrices side by side, each with its name above; 0: it is one matrix */
+  int has_sums; /* the last column is that of the sums of steps */
+  int labels;   /* the column of labels, -1: the text in front */
+  int titles;   /* 1: each label is that of the rows below it, too, which have none */
+  int steps;    /* 1: each row is another step: "scores = [..]", "weights = [..]" */
+  int skip;     /* 1: the first column of numbers counts the rows */
+  int parts;    /* matrices side by side, each with its name above; 0: it is one matrix */
   struct attn_table_part {
     int begin, end; /* columns of numbers */
     char *name;
