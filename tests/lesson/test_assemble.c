@@ -122,7 +122,7 @@ static void test_documents(void **state) {
       "plain",        "heads",        "masked",       "cross",           "alignments",
       "positions",    "exponentials", "columns",      "columns_numbers", "scaled_once",
       "two_examples", "prose",        "single_query", "masked_ja",       "aligned",
-      "snippets",     "vectors",      "step_by_step", "inputs_only",     "formulas"};
+      "snippets",     "vectors",      "step_by_step", "inputs_only",     "formulas",        "factors"};
   char path[1024];
   (void)state;
   int wrong = 0;

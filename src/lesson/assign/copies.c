@@ -8,9 +8,16 @@ static const struct {
   double copy, transposed; /* numbers once more; and transposed */
   double own_name;         /* bits of a name of its own: if it is another role's, it is no copy */
   double section;          /* a given of another example */
+  double weights;          /* a factor is one of the step rather than a weight matrix */
   double divided;          /* scores that the text above divides: nobody divided them */
   double share;            /* of the cells: a copy has at least so many in common */
-} PRICE = {.copy = 5, .transposed = 2, .own_name = 5.9, .section = 400, .divided = 8, .share = .6};
+} PRICE = {.copy = 5,
+           .transposed = 2,
+           .own_name = 5.9,
+           .section = 400,
+           .weights = .5,
+           .divided = 8,
+           .share = .6};
 
 /* Work, in about nanoseconds: to compare a cell; to make one. */
 static const double COMPARE = 5, MAKE = 60;
@@ -61,6 +68,7 @@ static void push_copy(struct attn_expansion *e, const struct attn_node *of, int 
   double bits = node->bits - (copy == ATTN_COPY_TRANSPOSED ? PRICE.transposed : 0) -
                 (c->is_factor ? 0 : PRICE.copy);
   if (copy >= ATTN_COPY_ROW) bits += attn_word_bits(c->priors, role);
+  if (c->is_factor && role >= ATTN_ROLE_W_Q && role <= ATTN_ROLE_W_V) bits -= PRICE.weights;
   if (role == ATTN_ROLE_SCORES && (c->priors->bits[ATTN_ROLE_SCALED] > 0 || c->hints.divided))
     bits -= PRICE.divided;
   if (attn_is_new_section(e) && !of->expected.lo.at) bits -= PRICE.section;
