@@ -51,7 +51,7 @@ static int status_message(const struct check_printer *p, const attn_step_verdict
   return p->lesson->unreads ? MESSAGE_NOT_FOUND : MESSAGE_STATUS + ATTN_JUDGED_NOT_GIVEN;
 }
 
-/* A row that is printed as a column, or the other way round, is printed. */
+/* A matrix that is printed transposed, as W of row vectors, is printed. */
 static int is_printed_transposed(const attn_example *e, const attn_step *s) {
   for (int32_t n = 0; n < e->steps && s->name != ATTN_STEP_OTHER && !s->printings; n++) {
     const attn_step *t = &e->step[n];

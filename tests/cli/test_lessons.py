@@ -245,6 +245,15 @@ def test_sums_printed_as_a_row_are_printed(attn, tmp_path):
     assert text.count("row_sum") == 1 and "not printed" not in text
 
 
+def test_weights_of_row_vectors_are_printed(attn, tmp_path):
+    (tmp_path / "a.md").write_text(
+        "s = [[1, -1, 0.5], [1, -1, 1]]\nh = [[0.5, 0.5, -1], [-1, 0.5, 0], [-1, -1, 1]]\nW_s = [[0.5, 0], [-1, 1], [0, 1]]\n"
+        "W_h = [[-1, 0.5], [0.5, 1], [0.5, 1]]\nv = [2, 0.5]\n\nscores = v tanh(s W_s + h W_h) =\n"
+        "[[0.953, 1.753, 1.592], [1.148, 1.984, 1.742]]\n\nweights = softmax(scores) =\n[[0.195, 0.435, 0.370], [0.195, 0.451, 0.354]]\n")
+    text = attn("check", "a.md").stdout
+    assert "a.md: correct" in text and "not printed" not in text
+
+
 def test_a_folder_has_documents_of_all_kinds(attn, tmp_path):
     sheet = "Q,,\n,1,0\n,0,2\nK,,\n,1,1\n,0,2\nscores,,\n,1,0\n,2,4\n"
     (tmp_path / "a.csv").write_text(sheet)

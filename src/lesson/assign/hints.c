@@ -97,11 +97,19 @@ int attn_mentions_causal(struct attn_scan *scan, const char *text) {
   return attn_occurs(scan->patterns, CAUSAL, text);
 }
 
-int attn_mentions_causal_above(struct attn_scan *scan, int line) {
+static int occurs_above(struct attn_scan *scan, const char *pattern, int line) {
   const char *end = scan->text;
   for (int n = 1; n < line && end; n++) end = strchr(end, '\n') ? strchr(end, '\n') + 1 : NULL;
   size_t bytes = end ? (size_t)(end - scan->text) : strlen(scan->text);
-  return attn_find(scan->patterns, CAUSAL, scan->text, bytes, 0, NULL);
+  return attn_find(scan->patterns, pattern, scan->text, bytes, 0, NULL);
+}
+
+int attn_mentions_causal_above(struct attn_scan *scan, int line) {
+  return occurs_above(scan, CAUSAL, line);
+}
+
+int attn_mentions_temperature_above(struct attn_scan *scan, int line) {
+  return occurs_above(scan, TEMPERATURE, line);
 }
 
 int attn_denies_mask(struct attn_scan *scan, const char *text) {

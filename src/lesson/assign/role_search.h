@@ -40,6 +40,7 @@ struct attn_candidate {
 /* hints.c */
 int attn_mentions_causal(struct attn_scan *scan, const char *text);
 int attn_mentions_causal_above(struct attn_scan *scan, int line); /* in the lines before it */
+int attn_mentions_temperature_above(struct attn_scan *scan, int line);
 int attn_denies_mask(struct attn_scan *scan, const char *text);
 int attn_denies_scale(struct attn_scan *scan);     /* nothing is divided */
 int attn_mentions_tanh(struct attn_scan *scan);    /* as additive scores have it */

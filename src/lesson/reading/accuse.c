@@ -160,7 +160,10 @@ static int states_padding(struct attn_scan *scan) {
   static const char STATED[] =
       "(?i)(?:pad|パディング)[^.。\\n]{0,80}(?:mask|ignor|hid|-∞|-inf|マスク|無視|隠)|"
       "(?:mask|ignor|hid|マスク|無視)[^.。\\n]{0,80}(?:pad|パディング)";
-  return attn_mentions_padding(scan) && attn_states(scan, scan->text, STATED);
+  static const char NOBODY[] =
+      "(?i)\\bpad[^.\\n]{0,60}\\bno(?: \\w+|body)(?: may| can| should)? attends? to (?:it|them)\\b";
+  return attn_mentions_padding(scan) &&
+         (attn_states(scan, scan->text, STATED) || attn_occurs(scan->patterns, NOBODY, scan->text));
 }
 
 /* What d2l.ai and its readers call weights with padding. */
@@ -224,8 +227,11 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
         return ATTN_UNCERTAIN;
       if (is_called_masked(priors, p) || states_columns(scan, p)) return ATTN_UNCERTAIN;
       if (forgets_stated_mask(scan, head, p)) return *cause = ATTN_CAUSE_MASK_IGNORED, ATTN_ACCUSED;
-      if (forgets_temperature(scan, head, p))
-        return *cause = ATTN_CAUSE_MISSING_SCALE, ATTN_ACCUSED;
+      if (forgets_temperature(scan, head, p)) {
+        *cause = ATTN_CAUSE_MISSING_SCALE;
+        return attn_mentions_temperature_above(scan, scan->block[p->block].line) ? ATTN_ACCUSED
+                                                                                 : ATTN_UNCERTAIN;
+      }
       return accuse_unscaled(scan, head, p, cause);
     case ATTN_CAUSE_SCALE_BY_DK:
     case ATTN_CAUSE_SCALE_WRONG_DIM:

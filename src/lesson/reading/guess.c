@@ -41,6 +41,18 @@ int attn_follows_from_guess(const struct attn_builder *b, const struct attn_rela
   return 0;
 }
 
+/* Does it follow, over steps that are not printed, from inputs that are called a later step? */
+static int is_of_later_step(const struct attn_builder *b, const struct attn_relation *r) {
+  for (int n = 0; n < r->operands && r->uses > 1; n++) {
+    const struct attn_placement *p = placement_of(b, r->operand[n]);
+    if (!p || p->relation || p->role > ATTN_ROLE_Y) continue;
+    const double *bits = b->priors[p->block].bits;
+    for (int role = ATTN_ROLE_SCORES; role <= ATTN_ROLE_OUTPUT; role++)
+      if (bits[role] >= NAMED && bits[p->role] <= 0) return 1;
+  }
+  return 0;
+}
+
 /* An output of queries or keys, by their own name, in place of the values that are not printed? */
 static int is_of_other_input(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_node *v = attn_roles_of(b->reading, p)->at[ATTN_ROLE_V];
@@ -96,6 +108,20 @@ static int is_of_gradients(const struct attn_builder *b, const struct attn_place
   return p->node->share < 1 && attn_occurs(b->scan->patterns, GRADIENT, b->scan->text);
 }
 
+/* Is it below an output, and what would be otherwise? "With a causal mask the weights would be" */
+static int is_supposed(const struct attn_builder *b, const struct attn_placement *p) {
+  static const char SUPPOSED[] =
+      "(?i)\\bwould\\b|\\bwhat if\\b|\\b(?:for|in) comparison\\b|\\binstead\\b|仮に|もし|比較";
+  const struct attn_block *block = &b->scan->block[p->block];
+  const char *nearest = block->captions ? block->caption[block->captions - 1] : "";
+  int n = 0;
+  while (n < b->reading->placements && (b->reading->placement[n]->role != ATTN_ROLE_OUTPUT ||
+                                        b->reading->placement[n]->block >= p->block))
+    n++;
+  return n < b->reading->placements && (attn_occurs(b->scan->patterns, SUPPOSED, block->name) ||
+                                        attn_occurs(b->scan->patterns, SUPPOSED, nearest));
+}
+
 /* Its place is known too little to call a number wrong: words of a sentence are not a name, and its
  * own name may be that of another step. */
 int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p) {
@@ -108,6 +134,8 @@ int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p) 
     return 1;
   if (may_be_other_scores(b, p) || lacks_values(b, p) || is_of_other_input(b, p)) return 1;
   if (states_other_formula(b, p) || is_of_gradients(b, p)) return 1;
+  if (p->node->share < 1 && is_of_later_step(b, p->relation)) return 1;
+  if (p->node->share <= .5 && is_supposed(b, p)) return 1;
   int is_other = named->best >= OWN_NAME && named->bits[p->role] <= 0;
   if (is_other && p->node->share <= .5) return 1;
   if ((p->role == ATTN_ROLE_ROW_SUM || p->node->share >= .5) &&

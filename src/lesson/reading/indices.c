@@ -149,10 +149,45 @@ static void check_counts(struct attn_placing *x) {
 
 /* "d_k is 2", "次元は2" */
 static const char DIMENSION[] =
-    "(?i)(?|\\bd_?[kv] ?(?:is|は) ?(\\d{1,2}+)(?!\\.?\\d)|次元[はが] ?(\\d{1,2}+)(?!\\.?\\d))";
+    "(?i)(?|\\bd_?v ?(?:=|is|は) ?(\\d{1,2}+)(?!\\.?\\d)|次元[はが] ?(\\d{1,2}+)(?!\\.?\\d)|"
+    "\\bdimensions? (?:is|are|of) ?(\\d{1,2}+)(?!\\.?\\d)|"
+    "(?<![\\w.-])(\\d{1,2}+)[- ]dim(?:ensional|ensions?)?\\b(?! ?(?:arrays?|tensors?)\\b))";
+
+static int is_width(const attn_example *ex, const attn_step *s, int size) {
+  const attn_matrix *m = &s->exact;
+  if (s->name >= ATTN_STEP_SCORES && s->name <= ATTN_STEP_WEIGHTS) return 0;
+  int is_weights = s->name >= ATTN_STEP_W_Q && s->name <= ATTN_STEP_V_A;
+  return (ex->orientation || is_weights ? m->rows == size : 0) ||
+         (!ex->orientation || is_weights ? m->cols == size : 0);
+}
+
+/* A number of tokens is none. */
 static int is_no_dimension(const struct attn_placing *x, const struct attn_match *m) {
-  double value = value_of(x, m->group[1]);
-  return value > 1 && value < 16 && !attn_is_known_size(x->a->known, value);
+  int value = value_of(x, m->group[1]), is_one = value <= 1 || value >= 16;
+  for (int32_t e = 0; e < x->a->lesson->examples; e++) {
+    const attn_example *ex = &x->a->lesson->example[e];
+    for (int32_t n = 0; n < ex->steps; n++) is_one |= is_width(ex, &ex->step[n], value);
+  }
+  return !is_one;
+}
+
+/* "d_k = 2", not "√d_k = 2" or "d_k = 4 / 2": the width of queries and keys, of a head or of all.
+ */
+static const char KEY_DIMENSION[] =
+    "(?<![\\w\\x{221A}({])(?<!sqrt )(?<!of )d_?\\{?k\\}?\\)? ?(?:=|is|equals|は) ?(\\d{1,2}+)"
+    "(?![.\\d]*[ \\t]?[-+/*^\\x{F7}\\x{D7}\\\\])(?!\\.\\d)";
+static int is_no_key_dimension(const struct attn_placing *x, const struct attn_match *m) {
+  int value = value_of(x, m->group[1]), is_some = 0, is_size = value >= 16;
+  for (int32_t e = 0; e < x->a->lesson->examples; e++) {
+    const attn_example *ex = &x->a->lesson->example[e];
+    for (int32_t n = 0; n < ex->steps; n++) {
+      const attn_step *s = &ex->step[n];
+      if (s->name != ATTN_STEP_Q && s->name != ATTN_STEP_K) continue;
+      int width = ex->orientation ? s->exact.rows : s->exact.cols;
+      is_some = 1, is_size |= width == value || width == value * ex->heads;
+    }
+  }
+  return is_some && !is_size;
 }
 
 /* An axis that no matrix has. */
@@ -241,6 +276,7 @@ void attn_list_indices(struct attn_placing *x) {
   attn_list_numbers(x, SIZE, is_other_size);
   attn_list_numbers(x, SOME_SIZE, is_no_size);
   attn_list_numbers(x, DIMENSION, is_no_dimension);
+  attn_list_numbers(x, KEY_DIMENSION, is_no_key_dimension);
   attn_list_numbers(x, AXIS, is_no_axis);
   attn_list_numbers(x, DIAGONAL, is_far_diagonal);
   for (int w = 0; w < WORDS; w++) check_words(x, (enum word)w);
