@@ -111,7 +111,9 @@ static void test_division_by_d_k(void **state) {
   expect_slip(GIVEN "S = " SCORES "S / √d_k = " SCALED_BY_2, ATTN_ROLE_SCALED,
               "accused: scale_by_dk");
   expect_slip(GIVEN "S = " SCORES "divide by 2: " SCALED_BY_2, ATTN_ROLE_SCALED,
-              "excused: scale_by_dk");
+              "uncertain: scale_by_dk");
+  expect_slip("The temperature is chosen.\n\n" GIVEN "S = " SCORES "divide by 2: " SCALED_BY_2,
+              ATTN_ROLE_SCALED, "excused: scale_by_dk");
   expect_slip(GIVEN "S = " SCORES "then: " SCALED_BY_2, ATTN_ROLE_SCALED, "uncertain: scale_by_dk");
 }
 

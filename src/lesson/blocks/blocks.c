@@ -393,7 +393,7 @@ static void read_blank(struct attn_grouping *g) {
 }
 
 static void read_line(struct attn_grouping *g, const struct attn_scan_line *line) {
-  int is_blank = line->text[strspn(line->text, " \t\r\f\v,;")] == 0; /* ",,,": of a sheet */
+  int is_blank = line->text[strspn(line->text, " \t\r\f\v")] == 0;
   struct attn_row row;
   if (g->facts) attn_facts_line(g, line);
   if (attn_drawn_line(g, line)) return;

@@ -95,15 +95,9 @@ static struct attn_drawn *drawn_in_turn(const struct attn_grouping *g, int colum
 }
 
 /* turn: how many rows of others are in front of it. */
-static void add_row(struct attn_grouping *g, const struct attn_scan_line *line,
-                    struct attn_part name, struct attn_part body, int turn) {
-  attn_cell *cells;
-  int column = column_of(g, line, body.begin);
-  int count = read_cells(g, line, body, &cells);
-  if (count < 0) {
-    if (g->status == ATTN_OK) attn_stray_text(g, line, body, NULL, 0);
-    return;
-  }
+static void add_cells(struct attn_grouping *g, const struct attn_scan_line *line,
+                      struct attn_part name, int column, const attn_cell *cells, int count,
+                      int turn) {
   struct attn_drawn *d = drawn_at(g, column);
   struct attn_part called = attn_part_trim(line->text, name);
   if (!d && called.begin == called.end) d = drawn_in_turn(g, column, turn, count);
@@ -119,6 +113,105 @@ static void add_row(struct attn_grouping *g, const struct attn_scan_line *line,
     d->ragged = count;
     d->place = (struct attn_source_position){cells[0].line, cells[0].column};
   }
+}
+
+static void add_row(struct attn_grouping *g, const struct attn_scan_line *line,
+                    struct attn_part name, struct attn_part body, int turn) {
+  attn_cell *cells;
+  int count = read_cells(g, line, body, &cells);
+  if (count >= 0)
+    add_cells(g, line, name, column_of(g, line, body.begin), cells, count, turn);
+  else if (g->status == ATTN_OK)
+    attn_stray_text(g, line, body, NULL, 0);
+}
+
+/* ---- a pair of brackets for each row, named in one of its lines ----
+ *         [1  0]       [1  2]
+ *     Q = [0  1]   K = [3  4]
+ */
+
+enum { STACKED_MAX = 8 };
+
+/* The column of a value, whose brackets are not in the text of the line. */
+static int source_column(const struct attn_grouping *g, const struct attn_scan_line *line,
+                         size_t at) {
+  const struct attn_source *s = &g->scan->source;
+  size_t end = line->origin[at], next, begin = end;
+  int column = 0;
+  while (begin > 0 && s->text[begin - 1] != '\n') begin--;
+  for (; begin < end; begin = next)
+    column += 1 + is_full_width(attn_code_point(s->text, begin, s->size, &next));
+  return column;
+}
+
+struct stacked {
+  int count, is_named;
+  struct attn_part name[STACKED_MAX];
+  int value[STACKED_MAX], column[STACKED_MAX];
+};
+
+/* The rows in brackets of a line that has nothing else but names. 0: it has something else. */
+static int read_stacked(const struct attn_grouping *g, const struct attn_scan_line *line,
+                        struct stacked *out) {
+  struct attn_part rest = {0, line->bytes};
+  size_t at, end;
+  int value;
+  *out = (struct stacked){0};
+  while ((end = attn_next_value(line->text, rest, &at, &value)) != 0) {
+    struct attn_part name = attn_part_trim(line->text, (struct attn_part){rest.begin, at});
+    if (out->count == STACKED_MAX || !attn_group_is_value(g, value)) return 0;
+    const struct attn_scan_value *v = &g->lines->value[value];
+    int is_name = name.end > name.begin && line->text[name.end - 1] == '=';
+    if (v->grids != 1 || v->grid[0].rows != 1 || (name.end > name.begin && !is_name)) return 0;
+    out->is_named |= is_name;
+    out->name[out->count] = name;
+    out->value[out->count] = value;
+    out->column[out->count++] = source_column(g, line, at);
+    rest.begin = end;
+  }
+  rest = attn_part_trim(line->text, rest);
+  return rest.begin == rest.end ? out->count : 0;
+}
+
+/* Are the brackets of two lines below each other? */
+static int are_stacked(const struct stacked *a, const struct stacked *b) {
+  const struct stacked *few = a->count < b->count ? a : b, *many = few == a ? b : a;
+  int found = 0;
+  for (int n = 0, k = 0; n < few->count; n++) {
+    while (k < many->count && many->column[k] < few->column[n]) k++;
+    found += k < many->count && many->column[k] == few->column[n];
+  }
+  return few->count > 0 && found == few->count && many->count > 1;
+}
+
+/* How many lines from `line` on, up (-1) or down (1), continue the drawing; is_named, is_open: has
+ * one of them names, or none? */
+static void follow_stack(const struct attn_grouping *g, const struct attn_scan_line *line, int step,
+                         int *is_named, int *is_open) {
+  const struct attn_scan_line *first = g->lines->line, *last = first + g->lines->lines - 1;
+  struct stacked here, next;
+  read_stacked(g, line, &here);
+  for (; line != (step < 0 ? first : last); line += step, here = next) {
+    if (!read_stacked(g, line + step, &next) || !are_stacked(&here, &next)) return;
+    if (next.is_named && here.is_named) return;
+    *is_named |= next.is_named, *is_open |= !next.is_named;
+  }
+}
+
+static int stacked_line(struct attn_grouping *g, const struct attn_scan_line *line) {
+  struct stacked here;
+  if (!read_stacked(g, line, &here)) return 0;
+  int is_named = here.is_named, is_open = !here.is_named;
+  follow_stack(g, line, -1, &is_named, &is_open);
+  follow_stack(g, line, 1, &is_named, &is_open);
+  if (!is_named || !is_open) return 0;
+  attn_run_flush(g);
+  for (int n = 0; n < here.count; n++) {
+    struct attn_scan_value *v = &g->lines->value[here.value[n]];
+    v->used = 1;
+    add_cells(g, line, here.name[n], here.column[n], v->grid[0].cells, v->grid[0].cols, n);
+  }
+  return 1;
 }
 
 /* ---- brackets of pipes: "Q = | 1  0 |   K = | 1  2 |" ---- */
@@ -183,7 +276,8 @@ int attn_drawn_line(struct attn_grouping *g, const struct attn_scan_line *line) 
   struct attn_part rest = {0, line->bytes};
   int found = 0;
   size_t first = next_piece(line->text, rest, 0);
-  if (first == rest.end) return memchr(line->text, '|', line->bytes) && pipes_line(g, line);
+  if (first == rest.end)
+    return stacked_line(g, line) || (memchr(line->text, '|', line->bytes) && pipes_line(g, line));
   if (begins_others(g, line, first)) attn_drawn_end(g, line->line - 1);
   for (;;) {
     struct attn_part name = rest, body = rest;

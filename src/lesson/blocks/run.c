@@ -264,7 +264,10 @@ static int numbers_columns(struct attn_grouping *g, const struct attn_row *heade
   if (!attn_row_is_delimited(row->style) || row->style != header->style ||
       row->items != header->items || row->items < 3 || row->item[0].kind != ATTN_ITEM_TEXT)
     return 0;
-  for (int n = 1; n < header->items; n++)
+  int end = header->items; /* without blanks at the end of both */
+  while (end > 3 && is_blank_item(&header->item[end - 1]) && is_blank_item(&row->item[end - 1]))
+    end--;
+  for (int n = 1; n < end; n++)
     if (!attn_item_is_integer(&header->item[n], n) || !attn_item_is_number(&row->item[n])) return 0;
   char *title = attn_item_text(g, header, 0), *name = attn_item_text(g, row, 0);
   int is_letter = title && *title && !title[1];
@@ -344,8 +347,10 @@ static int are_numbered(const struct attn_row *last, const struct attn_row *row)
 }
 
 /* "X" above "1 2" above "3". */
-static int is_short_row(const struct attn_grouping *g, const struct attn_row *row) {
+static int is_short_row(struct attn_grouping *g, const struct attn_row *row) {
   const struct attn_row *last = &g->row[g->rows - 1];
+  char *title = row->item[0].kind == ATTN_ITEM_TEXT ? attn_item_text(g, row, 0) : NULL;
+  if (title && attn_label_step(title) >= 0) return 0;
   return is_consecutive(last, row) && row->items < last->items && g->aboves > 0 &&
          attn_label_step(g->above[g->aboves - 1]) >= 0;
 }

@@ -72,9 +72,10 @@ static int is_unexplained(struct attn_account *a, const attn_example *e, const a
   if (s->name == ATTN_STEP_OTHER && has_step(a, e, ATTN_STEP_W_A, s->head))
     return has_step(a, e, ATTN_STEP_Q, s->head);
   if (!of_scores || e->from_python) return 0;
-  int keys = has_step(a, e, ATTN_STEP_K, s->head) || has_step(a, e, ATTN_STEP_X, s->head);
+  int keys = has_step(a, e, ATTN_STEP_K, s->head) || has_step(a, e, ATTN_STEP_X, s->head) ||
+             (has_step(a, e, ATTN_STEP_W_A, s->head) && has_step(a, e, ATTN_STEP_V, s->head));
   int queries = has_step(a, e, ATTN_STEP_Q, s->head) || has_step(a, e, ATTN_STEP_Y, s->head) ||
-                has_step(a, e, ATTN_STEP_W_A, s->head) || has_queries_as_inputs(a, e, s->head);
+                has_queries_as_inputs(a, e, s->head);
   return queries && keys;
 }
 
@@ -150,8 +151,11 @@ static int is_late_input(struct attn_account *a, const attn_example *e, const st
   return 0;
 }
 
-/* An input that is printed after results, and is called one. */
+/* An input that is printed after results, and is called one. "Weights" may be weight matrices. */
 static int is_result_as_input(struct attn_account *a, const struct flow *f, const attn_step *s) {
+  int is_weights = s->name >= ATTN_STEP_W_Q && s->name <= ATTN_STEP_W_O;
+  int block = is_weights && s->printings ? block_of(a, &s->printing[0]) : -1;
+  if (block >= 0 && called_step(a, block, A_WORD) == ATTN_STEP_WEIGHTS) return 0;
   return s->name <= ATTN_STEP_V && s->printings &&
          attn_cell_place(&s->printing[0].cells[0]) > f->result &&
          is_called_result(a, &s->printing[0], s->name);
@@ -523,7 +527,7 @@ static int is_explained_otherwise(struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   if (block_is_worked_out(a, &b->reading[0])) return !is_unexplained_block(a, &b->reading[0]);
   return is_value_in_passing(a, block) || is_mention(a, block) || is_joined(a, block) ||
-         is_mask(a, block) || are_sizes(a, b);
+         is_mask(a, block) || are_sizes(a, b) || attn_is_selection(a, b);
 }
 
 static int list_blocks(struct attn_account *a) {

@@ -37,6 +37,9 @@ int attn_has_printing_of(struct attn_account *a, const attn_printing *q, int ste
 /* mentioned.c. Lists the numbers of sentences that nothing explains, and arithmetic. -1: no memory
  */
 int attn_list_strays(struct attn_account *a);
+/* "0.71 and -0.71": two to four numbers of a row or a column of a step, in their order, in a
+ * sentence? Or the largest and the smallest of it. */
+int attn_is_selection(const struct attn_account *a, const struct attn_block *b);
 
 /* pair.c. Is a number that of another query or key than the score of its line? Or arithmetic? */
 int attn_is_of_other_pair(struct attn_account *a, const struct attn_stray *s);

@@ -43,15 +43,18 @@ static int states_number(struct attn_scan *scan, double number) {
 }
 
 /* d_k is stated as the divisor, where its root is stated, too: with its value, or in the comment of
- * "S / 2  # by √d_k", it is meant. */
+ * "S / 2  # by √d_k", it is meant. A temperature is chosen; d_k in place of its root may be a slip.
+ */
 static enum attn_accusation accuse_stated(struct attn_scan *scan, const struct attn_block *b,
                                           int cause) {
 #define ROOT_OF_SIZE "(?:√|sqrt\\W?)\\s*\\(?d_?k"
   static const char VALUE[] =
       "(?i)" ROOT_OF_SIZE "\\)?\\s*(?:=|は)|/ ?\\d++[ \\t]*+[#%][^\\n]{0,24}?" ROOT_OF_SIZE;
+  static const char CHOSEN[] = "(?i)temperature|\\btau\\b|τ|温度|\\bfactor\\b";
   if (cause != ATTN_CAUSE_SCALE_BY_DK) return ATTN_EXCUSED;
   if (attn_states(scan, scan->text, VALUE)) return ATTN_ACCUSED;
-  return states_root(scan, b) ? ATTN_UNCERTAIN : ATTN_EXCUSED;
+  int is_meant = attn_replaces_root(scan) || attn_occurs(scan->patterns, CHOSEN, scan->text);
+  return is_meant && !states_root(scan, b) ? ATTN_EXCUSED : ATTN_UNCERTAIN;
 }
 
 static enum attn_accusation accuse_divisor(struct attn_scan *scan, const struct attn_priors *priors,

@@ -20,8 +20,13 @@ static int called_result(const struct attn_priors *named) {
 /* "scores" read as scaled scores, where "scaled scores" are read as scores. */
 static int is_exchanged(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_priors *named = &b->priors[p->block];
+  const struct attn_block *block = &b->scan->block[p->block];
   int role = called_result(named);
-  if (p->role < ATTN_ROLE_SCORES || role == ATTN_ROLE_OTHER || named->bits[p->role] > 0) return 0;
+  int is_labelled = p->role == ATTN_ROLE_EXPONENTIALS && block->labels && block->label[0] &&
+                    attn_occurs(b->scan->patterns, "^(?:e\\^|exp\\b)", block->label[0]);
+  if (is_labelled || p->role < ATTN_ROLE_SCORES || role == ATTN_ROLE_OTHER ||
+      named->bits[p->role] > 0)
+    return 0;
   for (int n = 0; n < b->reading->placements; n++) {
     const struct attn_placement *q = b->reading->placement[n];
     if (q->example == p->example && q->role == role && q->head == p->head && !q->is_copy &&

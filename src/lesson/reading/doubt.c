@@ -1,7 +1,8 @@
 /* doubt.c -- the steps of which half is wrong, below numbers that were not read or whose place is a
  * guess, and those that are printed again, below another input: they may be other steps; examples
- * that a program contradicts. */
+ * that a program contradicts; weights of additive scores of which one is used transposed. */
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #include "cell.h"
@@ -110,4 +111,46 @@ void attn_doubt_contradicted(attn_lesson *lesson) {
           contradicts(e, program))
         ((attn_example *)&lesson->example[i])->uncertain = 1;
     }
+}
+
+/* ---- additive scores ---- */
+
+/* The first step that a step is an operand of; -1: none. */
+static int user_of(const attn_example *ex, int step) {
+  for (int n = step + 1; n < ex->steps; n++)
+    for (int k = 0; k < ex->step[n].operands; k++)
+      if (ex->step[n].operand[k] == step) return n;
+  return -1;
+}
+
+/* Does x W differ from x W^T? */
+static int differs_transposed(const attn_matrix *x, const attn_matrix *w) {
+  double largest = 0;
+  if (w->rows != w->cols || x->cols != w->rows) return 1;
+  for (int32_t i = 0; i < x->rows; i++)
+    for (int32_t j = 0; j < w->cols; j++) {
+      double change = 0;
+      for (int32_t k = 0; k < w->rows; k++)
+        change += x->at[i * x->cols + k] * (w->at[k * w->cols + j] - w->at[j * w->cols + k]);
+      largest = fmax(largest, fabs(change));
+    }
+  return largest > 1e-9;
+}
+
+/* 1: x W; -1: W x; 0: either, or it is in no product. */
+static int side_of(const attn_example *ex, int name) {
+  const attn_step *w = attn_find_step(ex, name, ATTN_ANY_HEAD);
+  int at = w ? (int)(w - ex->step) : -1, user = w ? user_of(ex, at) : -1, side = -1;
+  for (; user >= 0 && ex->step[user].op == ATTN_OP_TRANSPOSE; side = -side)
+    at = user, user = user_of(ex, at);
+  const attn_step *p = user < 0 ? NULL : &ex->step[user];
+  int is_product = p && (p->op == ATTN_OP_MATMUL || p->op == ATTN_OP_MATMUL_NT);
+  if (!is_product && !(p && p->op == ATTN_OP_ADDITIVE)) return 0;
+  int of = is_product ? 0 : name == ATTN_STEP_W_A ? 0 : 1;
+  if (!differs_transposed(&ex->step[p->operand[of]].exact, &w->exact)) return 0;
+  return p->op == ATTN_OP_MATMUL ? -side : side; /* x W^T is the transpose of W x */
+}
+
+int attn_is_turned_on_one_side(const attn_example *ex) {
+  return side_of(ex, ATTN_STEP_W_A) * side_of(ex, ATTN_STEP_U_A) < 0;
 }

@@ -24,8 +24,12 @@ static const struct attn_placement *placement_of(const struct attn_builder *b,
 static int lacks_values(const struct attn_builder *b, const struct attn_placement *p) {
   static const char VALUES[] = "(*UCP)(?<![B-Zb-z\\d^_])V(?![\\w'])|(?i)\\bvalues?\\b|バリュー";
   const struct attn_roles *head = attn_roles_of(b->reading, p);
+  const struct attn_block *block = &b->scan->block[p->block];
+  const char *nearest = block->captions ? block->caption[block->captions - 1] : "";
+  int is_half = p->node->share <= .5;
   return p->role == ATTN_ROLE_OUTPUT && !head->at[ATTN_ROLE_V] && !head->at[ATTN_ROLE_W_V] &&
-         attn_occurs(b->scan->patterns, VALUES, b->scan->block[p->block].name);
+         (attn_occurs(b->scan->patterns, VALUES, block->name) ||
+          (is_half && attn_occurs(b->scan->patterns, VALUES, nearest)));
 }
 
 /* Does it follow from scores, or from what comes after them, that are given, and are not called so?

@@ -153,12 +153,12 @@ static const char DIMENSION[] =
     "\\bdimensions? (?:is|are|of) ?(\\d{1,2}+)(?!\\.?\\d)|"
     "(?<![\\w.-])(\\d{1,2}+)[- ]dim(?:ensional|ensions?)?\\b(?! ?(?:arrays?|tensors?)\\b))";
 
+/* The columns of a step, or the rows of weights. Where queries are in columns, inputs may be, too.
+ */
 static int is_width(const attn_example *ex, const attn_step *s, int size) {
-  const attn_matrix *m = &s->exact;
-  if (s->name >= ATTN_STEP_SCORES && s->name <= ATTN_STEP_WEIGHTS) return 0;
   int is_weights = s->name >= ATTN_STEP_W_Q && s->name <= ATTN_STEP_V_A;
-  return (ex->orientation || is_weights ? m->rows == size : 0) ||
-         (!ex->orientation || is_weights ? m->cols == size : 0);
+  if (s->name >= ATTN_STEP_SCORES && s->name <= ATTN_STEP_WEIGHTS) return 0;
+  return s->exact.cols == size || ((is_weights || ex->orientation) && s->exact.rows == size);
 }
 
 /* A number of tokens is none. */
@@ -183,8 +183,7 @@ static int is_no_key_dimension(const struct attn_placing *x, const struct attn_m
     for (int32_t n = 0; n < ex->steps; n++) {
       const attn_step *s = &ex->step[n];
       if (s->name != ATTN_STEP_Q && s->name != ATTN_STEP_K) continue;
-      int width = ex->orientation ? s->exact.rows : s->exact.cols;
-      is_some = 1, is_size |= width == value || width == value * ex->heads;
+      is_some = 1, is_size |= is_width(ex, s, value) || is_width(ex, s, value * ex->heads);
     }
   }
   return is_some && !is_size;

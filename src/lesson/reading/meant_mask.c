@@ -15,7 +15,7 @@ enum { KEYS_MAX = 31 };
 
 static int is_padding(struct attn_scan *scan, const char *token, size_t bytes) {
   static const char TOKEN[] =
-      "(*UCP)(?i)(?:\\w{1,12}+ \\()?+\\W*(?:pad|padding|パディング)\\d?\\W*+(?:$|(?<=[」』,.。]))";
+      "(?i)(?:\\w{1,12}+ \\()?+\\W*(?:pad|padding|パディング)\\d?\\W*+(?:$|(?<=[」』,.。]))";
   return attn_match_at(scan->patterns, TOKEN, token, bytes, 0, NULL);
 }
 
@@ -36,20 +36,15 @@ static int ends_list(const char *at) {
 }
 
 /* "the cat sat <pad>" in a line, or after a sign: as many words as the keys, the last ones are
- * padding. Words are short, and no sentence. */
+ * padding. */
 static uint32_t padding_of_line(struct attn_scan *scan, const char *at, int keys) {
-  enum { WORD_BYTES = 24 };
   uint32_t found = 0;
   for (int words = 0; *at && *at != '\n';) {
     size_t bytes = strcspn(at, " \t\"'#:(\n");
     int pads = bytes && words < keys && is_padding(scan, at, bytes);
-    int is_sentence = bytes > WORD_BYTES || (found && bytes && !pads);
     found |= (uint32_t)pads << words;
     words += bytes > 0;
-    if (is_sentence)
-      words = keys;
-    else if (pads && words == keys && ends_list(at + bytes))
-      return found;
+    if (pads && words == keys && ends_list(at + bytes)) return found;
     at += bytes ? bytes : 1;
     if (strchr("\"'#:", *at)) words = 0, found = 0;
   }

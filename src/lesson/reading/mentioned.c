@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "account.h"
+#include "blocks.h"
 #include "cell.h"
 #include "role_search.h"
 
@@ -32,6 +33,51 @@ static int is_other_root(const struct attn_account *a, const struct attn_stray *
     }
   return divided;
 }
+
+/* ---- several numbers of a row ---- */
+
+/* Are the numbers of q among n cells, `stride` apart; in their order? */
+static int is_among(const attn_printing *q, const attn_cell *cell, int n, int stride,
+                    int in_order) {
+  int from = 0, k = 0;
+  for (int i = 0; i < q->cols; i++, from = in_order ? k + 1 : 0) {
+    for (k = from; k < n && cell[k * stride].value != q->cells[i].value;) k++;
+    if (k == n) return 0;
+  }
+  return 1;
+}
+
+/* Of a row or a column of a result that is printed; or sums of rows of exponentials. */
+static int is_of_step(const attn_step *s, const attn_printing *q, int in_order) {
+  for (int32_t n = 0; n < s->printings && s->op != ATTN_OP_GIVEN; n++) {
+    const attn_printing *p = &s->printing[n];
+    for (int i = 0; i < p->rows; i++)
+      if (is_among(q, p->cells + i * p->cols, p->cols, 1, in_order)) return 1;
+    for (int j = 0; j < p->cols; j++)
+      if (is_among(q, p->cells + j, p->rows, p->cols, in_order)) return 1;
+    int row = 0, found = 0;
+    for (; s->name == ATTN_STEP_EXPONENTIALS && row < p->rows && found < q->cols; row++)
+      found += attn_is_sum(&q->cells[found], p->cells + row * p->cols, p->cols, 1);
+    if (found == q->cols) return 1;
+  }
+  return 0;
+}
+
+int attn_is_selection(const struct attn_account *a, const struct attn_block *b) {
+  static const char EXTREMES[] = "(?i)largest|smallest|highest|lowest|\\bm(?:ax|in)|最大|最小";
+  const attn_printing *q = &b->reading[0];
+  int is_text = b->source == ATTN_BLOCK_SCALARS || b->source == ATTN_BLOCK_INLINE;
+  int in_order = !attn_occurs(a->scan->patterns, EXTREMES, b->name);
+  if (!is_text || q->rows != 1 || q->cols < 2 || q->cols > 4) return 0;
+  for (int n = 0; n < q->cols; n++)
+    if (q->cells[n].decimals < 2) return 0;
+  for (int32_t i = 0; i < a->lesson->examples; i++)
+    for (int32_t n = 0; n < a->lesson->example[i].steps; n++)
+      if (is_of_step(&a->lesson->example[i].step[n], q, in_order)) return 1;
+  return 0;
+}
+
+/* ---- a number ---- */
 
 /* Is another number with as many decimals in its line? */
 static int is_in_list(const struct attn_account *a, const struct attn_stray *s) {

@@ -64,6 +64,8 @@ attn_status attn_doubt_below_unread(attn_lesson *lesson, struct attn_pool *pool,
 /* Queries, keys or values that a program below the same heading computes otherwise; elsewhere it
  * may compute another example. */
 void attn_doubt_contradicted(attn_lesson *lesson);
+/* Is one of W and U of additive scores used as x W, the other as U x? */
+int attn_is_turned_on_one_side(const attn_example *ex);
 
 /* contradicted.c. Is something added to what is called so, or done to it? "output + residual" */
 int attn_has_more_added(struct attn_scan *scan, const char *name);

@@ -205,10 +205,13 @@ static int is_ruler(const struct markup *m, const struct line *l) {
 
 /* Is the line the header of columns, with a row below? The first column may have no title. */
 static int begins_columns(struct markup *m, const struct line *l) {
+  static const char NAMED_VECTOR[] = "= ?[\\[(]";
   struct line next = line_at(m, l->next);
   if (is_ruler(m, &next)) next = line_at(m, next.next);
   int titles = l->begin < l->end ? columns_in(m, l, 0) : 0;
-  if (titles < 3 || has_vector_cell(m, l) || !has_vector_cell(m, &next)) return 0;
+  if (titles < 3 || attn_find(m->patterns, NAMED_VECTOR, m->from->text, l->end, l->first, NULL))
+    return 0;
+  if (has_vector_cell(m, l) || !has_vector_cell(m, &next)) return 0;
   int cells = columns_in(m, &next, 0);
   if (cells != titles && cells != titles + 1) return 0;
   begin_table(m, COLUMNS);
@@ -259,6 +262,19 @@ static void rewrite_headers(struct attn_rewrite *r) {
   attn_rewrite_all(r, "(?m)^(\\|[^\\n]*\\|)h[ \\t]*+$", "$1", "|");
 }
 
+/* The letters of the columns and the numbers of the rows of a spreadsheet. */
+static void drop_references(struct attn_rewrite *r) {
+#define THEN(letter) "(?=[ \\t]*\\|[ \\t]*" letter "[ \\t]*\\|)|"
+#define NEXT                                                                                    \
+  "A" THEN("B") "B" THEN("C") "C" THEN("D") "D" THEN("E") "E" THEN("F") "F" THEN("G") "G" THEN( \
+      "H") "H" THEN("I") "I" THEN("J") "J(?=[ \\t]*\\|[ \\t]*K[ \\t]*\\|)"
+  attn_rewrite_all(r,
+                   "(?m)(?:^\\|[ \\t*#]*+\\|(?:[ \\t]*+(?:" NEXT
+                   ")[ \\t]*+\\|)++[ \\t]*+[B-K][ \\t]*+\\|[ \\t]*+\\n\\|[ \\t:|-]++\\n|"
+                   "(?!\\A)\\G(\\|[^\\n]*+\\n))\\|[ \\t*]*+\\d{1,3}[ \\t*]*+(?=\\|)",
+                   "$1", "|");
+}
+
 /* "8/2 = 4   -6/2 = -3": equations in columns, where the sign begins the next one. */
 static void rewrite_equations(struct attn_rewrite *r) {
   attn_rewrite_all(
@@ -294,6 +310,7 @@ void attn_markup_tables(struct attn_rewrite *r, int kinds) {
   if (kinds & ATTN_NOTATION_TEX) drop_preamble(r);
   rewrite_references(r);
   rewrite_headers(r);
+  drop_references(r);
   rewrite_equations(r);
   struct markup m = {.patterns = r->scan->patterns,
                      .from = &r->text->now,

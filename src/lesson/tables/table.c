@@ -254,13 +254,23 @@ static int first_label_names(const struct attn_table *t) {
   return is_assigned(t->style) && (t->rows == 1 || *t->row[1].label.text == 0);
 }
 
-/* "exp | cat | sat | sum": without the last column, which may be that of the sums of the rows. */
+/* Is the last column that of the sums of the rows, by its title, or by its numbers? */
+static int ends_in_sums(const struct attn_block *b) {
+  const attn_printing *p = &b->reading[0];
+  int cols = p->cols - 1, row = 0;
+  if (b->column_labels == p->cols && *b->column_label[cols])
+    return attn_label_step(b->column_label[cols]) == ATTN_STEP_ROW_SUM;
+  while (row < p->rows && p->cells[(row + 1) * p->cols - 1].decimals > 0 &&
+         attn_is_sum(&p->cells[(row + 1) * p->cols - 1], &p->cells[row * p->cols], cols, 1))
+    row++;
+  return p->rows > 1 && row == p->rows;
+}
+
+/* "exp | cat | sat | sum": also without the last column. */
 static void add_without_sums(struct attn_grouping *g, struct attn_block *b) {
   const attn_printing *p = &b->reading[0];
   int cols = p->cols - 1;
-  if (cols < 2 || b->column_labels != p->cols ||
-      attn_label_step(b->column_label[cols]) != ATTN_STEP_ROW_SUM)
-    return;
+  if (cols < 2 || !ends_in_sums(b)) return;
   attn_cell *cells = attn_group_take(g, (size_t)p->rows * (size_t)cols, sizeof *cells);
   for (int n = 0; cells && n < p->rows * cols; n++)
     cells[n] = p->cells[n / cols * p->cols + n % cols];
