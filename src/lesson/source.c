@@ -135,6 +135,26 @@ attn_status attn_source_open(struct attn_source *source, const char *text, size_
   return index_places(source, err);
 }
 
+const char *attn_source_line(const struct attn_source *source, int line, size_t *bytes) {
+  const char *text = source->text, *end = text + source->size, *feed;
+  size_t low = 0, high = source->size / MARK_BYTES; /* the last mark above the line, or the first */
+  while (low < high) {
+    size_t middle = low + (high - low + 1) / 2;
+    if (middle * MARK_BYTES < source->size && (int)source->marks[middle].line < line)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  text += low * MARK_BYTES;
+  for (int at = source->size ? (int)source->marks[low].line : line; at < line; at++) {
+    feed = memchr(text, '\n', (size_t)(end - text));
+    text = feed ? feed + 1 : end;
+  }
+  feed = memchr(text, '\n', (size_t)(end - text));
+  *bytes = (size_t)((feed ? feed : end) - text);
+  return text;
+}
+
 struct attn_source_position attn_source_place(const struct attn_source *source, size_t offset) {
   if (source->size == 0) return (struct attn_source_position){1, 1};
   if (offset > source->size) offset = source->size;

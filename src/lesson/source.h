@@ -36,6 +36,10 @@ attn_status attn_source_open(struct attn_source *source, const char *text, size_
 /* Constant time, however long the line is. */
 struct attn_source_position attn_source_place(const struct attn_source *source, size_t offset);
 
+/* The text of a line, from 1, without its newline: its first byte; *bytes of it. A line beyond the
+ * last is empty. Costs the logarithm of the size, and the line. */
+const char *attn_source_line(const struct attn_source *source, int line, size_t *bytes);
+
 /* The character at offset, with full-width forms, minus signs, crosses and spaces of all kinds as
  * the ASCII character that they look like. *next is the offset after it. */
 uint32_t attn_glyph(const char *text, size_t at, size_t end, size_t *next);

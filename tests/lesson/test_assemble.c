@@ -119,10 +119,10 @@ static int check_graph(const char *path, const char *name) {
 
 static void test_documents(void **state) {
   static const char *const NAMES[] = {
-      "plain",        "heads",        "masked",       "cross",           "alignments",
-      "positions",    "exponentials", "columns",      "columns_numbers", "scaled_once",
-      "two_examples", "prose",        "single_query", "masked_ja",       "aligned",
-      "snippets",     "vectors",      "step_by_step", "inputs_only",     "formulas",        "factors"};
+      "plain",        "heads",     "masked",          "cross",       "alignments",   "positions",
+      "exponentials", "columns",   "columns_numbers", "scaled_once", "two_examples", "prose",
+      "single_query", "masked_ja", "aligned",         "snippets",    "vectors",      "step_by_step",
+      "inputs_only",  "formulas",  "factors"};
   char path[1024];
   (void)state;
   int wrong = 0;

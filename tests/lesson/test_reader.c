@@ -12,6 +12,7 @@
 
 #include "attn/lesson.h"
 #include "select.h"
+#include "source.h"
 
 static attn_lesson *read_bytes(const char *text, size_t bytes) {
   attn_lesson *lesson = NULL;
@@ -239,6 +240,31 @@ static void test_a_line_of_100_megabytes_is_refused(void **state) {
   free(text);
 }
 
+/* Lines of 0 to 210 bytes, short and long characters, with and without a newline at the end. */
+static void test_a_line_is_found_by_its_number(void **state) {
+  char text[40000] = "";
+  (void)state;
+  for (int n = 0; n < 200; n++) {
+    for (int k = 0; k < n * 37 % 71; k++) strcat(text, n % 3 ? "a" : "\u3042");
+    if (n < 199) strcat(text, "\n");
+  }
+  for (int has_newline = 0; has_newline < 2; has_newline++) {
+    struct attn_pool *pool = attn_pool_new();
+    struct attn_source source;
+    const char *at = text;
+    if (has_newline) strcat(text, "\n");
+    assert_int_equal(attn_source_open(&source, text, strlen(text), pool, NULL), ATTN_OK);
+    for (int line = 1; line <= 202; line++) {
+      size_t bytes, wanted = strcspn(at, "\n");
+      const char *found = attn_source_line(&source, line, &bytes);
+      assert_ptr_equal(found, at);
+      assert_int_equal(bytes, wanted);
+      at += wanted + (at[wanted] == '\n');
+    }
+    attn_pool_free(pool);
+  }
+}
+
 /* Each of these once took time that grows with the square of its length: minutes, not a moment. */
 static void test_hostile_text_takes_linear_time(void **state) {
   static const char *const UNITS[] = {"[1 foo\n",
@@ -260,6 +286,8 @@ static void test_hostile_text_takes_linear_time(void **state) {
                                       "| 1 ",
                                       "mat({|",
                                       "1.2 The a\n",
+                                      "[1 2]   [3 4]\n",
+                                      "[1 2]   [3 4]\n\n",
                                       "\u221A1% "};
   (void)state;
   for (size_t i = 0; i < sizeof UNITS / sizeof *UNITS; i++) {
@@ -285,6 +313,7 @@ int main(void) {
       cmocka_unit_test(test_the_sentence_completes_the_tokens),
       cmocka_unit_test(test_mistakes_have_their_place),
       cmocka_unit_test(test_a_line_of_100_megabytes_is_refused),
+      cmocka_unit_test(test_a_line_is_found_by_its_number),
       cmocka_unit_test(test_hostile_text_takes_linear_time),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,6 +122,8 @@ struct attn_grouping {
   int rows;
   int drop_first; /* the first column counts rows: its header is one item short */
   int is_counted; /* the columns are numbered above the run */
+  const struct attn_scan_line *stack_end; /* of the brackets below each other that were seen last */
+  int is_stack;                           /* they are a drawing */
   struct attn_drawn *drawn;
   int drawns;
   struct attn_block **block;

@@ -69,14 +69,12 @@ static int is_full_width(uint32_t c) {
          (c >= 0xAC00 && c < 0xD7A4) || (c >= 0xF900 && c < 0xFB00) || (c >= 0xFF01 && c < 0xFF61);
 }
 
-/* Of the characters as the source has them; full-width ones take two. */
+/* In the line as the source has it; full-width characters take two. */
 static int column_of(const struct attn_grouping *g, const struct attn_scan_line *line, size_t at) {
   const struct attn_source *s = &g->scan->source;
   int column = 0;
-  size_t next;
-  for (size_t n = 0; n < at; n++)
-    if (((unsigned char)line->text[n] & 0xC0) != 0x80)
-      column += 1 + is_full_width(attn_code_point(s->text, line->origin[n], s->size, &next));
+  for (size_t n = line->origin[0], next; n < line->origin[at]; n = next)
+    column += 1 + is_full_width(attn_code_point(s->text, n, s->size, &next));
   return column;
 }
 
@@ -132,18 +130,6 @@ static void add_row(struct attn_grouping *g, const struct attn_scan_line *line,
 
 enum { STACKED_MAX = 8 };
 
-/* The column of a value, whose brackets are not in the text of the line. */
-static int source_column(const struct attn_grouping *g, const struct attn_scan_line *line,
-                         size_t at) {
-  const struct attn_source *s = &g->scan->source;
-  size_t end = line->origin[at], next, begin = end;
-  int column = 0;
-  while (begin > 0 && s->text[begin - 1] != '\n') begin--;
-  for (; begin < end; begin = next)
-    column += 1 + is_full_width(attn_code_point(s->text, begin, s->size, &next));
-  return column;
-}
-
 struct stacked {
   int count, is_named;
   struct attn_part name[STACKED_MAX];
@@ -166,7 +152,7 @@ static int read_stacked(const struct attn_grouping *g, const struct attn_scan_li
     out->is_named |= is_name;
     out->name[out->count] = name;
     out->value[out->count] = value;
-    out->column[out->count++] = source_column(g, line, at);
+    out->column[out->count++] = column_of(g, line, at);
     rest.begin = end;
   }
   rest = attn_part_trim(line->text, rest);
@@ -184,27 +170,26 @@ static int are_stacked(const struct stacked *a, const struct stacked *b) {
   return few->count > 0 && found == few->count && many->count > 1;
 }
 
-/* How many lines from `line` on, up (-1) or down (1), continue the drawing; is_named, is_open: has
- * one of them names, or none? */
-static void follow_stack(const struct attn_grouping *g, const struct attn_scan_line *line, int step,
-                         int *is_named, int *is_open) {
-  const struct attn_scan_line *first = g->lines->line, *last = first + g->lines->lines - 1;
-  struct stacked here, next;
-  read_stacked(g, line, &here);
-  for (; line != (step < 0 ? first : last); line += step, here = next) {
-    if (!read_stacked(g, line + step, &next) || !are_stacked(&here, &next)) return;
-    if (next.is_named && here.is_named) return;
-    *is_named |= next.is_named, *is_open |= !next.is_named;
+/* Looks at the lines from `line` on whose brackets are below each other: some have names, some have
+ * none? */
+static void follow_stack(struct attn_grouping *g, const struct attn_scan_line *line,
+                         struct stacked here) {
+  const struct attn_scan_line *last = g->lines->line + g->lines->lines - 1;
+  int is_named = here.is_named, is_open = !here.is_named;
+  struct stacked next;
+  for (; line < last && read_stacked(g, line + 1, &next); line++, here = next) {
+    if (!are_stacked(&here, &next) || (here.is_named && next.is_named)) break;
+    is_named |= next.is_named, is_open |= !next.is_named;
   }
+  g->stack_end = line;
+  g->is_stack = is_named && is_open;
 }
 
 static int stacked_line(struct attn_grouping *g, const struct attn_scan_line *line) {
   struct stacked here;
   if (!read_stacked(g, line, &here)) return 0;
-  int is_named = here.is_named, is_open = !here.is_named;
-  follow_stack(g, line, -1, &is_named, &is_open);
-  follow_stack(g, line, 1, &is_named, &is_open);
-  if (!is_named || !is_open) return 0;
+  if (!g->stack_end || line > g->stack_end) follow_stack(g, line, here);
+  if (!g->is_stack) return 0;
   attn_run_flush(g);
   for (int n = 0; n < here.count; n++) {
     struct attn_scan_value *v = &g->lines->value[here.value[n]];

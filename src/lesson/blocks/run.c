@@ -349,10 +349,11 @@ static int are_numbered(const struct attn_row *last, const struct attn_row *row)
 /* "X" above "1 2" above "3". */
 static int is_short_row(struct attn_grouping *g, const struct attn_row *row) {
   const struct attn_row *last = &g->row[g->rows - 1];
+  if (!is_consecutive(last, row) || row->items >= last->items || !g->aboves ||
+      attn_label_step(g->above[g->aboves - 1]) < 0)
+    return 0;
   char *title = row->item[0].kind == ATTN_ITEM_TEXT ? attn_item_text(g, row, 0) : NULL;
-  if (title && attn_label_step(title) >= 0) return 0;
-  return is_consecutive(last, row) && row->items < last->items && g->aboves > 0 &&
-         attn_label_step(g->above[g->aboves - 1]) >= 0;
+  return !title || attn_label_step(title) < 0;
 }
 
 static void check_ragged(struct attn_grouping *g, const struct attn_row *row) {

@@ -262,13 +262,8 @@ static int names_inputs(const struct attn_account *a, int line) {
       "(*UCP)(?i)\\A(?![^\\n]*(?:entr|\\bcells?|position|shape|\\bpairs?|ind(?:ex|ic)|mask|成分|"
       "位置|形))"
       "[^\\n]*" ATTN_INPUT_WORDS;
-  const char *text = a->scan->source.text, *end = text + a->scan->source.size, *next = text;
-  for (int n = 0; n < line && next; n++) {
-    text = next;
-    const char *feed = memchr(text, '\n', (size_t)(end - text));
-    next = feed ? feed + 1 : NULL;
-  }
-  size_t bytes = (size_t)((next ? next - 1 : end) - text);
+  size_t bytes;
+  const char *text = attn_source_line(&a->scan->source, line, &bytes);
   return attn_find(a->scan->patterns, INPUT, text, bytes, 0, NULL);
 }
 

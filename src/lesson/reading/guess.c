@@ -19,17 +19,23 @@ static const struct attn_placement *placement_of(const struct attn_builder *b,
   return NULL;
 }
 
+int attn_is_introduced(const struct attn_builder *b, const struct attn_block *block,
+                       const char *pattern) {
+  return attn_occurs(b->scan->patterns, pattern, block->name) ||
+         (block->captions &&
+          attn_occurs(b->scan->patterns, pattern, block->caption[block->captions - 1]));
+}
+
 /* Is it computed of keys or inputs in place of values, which the text names and which are not
  * printed? */
 static int lacks_values(const struct attn_builder *b, const struct attn_placement *p) {
   static const char VALUES[] = "(*UCP)(?<![B-Zb-z\\d^_])V(?![\\w'])|(?i)\\bvalues?\\b|バリュー";
   const struct attn_roles *head = attn_roles_of(b->reading, p);
   const struct attn_block *block = &b->scan->block[p->block];
-  const char *nearest = block->captions ? block->caption[block->captions - 1] : "";
   int is_half = p->node->share <= .5;
   return p->role == ATTN_ROLE_OUTPUT && !head->at[ATTN_ROLE_V] && !head->at[ATTN_ROLE_W_V] &&
          (attn_occurs(b->scan->patterns, VALUES, block->name) ||
-          (is_half && attn_occurs(b->scan->patterns, VALUES, nearest)));
+          (is_half && attn_is_introduced(b, block, VALUES)));
 }
 
 /* Does it follow from scores, or from what comes after them, that are given, and are not called so?
@@ -116,14 +122,11 @@ static int is_of_gradients(const struct attn_builder *b, const struct attn_place
 static int is_supposed(const struct attn_builder *b, const struct attn_placement *p) {
   static const char SUPPOSED[] =
       "(?i)\\bwould\\b|\\bwhat if\\b|\\b(?:for|in) comparison\\b|\\binstead\\b|仮に|もし|比較";
-  const struct attn_block *block = &b->scan->block[p->block];
-  const char *nearest = block->captions ? block->caption[block->captions - 1] : "";
   int n = 0;
   while (n < b->reading->placements && (b->reading->placement[n]->role != ATTN_ROLE_OUTPUT ||
                                         b->reading->placement[n]->block >= p->block))
     n++;
-  return n < b->reading->placements && (attn_occurs(b->scan->patterns, SUPPOSED, block->name) ||
-                                        attn_occurs(b->scan->patterns, SUPPOSED, nearest));
+  return n < b->reading->placements && attn_is_introduced(b, &b->scan->block[p->block], SUPPOSED);
 }
 
 /* Its place is known too little to call a number wrong: words of a sentence are not a name, and its

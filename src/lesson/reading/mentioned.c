@@ -67,10 +67,10 @@ int attn_is_selection(const struct attn_account *a, const struct attn_block *b) 
   static const char EXTREMES[] = "(?i)largest|smallest|highest|lowest|\\bm(?:ax|in)|最大|最小";
   const attn_printing *q = &b->reading[0];
   int is_text = b->source == ATTN_BLOCK_SCALARS || b->source == ATTN_BLOCK_INLINE;
-  int in_order = !attn_occurs(a->scan->patterns, EXTREMES, b->name);
   if (!is_text || q->rows != 1 || q->cols < 2 || q->cols > 4) return 0;
   for (int n = 0; n < q->cols; n++)
     if (q->cells[n].decimals < 2) return 0;
+  int in_order = !attn_occurs(a->scan->patterns, EXTREMES, b->name);
   for (int32_t i = 0; i < a->lesson->examples; i++)
     for (int32_t n = 0; n < a->lesson->example[i].steps; n++)
       if (is_of_step(&a->lesson->example[i].step[n], q, in_order)) return 1;

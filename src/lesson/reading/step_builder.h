@@ -42,7 +42,9 @@ void attn_crop_printing(struct attn_builder *b, attn_printing *p, const attn_mat
 const attn_printing *attn_upright(struct attn_builder *b, const attn_printing *from,
                                   int is_transposed);
 
-/* guess.c */
+/* guess.c. Has the name of a block a pattern, or the nearest line of text above it? */
+int attn_is_introduced(const struct attn_builder *b, const struct attn_block *block,
+                       const char *pattern);
 int attn_follows_from_guess(const struct attn_builder *b, const struct attn_relation *r);
 int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p);
 

@@ -233,11 +233,8 @@ static void note_unfollowed(struct attn_builder *b, const struct attn_placement 
       "?norm|\\bLN\\(|renormal|\\bbias|relu\\(|gelu\\(|rotary|"
       "\\bRoPE\\b|temperature|残差|バイアス|ドロップアウト|温度|\\+ ?b_|\\+ b\\b";
   const struct attn_block *block = &b->scan->block[p->block];
-  const char *nearest = block->captions ? block->caption[block->captions - 1] : "";
   int name = STEP_OF_ROLE[p->role];
-  if (p->node->share == 1 || (!attn_occurs(b->scan->patterns, UNFOLLOWED, block->name) &&
-                              !attn_occurs(b->scan->patterns, UNFOLLOWED, nearest)))
-    return;
+  if (p->node->share == 1 || !attn_is_introduced(b, block, UNFOLLOWED)) return;
   if (!b->ex->unfollowed || name < b->ex->unfollowed) b->ex->unfollowed = name;
 }
 

@@ -273,6 +273,8 @@ static void drop_references(struct attn_rewrite *r) {
                    ")[ \\t]*+\\|)++[ \\t]*+[B-K][ \\t]*+\\|[ \\t]*+\\n\\|[ \\t:|-]++\\n|"
                    "(?!\\A)\\G(\\|[^\\n]*+\\n))\\|[ \\t*]*+\\d{1,3}[ \\t*]*+(?=\\|)",
                    "$1", "|");
+#undef THEN
+#undef NEXT
 }
 
 /* "8/2 = 4   -6/2 = -3": equations in columns, where the sign begins the next one. */
