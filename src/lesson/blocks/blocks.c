@@ -17,6 +17,8 @@ static const char HEADING[] =
 /* "|---|", "| :-- |", "--- | ---", "-+-": the rule of a table's header */
 static const char HEADER_RULE[] = "\\|\\s*:?-{2}|(?<!-)-{2,}:?\\s*\\||-\\+-";
 static const char RULE_CHARACTERS[] = " \t\r\f\v|+:=-*_~#";
+/* "====  ==  ==": a rule of columns that blanks separate */
+static const char COLUMNS_RULE[] = "\\s*(?:={2,}|-{2,})(?:\\s+(?:=+|-+))+\\s*$";
 
 /* ---- the state ---- */
 
@@ -263,15 +265,29 @@ static int counts_columns(const struct attn_row *row) {
   return 1;
 }
 
+/* Is it the first "=== ==" below words, or the second of a table: the end of its header? */
+static int ends_header(struct attn_grouping *g, const struct attn_scan_line *line) {
+  if (!attn_match_at(g->scan->patterns, COLUMNS_RULE, line->text, line->bytes, 0, NULL)) return 0;
+  if (g->text_line && g->text_line->line == line->line - 1) g->column_rules = 1;
+  return ++g->column_rules < 3;
+}
+
 /* A rule below the only row of a table so far: that row was the header. */
-static void read_rule(struct attn_grouping *g, const char *text) {
-  struct attn_part p = attn_part_trim(text, (struct attn_part){0, strlen(text)});
-  if (g->rows != 1 || g->row[0].style != ATTN_ROW_PIPES) return;
-  if (text[p.begin] == '+' && !g->is_counted && !g->header.items && counts_columns(&g->row[0]))
-    g->drop_first = 1;
-  else if (text[p.begin] == '+' || !attn_occurs(g->scan->patterns, HEADER_RULE, text))
+static void read_rule(struct attn_grouping *g, const struct attn_scan_line *line) {
+  int ends = ends_header(g, line), style = g->rows == 1 ? g->row[0].style : -1;
+  char first = line->text[strspn(line->text, " \t\r\f\v")];
+  if (style == ATTN_ROW_SPACES && ends) {
+    g->is_counted = 1;
+  } else if (style != ATTN_ROW_PIPES) {
     return;
-  g->header = g->row[0];
+  } else if (first == '+' && !g->is_counted && !g->header.items && counts_columns(&g->row[0])) {
+    g->drop_first = 1;
+    g->header = g->row[0];
+  } else if (first != '+' && attn_occurs(g->scan->patterns, HEADER_RULE, line->text)) {
+    g->header = g->row[0];
+  } else {
+    return;
+  }
   g->rows = 0;
 }
 
@@ -385,6 +401,7 @@ static int read_heading(struct attn_grouping *g, const char *text) {
 /* A blank line ends a table, columns, or a matrix of several lines; labelled numbers may continue.
  */
 static void read_blank(struct attn_grouping *g) {
+  g->column_rules = 0;
   if (g->rows == 0) return;
   const struct attn_row *first = &g->row[0], *last = &g->row[g->rows - 1];
   if (!attn_row_is_labelled(first->style) || first->items != 1 || !first->label.stem ||
@@ -402,7 +419,7 @@ static void read_line(struct attn_grouping *g, const struct attn_scan_line *line
     read_blank(g);
     g->text_line = NULL;
   } else if (is_rule(line->text)) {
-    read_rule(g, line->text);
+    read_rule(g, line);
   } else if (!read_matrices(g, line) && !read_heading(g, line->text)) {
     if (attn_row_read(g, line, &row) && attn_run_add(g, &row)) return;
     attn_run_flush(g);

@@ -65,6 +65,14 @@ static void drop_vectors(struct attn_grouping *g, const struct attn_scan_line *l
 
 /* ---- blocks ---- */
 
+/* "their sum is 3" below the weights comes before them: they are of both. */
+static void move_total(struct attn_grouping *g) {
+  int last = g->blocks - 1, place = attn_place_of_sum(g, last);
+  struct attn_block *sum = g->block[last];
+  if (!place || place == last || sum->reading[0].cols > 1) return;
+  g->block[last] = g->block[place], g->block[place] = sum;
+}
+
 static void add_group(struct attn_grouping *g, int line, const struct attn_result *first,
                       struct attn_result_group *group) {
   struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_SCALARS, line, first->name);
@@ -74,7 +82,9 @@ static void add_group(struct attn_grouping *g, int line, const struct attn_resul
     row[n] = first[n].cell;
     if (!attn_block_label_column(g, b, first[n].name)) return;
   }
-  if (attn_block_end(g, b, line)) group->block = b;
+  if (!attn_block_end(g, b, line)) return;
+  group->block = b;
+  if (first->kind == ATTN_RESULT_TOTAL) move_total(g);
 }
 
 /* The group of the line above continues: with a row, or with one more number. */

@@ -118,17 +118,10 @@ static int append(struct attn_grouping *g, struct attn_block *a, const struct at
   return 1;
 }
 
-/* Are exponentials the last block, or those before the weights of the same table? */
-static int may_sum_exponentials(struct attn_grouping *g, int before) {
-  int same_table = before > 1 && g->block[before - 1]->line == g->block[before - 2]->line;
-  return attn_follows_exponentials(g, before) ||
-         (same_table && attn_follows_exponentials(g, before - 1));
-}
-
 /* A number alone in its sentence is not a block, but for the sum of the exponentials before it. */
 static int is_single(struct attn_grouping *g, int before, const struct attn_block *b) {
   if (b->source != ATTN_BLOCK_SCALARS || b->reading[0].rows * b->reading[0].cols > 1) return 0;
-  if (attn_result_kind_of(g, b->name) == ATTN_RESULT_TOTAL && may_sum_exponentials(g, before))
+  if (attn_result_kind_of(g, b->name) == ATTN_RESULT_TOTAL && attn_place_of_sum(g, before))
     return 0;
   attn_stray_cell(g, b->name, &b->reading[0].cells[0], 1);
   return 1;

@@ -9,10 +9,10 @@ static const char RESULT[] =
     "(?:\\s?%)?+)(?![\\w\\x{221A}/\\x{25A3}]|\\(\\s*[-+\\d(\\x{25A3}]|\\s*[\\x{D7}\\x{F7}\\x{B7}*/"
     "+]|\\s*-\\s*\\d|\\.\\d|\\s+[vkh]_?\\d|"
     "(?:\\s*,\\s*\\d++)*+\\s*,?\\s*(?:\\x{2026}|\\.\\.))";
-/* "q dot k1 is 2", "k1 との内積は 2": what it is of names a step. */
+/* "q dot k1 is 2", "their sum, 2", "k1 との内積は 2": what it is of names a step. */
 static const char VERB_RESULT[] =
     "(?:(?<=\\s)(?:is|equals|gives|adds? up to|sums? "
-    "to)\\s+|\\x{306F}\\s*|\\x{304C}\\s*)(-?" ATTN_NUMBER
+    "to)\\s+|(?<=\\bsum),\\s+|\\x{306F}\\s*|\\x{304C}\\s*)(-?" ATTN_NUMBER
     "(?:\\s?%)?+)(?![\\w\\x{221A}/(\\x{25A3}%^]|\\s*[\\x{D7}\\x{B7}*/"
     "+=]|\\.\\d|[-\\x{2013}]\\w|\\s+[a-z]{3})";
 static const char ADDS_UP[] = "(?:adds? up|sums?) to";
@@ -89,7 +89,8 @@ static const char *const kinds[ATTN_RESULT_KINDS] = {
         "(?i)(?:\\bexp|\\x{6307}\\x{6570})[^,]{0,3}\\x{306E}(?:\\x{5408}\\x{8A08}|"
         "\\x{7DCF}?\\x{548C})|\\b(?:" SUMS ")|\\x{5408}\\x{8A08}|\\x{548C}\\s*$",
     [ATTN_RESULT_QUOTIENT] =
-        "(?i)\\bdivi|\\bhalved|\\bscale|\\x{F7}|/\\s*(?:\\x{221A}|sqrt)|\\x{5272}",
+        "(?i)\\bdivi(?!\\w*+ by (?:the|their|its) "
+        "(?:sum|total)\\b)|\\bhalved|\\bscale|\\x{F7}|/\\s*(?:\\x{221A}|sqrt)|\\x{5272}",
     [ATTN_RESULT_WEIGHT] =
         "(?i)weight|softmax|\\x{91CD}\\x{307F}|\\x{30BD}\\x{30D5}\\x{30C8}|\\x{3B1}_?\\d",
 };
@@ -340,6 +341,13 @@ int attn_follows_exponentials(struct attn_grouping *g, int block) {
   if (kind == ATTN_RESULT_OTHER && b->captions) /* "Exponentials?" above "I get 2.7 and 1." */
     kind = attn_result_kind_of(g, b->caption[b->captions - 1]);
   return kind == ATTN_RESULT_EXPONENTIAL;
+}
+
+int attn_place_of_sum(struct attn_grouping *g, int blocks) {
+  if (attn_follows_exponentials(g, blocks)) return blocks;
+  const attn_printing *last = blocks > 1 ? &g->block[blocks - 1]->reading[0] : NULL;
+  int is_vector = last && (last->rows == 1 || last->cols == 1);
+  return is_vector && attn_follows_exponentials(g, blocks - 1) ? blocks - 1 : 0;
 }
 
 void attn_results(struct attn_grouping *g, const struct attn_scan_line *line) {

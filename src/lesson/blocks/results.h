@@ -29,9 +29,12 @@ struct attn_results {
   size_t bytes; /* of the line */
 };
 
-/* results.c. What a text names; is the block before one of exponentials? */
+/* results.c. What a text names; is the block before one of exponentials? The place of a sum of
+ * exponentials after `blocks` blocks: below them, also where a vector of weights is next; 0: none.
+ */
 int attn_result_kind_of(struct attn_grouping *g, const char *name);
 int attn_follows_exponentials(struct attn_grouping *g, int block);
+int attn_place_of_sum(struct attn_grouping *g, int blocks);
 
 /* groups.c: those of one kind next to each other are a block, or continue one of the line above;
  * what the vectors of the line repeat is dropped. Sorts the results. */

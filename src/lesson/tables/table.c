@@ -438,7 +438,7 @@ static int is_one_number(struct attn_grouping *g, const struct attn_table *t) {
   if (t->rows != 1 || t->cols > 1) return 0;
   return t->style == ATTN_ROW_SPACES ||
          (is_assigned(t->style) && attn_label_step(t->row[0].label.text) == ATTN_STEP_ROW_SUM &&
-          attn_follows_exponentials(g, g->blocks));
+          attn_place_of_sum(g, g->blocks));
 }
 
 int attn_step_of_text(struct attn_grouping *g, const char *text) {
@@ -462,7 +462,7 @@ int attn_step_of_text(struct attn_grouping *g, const char *text) {
   }
   for (size_t n = 0; n < sizeof called / sizeof *called && step < 0; n++)
     if (attn_occurs(g->scan->patterns, called[n].words, text)) step = called[n].step;
-  if (step == ATTN_STEP_SCORES && attn_occurs(g->scan->patterns, "(?i)√|sqrt|÷", text))
+  if (step == ATTN_STEP_SCORES && attn_occurs(g->scan->patterns, "(?i)√|sqrt|÷|/ ?[\\d.]+$", text))
     step = ATTN_STEP_SCALED;
   return step;
 }
@@ -506,7 +506,7 @@ static struct attn_table take_run(struct attn_grouping *g) {
 
 static void add_text(struct attn_grouping *g, const struct attn_scan_line *line) {
   struct attn_part all = {0, line->bytes};
-  if (attn_follows_exponentials(g, g->blocks))
+  if (attn_place_of_sum(g, g->blocks))
     attn_results(g, line); /* "their sum is 3" */
   else
     attn_stray_text(g, line, all, NULL, 0);
