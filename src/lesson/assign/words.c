@@ -29,6 +29,11 @@ struct word {
 /* "not scaled yet" is not scaled. */
 #define NOT_DENIED "(?<!not )(?<!un)(?<!before )(?<!before the )(?<!without )"
 
+/* The parts of additive scores, of row and of column vectors: "s W_1", "h_j W_2", "U k_j" */
+#define STATE_W "[qs](?:_?\\w)? ?W(?:_?[as1])"
+#define KEY_U "[kh](?:_?\\w)? ?(?:U(?:_?[ah])?|W_?[h2])"
+#define U_KEY "(?:U(?:_?a)?|W_?[h2]) ?[kh](?:_?\\w)?"
+
 /* Symbols, and English. */
 static const struct word WORDS[] = {
     {ATTN_ROLE_W_Q, "(*UCP)(?i)" WEIGHTS
@@ -90,12 +95,11 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_U_A, "(*UCP)(?i)\\bU(?:_?[ah])?" END "|\\bW_?[h2]" END},
     {ATTN_ROLE_V_A, "(*UCP)(?i)\\bv(?:_?a)?" END},
     {ATTN_ROLE_W_A_Q, "(*UCP)(?i)\\bW(?:_?[as1])?(?: ?(?-i:s|q(?!\\d))| [qs])(?:_?\\d)?" END
-                      "|\\b[qhs](?:_?\\w)?(?:\\^?T| )? ?W(?:_?a)?" END},
-    {ATTN_ROLE_U_A_K,
-     "(*UCP)(?i)\\bW(?:_?a)? ?h(?:_?\\d)?" END "|\\b(?:U(?:_?a)?|W_?[h2]) ?[kh](?:_?\\d)?" END},
+                      "|\\b[qhs](?:_?\\w)?(?:\\^?T| )? ?W(?:_?a)?" END "|\\b" STATE_W END},
+    {ATTN_ROLE_U_A_K, "(*UCP)(?i)\\bW(?:_?a)? ?h(?:_?\\d)?" END "|\\b" U_KEY END "|\\b" KEY_U END},
     {ATTN_ROLE_TANH_INPUT,
-     "(*UCP)(?i)\\bW(?:_?[as1])? ?[qs](?:_?\\d)? ?\\+ ?(?:U(?:_?a)?|W_?[h2]) ?[kh](?:_?\\d)?" END
-     "|\\b[qs](?:_?\\w)? ?\\+ ?[kh](?:_?\\w)?" END "|\\bsums?" END},
+     "(*UCP)(?i)\\bW(?:_?[as1])? ?[qs](?:_?\\d)? ?\\+ ?" U_KEY END "|\\b" STATE_W
+     " ?\\+ ?" KEY_U END "|\\b[qs](?:_?\\w)? ?\\+ ?[kh](?:_?\\w)?" END "|\\bsums?" END},
     {ATTN_ROLE_TANH, "(*UCP)(?i)tanh|\\bt_?\\d"},
 };
 

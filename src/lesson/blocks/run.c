@@ -283,9 +283,9 @@ static int numbers_columns(struct attn_grouping *g, const struct attn_row *heade
 static int is_ragged(const struct attn_grouping *g, const struct attn_row *row) {
   const struct attn_row *last = &g->row[g->rows - 1];
   int more = row->items - last->items;
-  return g->rows > 1 && last->style == ATTN_ROW_PIPES && row->style == ATTN_ROW_PIPES &&
-         (more == 1 || more == -1) && count_texts(row) == 0 && count_numbers(row) > 0 &&
-         !strstr(row->line->text, ATTN_MARK_VALUE);
+  return (g->rows > 1 || g->header.items == last->items) && last->style == ATTN_ROW_PIPES &&
+         row->style == ATTN_ROW_PIPES && (more == 1 || more == -1) && count_texts(row) == 0 &&
+         count_numbers(row) > 0 && !strstr(row->line->text, ATTN_MARK_VALUE);
 }
 
 /* A row of a table that has a name, and one number less than those above. It is not that of sums.
@@ -298,6 +298,16 @@ static int lacks_number(struct attn_grouping *g, const struct attn_row *row) {
   if (count_texts(last) != 1 || last->item[0].kind != ATTN_ITEM_TEXT) return 0;
   char *name = row->item[0].kind == ATTN_ITEM_TEXT ? attn_item_text(g, row, 0) : NULL;
   return name && attn_label_step(name) < 0 && !strstr(row->line->text, ATTN_MARK_VALUE);
+}
+
+/* "q.k | 9 | 6" below " | cat | dog | sum" of a sheet: the last cell was blank. */
+static int lacks_sum(struct attn_grouping *g, const struct attn_row *row) {
+  const struct attn_row *header = &g->header;
+  if (!attn_row_is_delimited(row->style) || header->style != row->style ||
+      header->items != row->items + 1 || count_numbers(row) + 1 != row->items || row->items < 3)
+    return 0;
+  char *last = attn_item_text(g, header, header->items - 1);
+  return last && attn_label_step(last) == ATTN_STEP_ROW_SUM;
 }
 
 /* The missing number is read as a blank. */
@@ -317,8 +327,9 @@ static struct attn_row complete_row(struct attn_grouping *g, const struct attn_r
 
 /* Rows of numbers in consecutive lines. */
 static int is_consecutive(const struct attn_row *last, const struct attn_row *row) {
-  int is_list = row->style == ATTN_ROW_SPACES || row->style == ATTN_ROW_COMMAS;
-  return is_list && last->style == row->style && is_bare(last) && is_bare(row) &&
+  int may_have_words = row->style == ATTN_ROW_COMMAS;
+  return last->style == row->style && is_bare(last) && is_bare(row) &&
+         (may_have_words || count_texts(last) + count_texts(row) == 0) &&
          row->line->line == last->line->line + 1;
 }
 
@@ -331,8 +342,8 @@ static void report_ragged(struct attn_grouping *g, const struct attn_row *row, i
  * three lengths. */
 static void check_odd_row(struct attn_grouping *g, const struct attn_row *row) {
   const struct attn_row *odd = g->row;
-  if (g->rows != 1 || odd->items == row->items || !is_consecutive(&g->before, odd) ||
-      !is_consecutive(odd, row))
+  if (g->rows != 1 || !g->before.items || odd->items == row->items ||
+      !is_consecutive(&g->before, odd) || !is_consecutive(odd, row))
     return;
   int is_sheet = row->style == ATTN_ROW_COMMAS && row->items > 1 && g->before.items > 1;
   if (g->before.items == row->items || is_sheet) report_ragged(g, odd, g->before.items);
@@ -379,7 +390,10 @@ static void part_from_last(struct attn_grouping *g, const struct attn_row *row) 
 int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
   struct attn_row complete;
   if (read_header(g, row)) return 1;
-  if (lacks_number(g, row)) complete = complete_row(g, row), row = &complete;
+  if (lacks_sum(g, row))
+    complete = *row, attn_row_pad(g, &complete, row->items + 1), row = &complete;
+  else if (lacks_number(g, row))
+    complete = complete_row(g, row), row = &complete;
   if (is_prose(g, row)) return 0;
   check_odd_row(g, row);
   part_from_last(g, row);

@@ -129,7 +129,7 @@ static void check_counts(struct attn_placing *x) {
       "(\\d{1,2}+)"
       "(?:[ -](?:(?:source|target|encoder|decoder|input|output)[ -])?"
       "(?:tokens?|quer(?:y|ies)|keys|values|positions|features|components|entries|heads)\\b|"
-      "(?:個の)?(?:トークン|クエリ|キー|成分)|次元(?!目))(?! ?[=:\\d])"
+      " ?(?:個の)?(?:トークン|クエリ|キー|成分)|次元(?!目))(?! ?[=:\\d])"
       "|(?:トークン数|次元[数がは]?|(?:クエリ|キー|バリュー)は)[はが:]? ?(\\d{1,2}+) "
       "?(?:個|つ|次元)?(?=[、。,.)]| ?な|(?m:$))"
       "|\\b(?:ones|zeros)\\(\\(?(\\d{1,2}+), ?(\\d{1,2}+)\\)"

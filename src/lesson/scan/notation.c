@@ -424,8 +424,9 @@ static const struct notation notations[] = {
 
     {MULTICOLUMN("1"), "$2", 0, "\\"},
     {MULTICOLUMN("2"), "$2 & ", 0, "\\"},
+    {MULTICOLUMN("3"), "$2 & & ", 0, "\\"},
+    {MULTICOLUMN("4"), "$2 & & & ", 0, "\\"},
     {"\\\\(?:cline|cmidrule)(?:\\([a-z]*+\\))?\\{[^{}]*+\\}", " ", 0, "\\"},
-
     /* LaTeX: matrices */
     {"\\\\begin\\{(?:" MATRICES ")\\}" OPTION, ATTN_MARK_OPEN, 0, "\\"},
     {"\\\\begin\\{(?:array|tabular|longtable|tabular[x*]\\}\\s*+\\{[^{}]*+)\\}" OPTION
@@ -476,6 +477,7 @@ static const struct notation notations[] = {
     {"(?i)\\s{0,200}+</t[hd]>\\s*+", "", HTML, "<"},
     {CELL("[^<>]*?colspan=[\"']?2\\b") CONTENT, " | $1 |", HTML, "<"},
     {CELL("[^<>]*?colspan=[\"']?3\\b") CONTENT, " | $1 | |", HTML, "<"},
+    {CELL("[^<>]*?colspan=[\"']?4\\b") CONTENT, " | $1 | | |", HTML, "<"},
     {CELL(""), " |", HTML, "<"},
     {"(?i)</?tr\\b[^<>]*+>(?:\\s++(?=<))?+", ATTN_MARK_ROW, HTML, "<"},
     {"(?i)</?pre\\b[^<>]*+>", "\n\n", HTML, "<"}, /* a blank line */

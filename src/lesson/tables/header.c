@@ -289,10 +289,26 @@ static int is_below_exponentials(const struct attn_grouping *g) {
   return attn_occurs(g->scan->patterns, "(?i)\\bexp|指数", above);
 }
 
+/* "exp(e_1) | exp(e_2) | sum" */
+static int are_exponentials(struct attn_grouping *g, const struct attn_table *t) {
+  for (int n = t->skip; n < t->numbers - 1; n++) {
+    char *name = attn_item_text(g, &t->header, t->number[n]);
+    if (!name || attn_step_of_text(g, name) != ATTN_STEP_EXPONENTIALS) return 0;
+  }
+  char *sum = attn_item_text(g, &t->header, t->number[t->numbers - 1]);
+  return sum && attn_label_step(sum) == ATTN_STEP_ROW_SUM;
+}
+
 /* "exp | cat | dog | sum", or with a blank corner: the sums of the rows are a part of their own. */
 static int find_sums(struct attn_grouping *g, const struct attn_table *t) {
   const int last = t->numbers - 1;
-  if (t->header.items != t->cols || t->labels != 0 || last - t->skip < 2 || t->rows < 2) return 0;
+  if (t->header.items != t->cols || last - t->skip < 2) return 0;
+  if (t->labels < 0 && are_exponentials(g, t)) {
+    t->part[0] = (struct attn_table_part){t->skip, last, "exp"};
+    t->part[1] = (struct attn_table_part){last, last + 1, "sum"};
+    return 2;
+  }
+  if (t->labels != 0 || t->rows < 2) return 0;
   char *corner = attn_item_text(g, &t->header, 0),
        *sum = attn_item_text(g, &t->header, t->number[last]);
   if (!corner || !sum || attn_label_step(sum) != ATTN_STEP_ROW_SUM ||

@@ -310,8 +310,25 @@ static void add_parts(struct attn_grouping *g, const struct attn_table *t) {
   }
 }
 
+static int is_stem(const struct attn_label *label, const char *letters) {
+  return label->stem && strchr(letters, *label->stem) && !label->stem[1];
+}
+
+/* "h_1", "h_2", then "s": the states of an encoder and the one that asks, in either order. */
+static int has_states(const struct attn_table *t) {
+  int changes = 0, states = 0, queries = 0;
+  for (int r = 0; r < t->rows; r++) {
+    const struct attn_label *label = &t->row[r].label;
+    states += is_stem(label, "hk") && label->index >= 0;
+    queries += is_stem(label, "sq");
+    changes += r && !attn_same_stem(label, &t->row[r - 1].label);
+  }
+  return states > 1 && queries && states + queries == t->rows && changes == 1;
+}
+
 /* Is there a block for each stem? */
 static int has_stems(const struct attn_table *t) {
+  if (attn_row_is_delimited(t->style)) return has_states(t);
   if (!is_assigned(t->style) && t->style != ATTN_ROW_SPACES) return 0;
   for (int r = 0; r < t->rows; r++)
     if (!t->row[r].label.stem) return 0;
