@@ -19,9 +19,9 @@ static inline size_t attn_skip_digits(const char *text, size_t at, size_t end) {
 
 /* Is the word one of a list, with a blank between each? */
 static inline int attn_is_listed(const char *list, const char *word, size_t bytes) {
-  for (size_t length; *list; list += length + (list[length] == ' ')) {
-    length = strcspn(list, " ");
-    if (length == bytes && memcmp(list, word, bytes) == 0) return 1;
+  for (const char *at = list; at; at = strchr(at, ' ')) {
+    at += *at == ' ';
+    if (*at == *word && strncmp(at, word, bytes) == 0 && (at[bytes] == ' ' || !at[bytes])) return 1;
   }
   return 0;
 }

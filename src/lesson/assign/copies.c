@@ -83,7 +83,8 @@ static void push_copy(struct attn_expansion *e, const struct attn_node *of, int 
 /* "The query of cat: [1, 0]" below all queries. */
 static void push_query(struct attn_expansion *e, const struct attn_node *of, int role, int head) {
   if (role != ATTN_ROLE_Q || e->candidate->priors->bits[role] < PRICE.own_name) return;
-  for (int row = 0; row < of->grid->rows && of->grid->rows > 1; row++)
+  int rows = of->grid->rows > 1 ? of->grid->rows : 0;
+  for (int row = 0; row < rows && row < ATTN_ROWS_ALONE_MAX; row++)
     push_copy(e, of, role, head, ATTN_COPY_ROW + row);
 }
 

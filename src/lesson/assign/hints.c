@@ -162,6 +162,10 @@ static double stated_temperature(struct attn_scan *scan, const char *text) {
   return 1;
 }
 
+enum { SENTENCE_BYTES = 400 };
+
+static int is_first_byte(char c) { return ((unsigned char)c & 0xc0) != 0x80; }
+
 /* Does the sentence around a match neither deny nor suppose it? of: what else it mentions. */
 static int is_stated(struct attn_scan *scan, const char *text, const struct attn_match *m,
                      const char *of) {
@@ -170,10 +174,14 @@ static int is_stated(struct attn_scan *scan, const char *text, const struct attn
       "redo|next (?:time|week|lecture|chapter|part))\\b|次回|来週|今後|"
       "なし|ない|ません|せず|らず|なら|場合|ohne|sans|sin\\b";
   size_t begin = m->group[0].begin, end = m->group[0].end;
-  while (begin > 0 && !strchr("\n;", text[begin - 1]) &&
+  const size_t first = begin > SENTENCE_BYTES ? begin - SENTENCE_BYTES : 0,
+               last = end + SENTENCE_BYTES;
+  while (begin > first && !strchr("\n;", text[begin - 1]) &&
          !(text[begin - 1] == ' ' && begin > 1 && text[begin - 2] == '.'))
     begin--;
-  while (text[end] && !strchr("\n;", text[end]) && !(text[end] == '.' && text[end + 1] == ' '))
+  while (!is_first_byte(text[begin])) begin++;
+  while (text[end] && (end < last || !is_first_byte(text[end])) && !strchr("\n;", text[end]) &&
+         !(text[end] == '.' && text[end + 1] == ' '))
     end++;
   return attn_find(scan->patterns, of, text, end, begin, NULL) &&
          !attn_find(scan->patterns, SUPPOSED, text, end, begin, NULL);
@@ -214,19 +222,29 @@ int attn_denies_scale(struct attn_scan *scan) {
   return denies;
 }
 
-double attn_stated_temperature(struct attn_scan *scan) {
+/* The only temperature other than 1, where a sentence states it; else 1. */
+static double find_temperature(struct attn_scan *scan) {
   static const char SOFTMAX[] =
       "(?i)soft|\\bscor|divid|logit|attention|weight|ソフト|スコア|割|注意|重み";
   struct attn_match m;
-  double first = stated_temperature(scan, scan->text);
+  double first = 1;
   size_t bytes = strlen(scan->text);
   int stated = 0;
   for (size_t at = 0; attn_find(scan->patterns, TEMPERATURE, scan->text, bytes, at, &m);
        at = m.group[0].end) {
-    if (stated_temperature(scan, scan->text + m.group[0].begin) != first) return 1;
-    stated |= is_stated(scan, scan->text, &m, SOFTMAX);
+    attn_cell cell;
+    int is_one = !attn_scan_part(scan->text, m.group[1], &cell) || cell.value <= 0;
+    double value = is_one ? 1 : cell.value;
+    if (first == 1) first = value;
+    if (value != first) return 1;
+    stated = stated || is_stated(scan, scan->text, &m, SOFTMAX);
   }
   return stated ? first : 1;
+}
+
+double attn_stated_temperature(struct attn_scan *scan) {
+  if (scan->temperature == 0) scan->temperature = find_temperature(scan);
+  return scan->temperature;
 }
 
 int attn_stated_position_base(struct attn_scan *scan) {
@@ -276,8 +294,6 @@ void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints) {
   hints->tanh_of_sum = attn_occurs(scan->patterns, TANH_OF_SUM, scan->text);
   hints->position_base = attn_stated_position_base(scan);
 }
-
-static int is_first_byte(char c) { return ((unsigned char)c & 0xc0) != 0x80; }
 
 /* The last characters of a text, at most `most`. */
 static const char *tail_of(const char *text, size_t bytes, size_t most) {

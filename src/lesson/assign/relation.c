@@ -5,7 +5,6 @@
 #include "relations.h"
 
 static const double LISTED_WORK = 1000; /* of one relation: bounds memory */
-enum { ROWS_MAX = 12 };                 /* of which a block may be one alone */
 
 /* ---- roles ---- */
 
@@ -55,6 +54,7 @@ double attn_role_order(int role) { return role >= 0 && role < ATTN_ROLES ? roles
 
 /* ---- how a role may come about ---- */
 
+_Static_assert(ATTN_ROLES <= 32, "each role has a bit");
 #define BIT(role) (1u << ATTN_ROLE_##role)
 #define POSITIONED_X (BIT(X) | BIT(POSITIONED))
 #define SOURCES (POSITIONED_X | BIT(Y))
@@ -270,7 +270,7 @@ void attn_list_rows(struct attn_listing *l, const struct attn_draft *x) {
   struct attn_draft one = *x;
   int *row = &one.relation.row;
   one.relation.cost += 1.5;
-  for (*row = 0; *row < rows && *row < ROWS_MAX; ++*row) attn_list(l, &one);
+  for (*row = 0; *row < rows && *row < ATTN_ROWS_ALONE_MAX; ++*row) attn_list(l, &one);
 }
 
 /* The numbers of a grid with fewer decimals. */

@@ -77,6 +77,8 @@ struct attn_node {
 };
 
 enum { ATTN_HEADS_MAX = 16, ATTN_USES_MAX = 9 };
+/* Of as many rows a block may be one alone: each has a bit. */
+enum { ATTN_ROWS_ALONE_MAX = 12 };
 
 /* One operation of a relation. */
 struct attn_use {

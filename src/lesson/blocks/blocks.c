@@ -432,9 +432,10 @@ static void read_lines(struct attn_grouping *g) {
   struct attn_scan_lines *lines = g->lines;
   for (int n = 0; n < lines->lines && g->status == ATTN_OK; n++) {
     struct attn_scan_line line = lines->line[n];
+    size_t room = 0;
     int joined = 0;
     while (n + 1 < lines->lines && attn_paragraph_goes_on(g, &line, &lines->line[n + 1]) &&
-           attn_paragraph_join(g, &line, &lines->line[n + 1])) {
+           attn_paragraph_join(g, &line, &lines->line[n + 1], &room)) {
       lines->line[n].text += strlen(lines->line[n].text); /* nothing of it is left */
       lines->line[n].bytes = 0;
       n++;
@@ -457,6 +458,8 @@ void attn_blocks_sort(struct attn_grouping *g, int from) {
 
 /* ---- weights in percent, where only the text near them states it ---- */
 
+enum { CAPTION_CHARACTERS = 400 };
+
 /* Do numbers that are `step` apart add up to 100 but for rounding? */
 static int is_hundred(const attn_cell *cell, int count, int step) {
   double sum = 0;
@@ -476,12 +479,16 @@ static int has_hundred(const attn_printing *p) {
   return rows || columns == p->cols;
 }
 
-static int states_percent(const struct attn_grouping *g, const struct attn_block *b) {
+/* In the last characters of a text: captions may be long. */
+static int is_of_percent(struct attn_grouping *g, const char *text) {
   static const char PERCENT[] = "(?i)%|percent|パーセント|\\* ?100\\b";
-  int found = attn_occurs(g->scan->patterns, PERCENT, b->name) ||
-              attn_occurs(g->scan->patterns, PERCENT, b->header);
-  for (int n = 0; n < b->captions && !found; n++)
-    found = attn_occurs(g->scan->patterns, PERCENT, b->caption[n]);
+  struct attn_part all = {0, strlen(text)};
+  return attn_part_find(g, PERCENT, text, attn_part_last(text, all, CAPTION_CHARACTERS), NULL);
+}
+
+static int states_percent(struct attn_grouping *g, const struct attn_block *b) {
+  int found = is_of_percent(g, b->name) || is_of_percent(g, b->header);
+  for (int n = 0; n < b->captions && !found; n++) found = is_of_percent(g, b->caption[n]);
   return found;
 }
 

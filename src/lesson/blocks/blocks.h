@@ -209,12 +209,12 @@ void attn_sentence(struct attn_grouping *g, const struct attn_scan_line *line);
 int attn_is_term(struct attn_grouping *g, const char *text, struct attn_part front,
                  struct attn_part rest);
 
-/* paragraph.c: does the sentence continue in the next line? join: line is then both. 0: no memory
- */
+/* paragraph.c: does the sentence continue in the next line? join: line is then both; *room: of the
+ * copy that it is, 0 at first. 0: no memory */
 int attn_paragraph_goes_on(struct attn_grouping *g, const struct attn_scan_line *line,
                            const struct attn_scan_line *next);
 int attn_paragraph_join(struct attn_grouping *g, struct attn_scan_line *line,
-                        const struct attn_scan_line *next);
+                        const struct attn_scan_line *next, size_t *room);
 
 /* results.c: the numbers of a sentence: results, lists, sums. */
 void attn_results(struct attn_grouping *g, const struct attn_scan_line *line);

@@ -84,18 +84,21 @@ int attn_paragraph_goes_on(struct attn_grouping *g, const struct attn_scan_line 
 }
 
 int attn_paragraph_join(struct attn_grouping *g, struct attn_scan_line *line,
-                        const struct attn_scan_line *next) {
-  size_t a = line->bytes, b = next->bytes;
-  char *text = attn_group_take(g, a + b + 2, 1);
-  uint32_t *origin = attn_group_take(g, a + b + 2, sizeof *origin);
-  if (!text || !origin) return 0;
-  memcpy(text, line->text, a);
-  memcpy(origin, line->origin, (a + 1) * sizeof *origin);
-  text[a] = ' ';
-  memcpy(text + a + 1, next->text, b);
-  memcpy(origin + a + 1, next->origin, (b + 1) * sizeof *origin);
-  line->text = text;
-  line->origin = origin;
+                        const struct attn_scan_line *next, size_t *room) {
+  size_t a = line->bytes, b = next->bytes, needed = a + b + 2;
+  if (needed > *room) {
+    *room = 2 * needed;
+    char *text = attn_group_take(g, *room, 1);
+    uint32_t *origin = attn_group_take(g, *room, sizeof *origin);
+    if (!text || !origin) return 0;
+    memcpy(text, line->text, a);
+    memcpy(origin, line->origin, (a + 1) * sizeof *origin);
+    line->text = text, line->origin = origin;
+  }
+  line->text[a] = ' ';
+  memcpy(line->text + a + 1, next->text, b);
+  line->text[a + 1 + b] = 0;
+  memcpy(line->origin + a + 1, next->origin, (b + 1) * sizeof *line->origin);
   line->bytes = a + 1 + b;
   return 1;
 }

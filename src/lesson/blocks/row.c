@@ -162,8 +162,10 @@ static const char LABELLED[] =
 /* Not that of "score(1, 2)", nor one that ends an equation. */
 static int has_comma(const char *text, struct attn_part p) {
   if (attn_part_has(text, p, "=")) p = attn_part_chop(text, attn_part_trim(text, p), ",");
+  size_t last = p.end; /* the last ) */
+  while (last > p.begin && text[last - 1] != ')') last--;
   for (size_t at = p.begin; at < p.end; at++) {
-    const char *close = text[at] == '(' ? memchr(text + at, ')', p.end - at) : NULL;
+    const char *close = text[at] == '(' && at < last ? memchr(text + at, ')', last - at) : NULL;
     if (close) at = (size_t)(close - text);
     if (text[at] == ',') return 1;
   }

@@ -79,10 +79,10 @@ static int continues(struct attn_grouping *g, const struct attn_block *b, int co
 static const char *last_label(const struct attn_block *b) { return b->label[b->labels - 1]; }
 
 /* "the key" once more in a sentence. */
-static int is_same_step(const struct attn_scan_line *line, const struct attn_block *b, int cols,
-                        const struct attn_label *label) {
-  return b->line >= line->line && b->reading[0].cols == cols && label->index < 0 &&
-         attn_label_step(label->text) >= 0 && strcmp(label->text, last_label(b)) == 0;
+static int is_same(const struct attn_scan_line *line, const struct attn_block *b, int cols,
+                   const struct attn_label *label) {
+  return b->line >= line->line && b->reading[0].cols == cols &&
+         strcmp(label->text, last_label(b)) == 0;
 }
 
 /* The block of this line or the one above that the vector continues: of "q2 = .., k2 = .." below
@@ -90,9 +90,11 @@ static int is_same_step(const struct attn_scan_line *line, const struct attn_blo
 static struct attn_block *continued(struct attn_grouping *g, const struct attn_scan_line *line,
                                     int cols, const struct attn_label *label) {
   int first = g->blocks > LINE_BLOCKS ? g->blocks - LINE_BLOCKS : 0;
+  int is_step = label->index < 0 && attn_label_step(label->text) >= 0;
   for (int n = g->blocks - 1; n >= first && g->block[n]->end >= line->line - 1; n--)
     if (g->block[n]->source == ATTN_BLOCK_INLINE &&
-        (continues(g, g->block[n], cols, label) || is_same_step(line, g->block[n], cols, label)))
+        (continues(g, g->block[n], cols, label) ||
+         (is_step && is_same(line, g->block[n], cols, label))))
       return g->block[n];
   return NULL;
 }

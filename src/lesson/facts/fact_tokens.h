@@ -20,7 +20,7 @@ struct attn_fact_reader {
   struct attn_grouping *g;
   const struct attn_scan_line *line;
   const struct attn_block *block; /* NULL: no fact of the line yet */
-  int is_text; /* 1: the 2 of "2と" is a number, too */
+  int is_text;                    /* 1: the 2 of "2と" is a number, too */
   int tokens;
   struct attn_fact_token token[ATTN_FACT_TOKENS_MAX];
 };

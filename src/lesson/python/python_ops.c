@@ -9,7 +9,7 @@
 
 typedef struct attn_py_value value;
 
-enum { WORK_MAX = 1 << 26 };
+enum { WORK_MAX = 1 << 26, WORK_OF_CELL = 64 };
 
 static const value UNKNOWN = {.kind = ATTN_PY_UNKNOWN};
 
@@ -297,6 +297,12 @@ static value made(struct attn_python *p, int name, attn_matrix m, struct attn_pa
   return add_given(p, name, &printing);
 }
 
+/* Is there work left for a given that the program makes? ones(1000, 1000) is cheap to write. */
+static int may_make(struct attn_python *p, double rows, double cols) {
+  p->work += rows * cols * WORK_OF_CELL;
+  return p->work <= WORK_MAX;
+}
+
 /* ones, zeros and eye of known size */
 static value filled(struct attn_python *p, const struct attn_py_call *c) {
   const value *size = c->argument;
@@ -309,7 +315,7 @@ static value filled(struct attn_python *p, const struct attn_py_call *c) {
     cols = floor(size[i].scalar);
   }
   if (square && count == 1) rows = cols;
-  if (rows * cols > ATTN_CELLS_MAX) return UNKNOWN;
+  if (rows * cols > ATTN_CELLS_MAX || !may_make(p, rows, cols)) return UNKNOWN;
   attn_matrix m = attn_matrix_new(p->scan->pool, (int32_t)rows, (int32_t)cols);
   for (int i = 0; m.at && i < m.rows * m.cols; i++)
     m.at[i] = square ? i / m.cols == i % m.cols : attn_py_is(p, c->name, "ones");
@@ -325,6 +331,7 @@ static value triangle(struct attn_python *p, const struct attn_py_call *c) {
   int lower = attn_py_is(p, c->name, "tril");
   double shift = diagonal ? diagonal->scalar : 0;
   if (a.is_new && a.step == p->example->steps - 1) p->example->steps--; /* ones(3, 3) has no name */
+  if (!may_make(p, from.rows, from.cols)) return UNKNOWN;
   attn_matrix m = attn_matrix_new(p->scan->pool, from.rows, from.cols);
   for (int i = 0; m.at && i < m.rows * m.cols; i++) {
     double off = i % m.cols - i / m.cols - shift;

@@ -85,7 +85,7 @@ struct attn_python {
   struct attn_memo variables;
   int imports; /* steps of earlier snippets that this one has copies of */
   struct attn_py_import *import;
-  double work;               /* multiplications so far: ones(1000, 1000) is cheap to write */
+  double work;               /* multiplications so far, and the cells that are made */
   int weights;               /* the step of the statement's attention; -1: it has none */
   int rounding;              /* 1: only printed, so round() changes nothing */
   struct attn_py_value last; /* what was set or shown last */

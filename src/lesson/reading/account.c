@@ -257,18 +257,20 @@ static int is_vector(const struct attn_block *b) {
 }
 
 /* Does a line of the source name queries, keys or values, and neither cells nor shapes? */
-static int names_inputs(const struct attn_account *a, int line) {
+static int names_inputs(struct attn_account *a, int line) {
   static const char INPUT[] =
       "(*UCP)(?i)\\A(?![^\\n]*(?:entr|\\bcells?|position|shape|\\bpairs?|ind(?:ex|ic)|mask|成分|"
       "位置|形))"
       "[^\\n]*" ATTN_INPUT_WORDS;
   size_t bytes;
+  if (a->input_line == line) return a->names_inputs;
   const char *text = attn_source_line(&a->scan->source, line, &bytes);
-  return attn_find(a->scan->patterns, INPUT, text, bytes, 0, NULL);
+  a->input_line = line;
+  return a->names_inputs = attn_find(a->scan->patterns, INPUT, text, bytes, 0, NULL);
 }
 
 /* "(1, 0), (0, 1)": is a vector without a name next to another one in its line, of keys? */
-static int is_in_list(const struct attn_account *a, int block) {
+static int is_in_list(struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   if (!is_vector(b) || *b->name) return 0;
   for (int n = block - 1; n <= block + 1; n += 2) {
@@ -295,7 +297,7 @@ static int is_matrix(const struct attn_account *a, int block) {
 }
 
 /* Counts, indices and the like are prose. A heading above them is no name. */
-static int is_prose(const struct attn_account *a, int block) {
+static int is_prose(struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   const attn_printing *p = &b->reading[0];
   int named = a->priors[block].best > HEADING || (p->cols > 1 && is_answer(a, b));
@@ -341,14 +343,19 @@ int attn_names_sum(const struct attn_scan *scan, const char *text) {
   return attn_occurs(scan->patterns, SUM, text);
 }
 
+/* Does the first column or row of a block count? */
+struct counts {
+  int column, row;
+};
+
 /* Beside the numbers of a step: a sum of its row, the number of a row. */
-static int is_margin(const struct attn_account *a, const struct attn_block *b, int row, int col) {
+static int is_margin(const struct attn_account *a, const struct attn_block *b, struct counts counts,
+                     int row, int col) {
   const attn_printing *p = &b->reading[0];
   const attn_cell *cell = &p->cells[row * p->cols + col];
   if (col == p->cols - 1 && col > 1 && attn_names_sum(a->scan, b->header))
     return attn_is_sum(cell, cell - col, col, 1);
-  return (col == 0 && attn_counts(p->cells, p->rows, p->cols)) ||
-         (row == 0 && attn_counts(p->cells, p->cols, 1)) ||
+  return (col == 0 && counts.column) || (row == 0 && counts.row) ||
          (col == p->cols - 1 && attn_is_sum(cell, cell - col, col, 1)) ||
          (row == p->rows - 1 && attn_is_sum(cell, p->cells + col, row, p->cols));
 }
@@ -358,6 +365,8 @@ static const attn_cell *find_unplaced(const struct attn_account *a, const struct
                                       int *left) {
   const attn_printing *p = &b->reading[0];
   const attn_cell *first = NULL;
+  const struct counts counts = {attn_counts(p->cells, p->rows, p->cols),
+                                attn_counts(p->cells, p->cols, 1)};
   int placed = 0, margins = 0;
   *left = 0;
   for (int n = 0; n < p->rows * p->cols; n++) {
@@ -367,7 +376,7 @@ static const attn_cell *find_unplaced(const struct attn_account *a, const struct
       placed++;
       continue;
     }
-    margins += is_margin(a, b, n / p->cols, n % p->cols);
+    margins += is_margin(a, b, counts, n / p->cols, n % p->cols);
     if (!first) first = cell;
     ++*left;
   }

@@ -23,6 +23,7 @@ struct attn_account {
   const struct attn_known *operands;       /* of arithmetic */
   const struct attn_known *maxima;         /* of rows and columns */
   int prints_shapes;
+  int input_line, names_inputs; /* the line of the source that was asked last, and the answer */
 };
 
 /* account.c */

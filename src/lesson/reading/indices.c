@@ -120,7 +120,8 @@ static int has_heads(const attn_lesson *l, int count) {
   ")(?<!\\bor )"
 /* "GPT has 12 heads": where one is shown. */
 static int is_of_heads(const struct attn_placing *x, const struct attn_match *m) {
-  return strncasecmp(x->text + m->group[0].end - 5, "heads", 5) == 0 && has_heads(x->a->lesson, 1);
+  return m->group[0].end >= 5 && strncasecmp(x->text + m->group[0].end - 5, "heads", 5) == 0 &&
+         has_heads(x->a->lesson, 1);
 }
 
 static void check_counts(struct attn_placing *x) {

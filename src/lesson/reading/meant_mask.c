@@ -42,7 +42,7 @@ static uint32_t padding_of_line(struct attn_scan *scan, const char *at, int keys
   for (int words = 0; *at && *at != '\n';) {
     size_t bytes = strcspn(at, " \t\"'#:(\n");
     int pads = bytes && words < keys && is_padding(scan, at, bytes);
-    found |= (uint32_t)pads << words;
+    if (pads) found |= (uint32_t)1 << words;
     words += bytes > 0;
     if (pads && words == keys && ends_list(at + bytes)) return found;
     at += bytes ? bytes : 1;
@@ -132,7 +132,7 @@ struct meant {
 };
 
 static int is_visible(const struct meant *m, int i, int j) {
-  return m->is_causal ? j <= i : !(m->pads >> j & 1);
+  return m->is_causal ? j <= i : j >= KEYS_MAX || !(m->pads >> j & 1);
 }
 
 /* Hidden from most queries. */

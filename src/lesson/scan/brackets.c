@@ -153,12 +153,15 @@ static int is_cell_end(const struct bracket *b, uint32_t c) {
   return c == ',' || (c == '&' && b->is_matrix) || (attn_is_space(c) && !b->has_ampersands);
 }
 
+enum { BLANKS_MAX = 40 }; /* in front of a sign */
+
 /* "1·2 + 3·4": a blank beside the + or - of products does not end their cell. */
 static int is_in_sum(const struct attn_value_reader *p, const struct bracket *b) {
-  static const char SUM[] = "(?:[^\\s,;&]*[\\d)]\\s?[\u00B7\u00D7*]\\s?[(\\d][^,;&\\n]*)";
+  static const char SUM[] = "[^\\s,;&]{0,40}[\\d)]\\s?[\u00B7\u00D7*]\\s?[(\\d]";
   const char *text = p->text->text;
-  size_t at = b->at;
-  while (attn_is_space((unsigned char)text[at]) && text[at] != '\n') at++;
+  size_t at = b->at, end = b->at + BLANKS_MAX;
+  if (b->at == b->cell) return 0;
+  while (at < end && attn_is_space((unsigned char)text[at]) && text[at] != '\n') at++;
   int before = b->at > b->cell && strchr("+-", text[b->at - 1]) != NULL;
   int after = (text[at] == '+' || text[at] == '-') && attn_is_space((unsigned char)text[at + 1]);
   return (before || after) && attn_match_at(p->scan->patterns, SUM, text, b->at, b->cell, NULL);

@@ -92,7 +92,7 @@ void attn_rewrite_calls(struct attn_rewrite *r) {
     struct flat f = {.count = 0};
     if (!find_numbers(r, m.group[1], &f)) return;
     read_shape(r, &m, &f);
-    if (f.rows == 0 || f.rows > f.count || f.rows * f.cols != f.count) continue;
+    if (f.rows == 0 || f.count % f.rows || f.cols != f.count / f.rows) continue;
     attn_text_copy(r->spare, from, done, m.group[0].begin);
     add_matrix(r->spare, from, &f);
     done = m.group[0].end;

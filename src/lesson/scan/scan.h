@@ -125,6 +125,7 @@ struct attn_scan {
   const struct attn_left *left; /* of the caller: gathered by what they are called; NULL: none */
   int regrouped;                /* blocks that are grouped otherwise than without it */
   int japanese;
+  double temperature; /* that the text states; 0: not looked for yet */
   int denies_scale; /* 1: the text denies that scores are divided, -1: not; 0: not looked at yet */
   struct attn_stated_states states;
   int headings;

@@ -15,7 +15,7 @@ static int is_named(const struct attn_row *header, int item) {
          (i->kind == ATTN_ITEM_CELL && i->cell.kind == ATTN_CELL_BLANK && i->begin < i->end);
 }
 
-static char *header_words(struct attn_grouping *g, const struct attn_table *t) {
+char *attn_header_words(struct attn_grouping *g, const struct attn_table *t) {
   char *words = attn_group_take(g, HEADER_BYTES + 1, 1);
   size_t end = 0;
   if (!words) return NULL;
@@ -35,7 +35,7 @@ void attn_header_set(struct attn_grouping *g, const struct attn_table *t, struct
                      int skip) {
   int same = t->header.items == t->cols, shorter = t->header.items == t->numbers - skip;
   if (t->header.items == 0) return;
-  b->header = header_words(g, t);
+  b->header = t->header_words ? t->header_words : attn_header_words(g, t);
   for (int n = skip; b->header && (same || shorter) && n < t->numbers; n++) {
     char *label = attn_item_text(g, &t->header, same ? t->number[n] : n - skip);
     if (!label || !attn_block_label_column(g, b, label)) return;

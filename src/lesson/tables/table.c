@@ -296,9 +296,10 @@ static void add_table(struct attn_grouping *g, const struct attn_table *t) {
 
 static void add_parts(struct attn_grouping *g, const struct attn_table *t) {
   for (int r = 0; r < t->rows && t->skip; r++) attn_table_item(t, r, t->number[0])->used = 1;
+  struct attn_table only = *t;
+  only.header_words = attn_header_words(g, t);
   for (int n = 0; n < t->parts && g->status == ATTN_OK; n++) {
     const struct attn_table_part *p = &t->part[n];
-    struct attn_table only = *t;
     only.number = t->number + p->begin;
     only.numbers = p->end - p->begin;
     struct attn_block *b = rows_block(g, &only, 0, t->rows, 0, p->name);

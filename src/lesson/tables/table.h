@@ -12,6 +12,7 @@ struct attn_table {
   int rows, cols, style, line, last_line;
   struct attn_row header; /* items 0: none */
   struct attn_row super;  /* above it; items 0: none */
+  char *header_words;     /* of all columns; NULL: not taken yet */
   int drop_first;
   int is_counted;      /* the columns are numbered above it */
   unsigned char *kind; /* column_kind */
@@ -71,6 +72,7 @@ int attn_table_long(struct attn_grouping *g, const struct attn_table *t);
 int attn_table_vectors(struct attn_grouping *g, const struct attn_table *t);
 
 /* header.c. The header's words, and what each column after the first `skip` is called. */
+char *attn_header_words(struct attn_grouping *g, const struct attn_table *t); /* NULL: no memory */
 void attn_header_set(struct attn_grouping *g, const struct attn_table *t, struct attn_block *b,
                      int skip);
 /* Is each column of numbers called another step? */
