@@ -144,6 +144,39 @@ static int is_nameless(const struct attn_block *b, int line) {
          b->line == line;
 }
 
+/* Is "X: (1, 0) (0, 1)" above? So the document writes matrices of as many rows. */
+static int has_rows_in_line(const struct attn_grouping *g, int before, int rows) {
+  for (int n = 0; n < before; n++) {
+    const struct attn_block *b = g->block[n];
+    if (b->source == ATTN_BLOCK_VECTORS && *b->name && b->line == b->end &&
+        b->reading[0].rows == rows)
+      return 1;
+  }
+  return 0;
+}
+
+/* The end of the vectors of one length, without a name, that a line consists of. */
+static int end_of_vectors(const struct attn_grouping *g, int begin) {
+  const struct attn_block *b = g->block[begin];
+  int end = begin;
+  while (end < g->blocks && is_nameless(g->block[end], b->line) &&
+         g->block[end]->reading[0].rows == 1 &&
+         g->block[end]->reading[0].cols == b->reading[0].cols)
+    end++;
+  return end == g->blocks || g->block[end]->line != b->line ? end : begin;
+}
+
+static void join_rows(struct attn_grouping *g) {
+  int kept = 0, rows = 0;
+  for (int n = 0; n < g->blocks && g->status == ATTN_OK; n++) {
+    struct attn_block *b = g->block[kept++] = g->block[n];
+    int count = end_of_vectors(g, n) - n;
+    if (count < 2 || (rows != count && !has_rows_in_line(g, n, count))) continue;
+    for (rows = count; count > 1 && append(g, b, g->block[n + 1]); count--) n++;
+  }
+  g->blocks = kept;
+}
+
 static void count_siblings(struct attn_grouping *g) {
   for (int n = 0, end; n < g->blocks; n = end) {
     int line = g->block[n]->line, count = 0;
@@ -203,6 +236,7 @@ void attn_parts_merge(struct attn_grouping *g) {
     }
   }
   g->blocks = kept;
+  join_rows(g);
   turn_lone_columns(g);
   count_siblings(g);
 }

@@ -237,19 +237,24 @@ static int is_numbered_header(const struct attn_row *header, const struct attn_r
 
 static int is_blank_item(const struct attn_row_item *item) { return item->begin == item->end; }
 
-/* "query \\ key | 1 | 2 | 3" above "1 | 0.5 | 0.2 | 0.3": both are numbered. */
+/* "query \\ key | 1 | 2 | 3" above "1 | 0.5 | 0.2 | 0.3", or with a blank corner: both are
+ * numbered.
+ */
 static int numbers_both(struct attn_grouping *g, const struct attn_row *header,
                         const struct attn_row *row) {
   static const char PAIR[] = "(?i)quer|key|クエリ|キー|\\\\|/";
-  if (row->style != ATTN_ROW_PIPES || header->style != row->style || row->items != header->items ||
-      row->items < 3 || header->item[0].kind != ATTN_ITEM_TEXT)
+  int is_blank = is_blank_item(&header->item[0]);
+  if (!attn_row_is_delimited(row->style) || header->style != row->style ||
+      row->items != header->items || row->items < 3)
+    return 0;
+  if (!is_blank && (row->style != ATTN_ROW_PIPES || header->item[0].kind != ATTN_ITEM_TEXT))
     return 0;
   int first = attn_item_is_integer(&header->item[1], 1);
   for (int n = 1; n < header->items; n++)
     if (!attn_item_is_integer(&header->item[n], first + n - 1)) return 0;
+  if (!attn_item_is_integer(&row->item[0], first)) return 0;
   char *title = attn_item_text(g, header, 0);
-  return title && attn_occurs(g->scan->patterns, PAIR, title) &&
-         attn_item_is_integer(&row->item[0], first);
+  return is_blank || (title && attn_occurs(g->scan->patterns, PAIR, title));
 }
 
 /* Is the run below such a title: "Q,1,2"? */

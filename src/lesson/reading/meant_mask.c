@@ -71,7 +71,7 @@ static uint32_t padding_of_count(struct attn_scan *scan, int keys) {
   static const char LAST[] =
       "(?i)\\blast[^\\w\\n]{1,3}(\\d{1,2})[^\\w\\n]{1,3}(?:columns?|keys?|tokens?|positions?)\\W(?:"
       "\\w+\\W){0,3}"
-      "(?:mask|pad|hidden)|(?:末尾|後ろ|最後)の?(\\d{1,2})(?:個|つ|語|列)";
+      "(?:mask|pad|hidden)|(?:末尾|後ろ|うしろ|最後)の?(\\d{1,2})(?:個|つ|語|列)";
   struct attn_match m;
   size_t bytes = strlen(scan->text);
   int valid = -1;

@@ -170,12 +170,11 @@ static const struct notation notations[] = {
     /* ||query||1||2||: a header of Jira with numbers */
     {"(?m)(?:^\\|\\|(?=[^|\\n\\d]++(?:\\|\\|\\d++){2,}+\\|\\|" EOL ")|(?!\\A)\\G)([^|\\n]++)\\|\\|",
      "|$1", 0, "|"},
+    {"(?m)^h[1-6]\\.[ \\t]++(?=\\pL)", "## ", 0, "h"}, /* Textile, Jira */
+    /* |*cat|: a header's cell */
+    {"(?<=\\|)\\*(?=[^|*\\n]*+\\|)", " ", 0, "*"},
     /* || ||0||1||: a header that numbers the columns */
     {"(?m)^\\|\\|[ \\t]*+(?:\\|\\|[ \\t]*+\\d{1,2}+[ \\t]*+)++\\|\\|[ \\t]*+$", "", 0, "|"},
-    /* the numbers of the columns of a simple table of reStructuredText */
-    {"(?m)^(==++(?:[ ]++==++)++[ ]*+\\n)[ ]*+1(?:[ ]++[2-9])++[ ]*+\\n(?===++(?:[ ]++==++)++" EOL
-     ")",
-     "$1", 0, "="},
     /* "pos 0   0.5  1": the row of a position */
     {"(?mi)^([ \\t]*+(?:pos(?:ition)?|row|token|step|\u4F4D\u7F6E)) (\\d)(?=[ "
      "\\t]{2,}+(?:[-\\d.]++[ \\t]++)++[-\\d.]++[ \\t]*+$)",
@@ -289,6 +288,11 @@ static const struct notation notations[] = {
      "$1 | [$2] | $3 | [$4]", 0, "\xE2>"},
     {OF_ROW LIST_OF_ROW TO_LIST TO_LIST EOL, "$1 | [$2] | [$3] | [$4]", 0, "\xE2>"},
     {OF_ROW LIST_OF_ROW TO_LIST EOL, "$1 | [$2] | [$3]", 0, "\xE2>"},
+    /* [2.7, 1.0]   sum = 3.7 */
+    {"(?mi)^([ \\t]*+[\\[(][-+\\d., \\t]++[\\])])[ \\t,;:\\x{2192}]*+\\(?(?:(?:row "
+     ")?sum|total|\\x{5408}\\x{8A08}|\\x{548C})"
+     "[ \\t]*+(?:is|[=:])?[ \\t]*+(" LITERAL ")\\)?" EOL,
+     "$1 | $2", 0, "mMlL\xE5"},
     /* cat: 1 / 0 / 2, a row */
     {"(?m)((?:^[^\\n:\\d]{1,24}: (?=[^\\n/]++/[^\\n/]++/|-?\\d++\\.\\d++ / "
      "-?\\d++\\.)|(?!\\A)\\G)" LITERAL ") / (?=" LITERAL "(?: / " LITERAL ")*+$)",
@@ -457,7 +461,8 @@ static const struct notation notations[] = {
     {"\\\\(?:times|ast)" END, "\u00D7", 0, "\\"},
     {"\\\\cdot" END, "\u00B7", 0, "\\"},
     {"\\\\infty" END, "\u221E", 0, "\\"},
-    {"\\\\(?:approx|simeq|cong|doteq)" END, "=", 0, "\\"},
+    {"\\\\(?:approx|simeq|cong|(?:falling|rising)?doteq|(?:falling|rising)dotseq)" END, "=", 0,
+     "\\"},
     {"\\^\\s*+\\\\?(?:top|intercal)" END "|\\\\top" END, "^T", 0, "^\\"},
     {"\\\\alpha" END, "\u03B1", 0, "\\"},
     {"\\\\tau" END, "\u03C4", 0, "\\"},
@@ -469,6 +474,13 @@ static const struct notation notations[] = {
     /* u &= (1, 0), & e_1 &= 0.5: the columns of equations, which are no cells */
     {"(?:&\\s*+(?==)|(?<=[=,;])[ \\t]*+&)(?![^\\x{27E6}\\x{27E7}]{0,400}\\x{27E7})", " ", TEX, "&"},
 
+    /* MathML */
+    {"(?i)(?:<mo\\b[^<>]*+>\\s*+[\\[(]\\s*+</mo>\\s*+)?+<mtable\\b[^<>]*+>", ATTN_MARK_OPEN, HTML,
+     "<"},
+    {"(?i)</mtable>(?:\\s*+<mo\\b[^<>]*+>\\s*+[\\])]\\s*+</mo>)?+", ATTN_MARK_CLOSE, HTML, "<"},
+    {"(?i)</mtr>\\s*+(?=<mtr\\b)", ATTN_MARK_ROW, HTML, "<"},
+    {"(?i)</mtd>\\s*+(?=<mtd\\b)", " & ", HTML, "<"},
+    {"(?i)<msqrt>\\s*+", "\u221A", HTML, "<"},
     /* HTML: a rule below the first row, of headers alone */
     {"(?i)(?<!</tr>)(?<!</tr>\\s)(<tr\\b[^<>]*+>\\s*+"
      "(?:<th\\b[^<>]*+>[^|<]*+(?:<(?!/?t[dhr]\\b)[^|<]*+)*+</th>\\s*+"
@@ -538,63 +550,4 @@ void attn_rewrite_notations(struct attn_rewrite *r, int kinds) {
   for (size_t n = 0; n < sizeof notations / sizeof *notations; n++)
     if (!notations[n].kind || notations[n].kind & kinds)
       attn_rewrite_all(r, notations[n].pattern, notations[n].replacement, notations[n].needs);
-}
-
-/* ---- commas ---- */
-
-static int count_matches(struct attn_rewrite *r, const char *pattern) {
-  const struct attn_canonical *text = &r->text->now;
-  struct attn_match m;
-  int count = 0;
-  for (size_t at = 0; count < 1000; count++, at = m.group[0].end)
-    if (!attn_find(r->scan->patterns, pattern, text->text, text->bytes, at, &m)) break;
-  return count;
-}
-
-enum { MANY_COMMAS = 8 }; /* for each point: of a version, a section */
-
-/* 0{,}67 of LaTeX; or 0,67: at least two numbers below one with two decimals or more, hardly a
- * decimal point, and fewer lists of digits without a space. */
-static int has_decimal_commas(struct attn_rewrite *r) {
-  if (r->scan->japanese || r->text->failed) return 0;
-  if (!memchr(r->text->now.text, ',', r->text->now.bytes)) return 0;
-  int points = count_matches(r, "(?<![.\\d])\\d++\\.\\d++(?!\\.\\d)"); /* not 02.11.2023 */
-  int numbers = count_matches(r, "(?<![\\w.]|\\d,)0,\\d\\d++(?!\\w|,\\d)");
-  if (numbers < MANY_COMMAS * points) return 0;
-  return numbers >= 2 && numbers > count_matches(r, "\\d,\\d++(?:,\\d++)++");
-}
-
-/* The digits before the first separator and, ahead, all that is after them. */
-#define BLANKS "[ \\t]{0,40}+"
-#define DIGITS BLANKS "[-+]?[1-9]\\d{0,2}"
-#define BEFORE_CELL "(?:(?<=[|&\\t\u23CE])|^(?=" BLANKS "[ \\d,.+-]{1,60}+[|\\t&]))"
-#define AFTER_CELL " {0,40}+(?:[|&\\t\u23CE]|$)"
-#define IN_CELL(sign, fraction) \
-  "(" BEFORE_CELL DIGITS ")(?=(?:" sign "\\d{3})++" fraction AFTER_CELL ")"
-#define AFTER_RESULT "(?![\\w,]|\\.\\d|" BLANKS "[,;])"
-#define IN_RESULT "(=" DIGITS ")(?=(?:,\\d{3}(?:\\.\\d++)?+|(?:,\\d{3})++\\.\\d++)" AFTER_RESULT ")"
-/* What the last match has left of 1,234,567. */
-#define IN_REST(sign) "(?!\\A)\\G(\\d{3})(?=" sign "\\d{3})"
-
-/* 1,234.5: a cell of its own, or the result of an equation */
-static const char COMMAS_OF_THOUSANDS[] =
-    "(?m)(?|" IN_CELL(",", "(?:\\.\\d++)?") "|" IN_RESULT "|" IN_REST(",") "),";
-/* 1 234.5, which was 1 234,5 */
-static const char BLANKS_OF_THOUSANDS[] = "(?m)(?|" IN_CELL(" ", "\\.\\d++") "|" IN_REST(" ") ") ";
-
-static void rewrite_decimal_commas(struct attn_rewrite *r) {
-  attn_rewrite_all(r, "(?<![\\d.]|\\d,)(\\d++),(\\d++)(?!,\\d)", "$1.$2", ",");
-  attn_rewrite_all(r, BLANKS_OF_THOUSANDS, "$1", " ");
-  /* (0.5; 0.3), but not the rows of (1 2; 3 4) */
-  if (!count_matches(r, "[\\[(][^\\])\\n;]{0,200}?\\d[ \\t]++[-+]?\\d"))
-    attn_rewrite_all(r, "(?<=[\\d)])[ \\t]*+;[ \\t]*+(?=[-+(]{0,2}\\d)", ", ", ";");
-}
-
-void attn_rewrite_commas(struct attn_rewrite *r) {
-  int decimal = has_decimal_commas(r);
-  attn_rewrite_all(r, "(\\d)\\{,\\}(?=\\d)", "$1.", "{");
-  if (decimal)
-    rewrite_decimal_commas(r);
-  else
-    attn_rewrite_all(r, COMMAS_OF_THOUSANDS, "$1", ",");
 }

@@ -16,11 +16,12 @@ struct counts {
   unsigned seen;                /* bit n: n */
 };
 
-/* "row 1": 1 to COUNT_MAX, or -1; *number is where it is. */
+/* "row 1": 1 to COUNT_MAX, or -1; *number is where it is. Not that of "exp(2)". */
 static int only_number(struct attn_grouping *g, const char *text, struct attn_part *number) {
   struct attn_match m;
   struct attn_part all = {0, strlen(text)};
-  if (!attn_part_begins_in(g, "[^\\d.,-]*(\\d{1,2})[^\\d.,-]*$", text, all, &m)) return -1;
+  if (!attn_part_begins_in(g, "[^\\d.,-]*(?<!exp\\()(?<!e\\^)(\\d{1,2})[^\\d.,-]*$", text, all, &m))
+    return -1;
   *number = m.group[1];
   int value = atoi(text + number->begin);
   return value <= COUNT_MAX ? value : -1;
