@@ -217,13 +217,86 @@ static int is_called_masked(const struct attn_priors *priors, const struct attn_
          priors[p->block].bits[ATTN_ROLE_MASKED] > OWN_NAME;
 }
 
+/* Is it a slip of the divisor? */
+static int is_of_divisor(int cause) {
+  return cause == ATTN_CAUSE_SCALE_BY_DK || cause == ATTN_CAUSE_SCALE_WRONG_DIM ||
+         cause == ATTN_CAUSE_MISSING_SCALE || cause == ATTN_CAUSE_ROUNDING_TOO_COARSE ||
+         cause == ATTN_CAUSE_UNKNOWN;
+}
+
+#define TRANSPOSED " ?(?:\\^ ?)?T\\b"
+
+static int states_usual_product(struct attn_scan *scan) {
+  return attn_occurs(scan->patterns, "\\bQ ?[·×]? ?K" TRANSPOSED, scan->text);
+}
+
+/* "K Q^T", or "Q^T K" of queries in columns, and not the usual product. */
+static int states_swapped(struct attn_scan *scan) {
+  static const char SWAPPED[] =
+      "\\bK ?[·×]? ?Q" TRANSPOSED "|\\bQ ?(?:\\^ ?)?T ?[·×]? ?K\\b(?!\\^|T)";
+  return attn_occurs(scan->patterns, SWAPPED, scan->text) && !states_usual_product(scan);
+}
+
+/* Softmax over the other axis, where no row is mentioned; over rows where queries are columns. */
+static int states_other_axis(struct attn_scan *scan, const struct attn_placement *p) {
+  static const char OVER_QUERIES[] =
+      "(?i)soft ?max[^.\\n]{0,40}? (?:over|across|along|to|of) (?:the |all |each |every )*\\W*"
+      "(?:quer|column)|column-?wise|(?:列|クエリ)(?:ごと|方向)";
+  static const char OF_ROWS[] =
+      "(?i)rows?\\b|row-?wise|over (?:the |all )?keys|行(?:ごと|方向)|各行";
+  int of_rows = attn_occurs(scan->patterns, OF_ROWS, scan->text);
+  if (p->node->grid->transposed) return states_swapped(scan);
+  return !of_rows && attn_occurs(scan->patterns, OVER_QUERIES, scan->text);
+}
+
+int attn_states_other_mask(struct attn_scan *scan) {
+  static const char OTHER[] =
+      "(*UCP)(?i)\\bwindow|\\bsliding|\\bprefix|\\bstrided?\\b|\\bstrict|\\blocal "
+      "(?:attention|mask)|"
+      "\\bband(?:ed)?\\b|\\bleft[- ]pad|\\bblock[- ](?:sparse|diagonal)|\\bdilat|\\bsoft[- ]mask|"
+      "\\bALiBi|ウィンドウ|スライディング|局所(?:注意|アテンション)|プレフィックス|窓";
+  return attn_occurs(scan->patterns, OTHER, scan->text);
+}
+
+/* √d_model in place of √d_k, on purpose; a temperature beside the root. */
+static int states_other_divisor(struct attn_scan *scan, int cause, int line) {
+  static const char NOT_USUAL[] =
+      "(?i)(?:\\bnot|instead of|rather than)[^\\w\\n]{0,6}(?:by |the )?(?:√|sqrt\\W?) ?\\(?d_?k|"
+      "(?:√|sqrt\\W?) ?\\(?d_?k\\)?[^\\n。]{0,4}(?:ではな[くい]|でなく|の代わり)";
+  int has_temperature = cause == ATTN_CAUSE_UNKNOWN && attn_mentions_temperature_above(scan, line);
+  if (has_temperature || (cause == ATTN_CAUSE_UNKNOWN && attn_stated_temperature(scan) != 1))
+    return 1;
+  return (cause == ATTN_CAUSE_SCALE_BY_DK || cause == ATTN_CAUSE_SCALE_WRONG_DIM) &&
+         attn_occurs(scan->patterns, NOT_USUAL, scan->text);
+}
+
+/* Is what looks like a slip what the document states? */
+static int is_stated_otherwise(struct attn_scan *scan, const struct attn_placement *p, int cause) {
+  switch (cause) {
+    case ATTN_CAUSE_SWAPPED_QK:
+      if (p->node->grid->transposed && states_usual_product(scan)) return 1;
+      return p->role > ATTN_ROLE_V && states_swapped(scan);
+    case ATTN_CAUSE_SOFTMAX_OVER_COLUMNS:
+      return states_other_axis(scan, p);
+    case ATTN_CAUSE_MASK_OFF_BY_ONE:
+    case ATTN_CAUSE_MASK_IGNORED:
+      return attn_states_other_mask(scan);
+    default:
+      return states_other_divisor(scan, cause, scan->block[p->block].line);
+  }
+}
+
 enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_priors *priors,
                                  const struct attn_reading *reading, const struct attn_placement *p,
                                  int *cause) {
   const struct attn_roles *head = attn_roles_of(reading, p);
   const struct attn_relation *r = p->relation;
   *cause = r->cause;
-  if (attn_is_own_mask(scan, r)) return attn_accuse_mask(scan, r, cause);
+  if (attn_is_own_mask(scan, r)) {
+    enum attn_accusation a = attn_accuse_mask(scan, r, cause);
+    return a == ATTN_ACCUSED && attn_states_other_mask(scan) ? ATTN_UNCERTAIN : a;
+  }
+  if (is_stated_otherwise(scan, p, r->cause)) return ATTN_UNCERTAIN;
   switch (r->cause) {
     case ATTN_CAUSE_NONE:
       if (r->use[0].base && r->use[0].base != attn_stated_position_base(scan))
@@ -267,13 +340,6 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
     default:
       return ATTN_ACCUSED;
   }
-}
-
-/* Is it a slip of the divisor? */
-static int is_of_divisor(int cause) {
-  return cause == ATTN_CAUSE_SCALE_BY_DK || cause == ATTN_CAUSE_SCALE_WRONG_DIM ||
-         cause == ATTN_CAUSE_MISSING_SCALE || cause == ATTN_CAUSE_ROUNDING_TOO_COARSE ||
-         cause == ATTN_CAUSE_UNKNOWN;
 }
 
 /* Divides the right relation as it should: if the slip does, or where nothing is divided before and

@@ -32,10 +32,11 @@ static int lacks_values(const struct attn_builder *b, const struct attn_placemen
   static const char VALUES[] = "(*UCP)(?<![B-Zb-z\\d^_])V(?![\\w'])|(?i)\\bvalues?\\b|バリュー";
   const struct attn_roles *head = attn_roles_of(b->reading, p);
   const struct attn_block *block = &b->scan->block[p->block];
-  int is_half = p->node->share <= .5;
-  return p->role == ATTN_ROLE_OUTPUT && !head->at[ATTN_ROLE_V] && !head->at[ATTN_ROLE_W_V] &&
-         (attn_occurs(b->scan->patterns, VALUES, block->name) ||
-          (is_half && attn_is_introduced(b, block, VALUES)));
+  if (p->role != ATTN_ROLE_OUTPUT || head->at[ATTN_ROLE_V] || head->at[ATTN_ROLE_W_V]) return 0;
+  int is_named = attn_occurs(b->scan->patterns, VALUES, block->name);
+  for (int n = 0; n < block->captions && !is_named && p->node->share <= .5; n++)
+    is_named = attn_occurs(b->scan->patterns, VALUES, block->caption[n]);
+  return is_named;
 }
 
 /* Does it follow from scores, or from what comes after them, that are given, and are not called so?
@@ -98,9 +99,9 @@ static int may_be_other_scores(const struct attn_builder *b, const struct attn_p
 /* Does the text state another formula than the softmax of scores, or a mask of its own? */
 static int states_other_formula(const struct attn_builder *b, const struct attn_placement *p) {
   static const char OTHER[] =
-      "(*UCP)(?i)\\bno softmax|\\blinear attention|softmax1|quiet softmax|truncated? "
-      "(?:to|after|at)|"
-      "\\bcut \\(?not rounded|切り捨て|sliding window|\\bonly (?:\\w+ )?(?:its |their )?"
+      "(*UCP)(?i)\\bno softmax|\\blinear attention|softmax1|quiet softmax|\\btruncated?\\b|"
+      "\\breversed? order|right[- ]to[- ]left|逆順|\\bcut \\(?not rounded|切り捨て|sliding "
+      "window|\\bonly (?:\\w+ )?(?:its |their )?"
       "neighbou?rs\\b|\\btop-?k\\b|\\b(?:two|three) largest scores|itself and the later|"
       "diagonal is masked|2\\^x|weights to zero|(?:β|\\bbeta) ?= ?\\d";
   static const char BY_SUM[] = "(?i)divide each row by its sum";
@@ -110,6 +111,11 @@ static int states_other_formula(const struct attn_builder *b, const struct attn_
   if (p->role < ATTN_ROLE_SCORES || p->node->share == 1) return 0;
   return attn_occurs(patterns, OTHER, text) ||
          (attn_occurs(patterns, BY_SUM, text) && !attn_occurs(patterns, EXPONENTIALS, text));
+}
+
+/* Does it show another mask than the usual ones, as the text states? */
+static int shows_other_mask(const struct attn_builder *b, const struct attn_placement *p) {
+  return p->relation->mask && p->node->share < 1 && attn_states_other_mask(b->scan);
 }
 
 /* Is the text on gradients? "dV = A^T dO" is no step of the forward pass. */
@@ -140,7 +146,7 @@ int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p) 
   if (p->node->share == 0 && (p->relation->uses > 1 || attn_follows_from_guess(b, p->relation)))
     return 1;
   if (may_be_other_scores(b, p) || lacks_values(b, p) || is_of_other_input(b, p)) return 1;
-  if (states_other_formula(b, p) || is_of_gradients(b, p)) return 1;
+  if (states_other_formula(b, p) || shows_other_mask(b, p) || is_of_gradients(b, p)) return 1;
   if (p->node->share < 1 && is_of_later_step(b, p->relation)) return 1;
   if (p->node->share <= .5 && is_supposed(b, p)) return 1;
   int is_other = named->best >= OWN_NAME && named->bits[p->role] <= 0;

@@ -12,7 +12,9 @@ enum attn_accusation {
   ATTN_UNCERTAIN, /* nothing is stated: neither right nor wrong */
 };
 
-/* accuse.c. Is the relation of a placement a slip, given what the document states? */
+/* accuse.c. Is the relation of a placement a slip, given what the document states? Does it state a
+ * mask that is neither causal nor of padding: a window, a prefix? */
+int attn_states_other_mask(struct attn_scan *scan);
 enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_priors *priors,
                                  const struct attn_reading *reading, const struct attn_placement *p,
                                  int *cause);
