@@ -77,12 +77,25 @@ static int is_divided(const struct attn_scan_line *line, size_t at) {
 static const char POINTS[] =
     "(?:\\s?(?:P|pts?|points?|marks?|Punkte?|\\x{70B9})(?!\\w)|\\s?[\\x{6841}\\x{4F4D}])";
 
+/* "score 4, weight 0.5": an integer right after the name of a step, in a line of results. */
+static int is_of_step(struct attn_grouping *g, const struct attn_scan_line *line,
+                      struct attn_part p) {
+  static const char STEP[] =
+      "(?i)(?:\\b(?:score|logit|product|scaled|scaling|weight|energy)|スコア|内積|重み|スケール後)"
+      "[ :]{0,2}$";
+  static const char ENDS[] = "\\s*+(?:[,;.)\\x{3002}](?!\\d)|$)";
+  return ends_in(g, STEP, line->text, p.begin) &&
+         attn_match_at(g->scan->patterns, ENDS, line->text, line->bytes, p.end, NULL) &&
+         attn_occurs(g->scan->patterns, "\\d\\.\\d", line->text);
+}
+
 static void add_number(struct attn_grouping *g, const struct attn_scan_line *line,
                        struct attn_part p) {
   const char *text = line->text;
   attn_cell cell;
-  int assigned = is_assigned(g, text, p.begin);
   if (!attn_group_cell(g, line, p, &cell)) return;
+  int assigned = is_assigned(g, text, p.begin);
+  if (!assigned && cell.decimals == 0) assigned = is_of_step(g, line, p) ? 1 : 0;
   char *name = attn_group_text(g, text, attn_name_before(text, p.begin));
   if (cell.decimals == 0 && is_width(g, text, p.begin) && !is_divided(line, p.end))
     attn_stray_size(g, name, &cell);
