@@ -397,7 +397,8 @@ static void add_copy(struct attn_builder *b, const struct attn_placement *p) {
   }
 }
 
-static const double CALLED = 5.9; /* bits of a name of its own: of another role, it is a guess */
+static const double OWN_NAME = 8.9; /* bits */
+static const double CALLED = 5.9;   /* bits of a name of its own: of another role, it is a guess */
 
 static const char KEYS_ARE_VALUES[] =
     "(?i)\\b(?:keys? ?= ?values?|values? ?= ?keys?|"
@@ -424,6 +425,24 @@ static int is_other_input(const struct attn_builder *b, const struct attn_placem
   if (is_value && attn_occurs(b->scan->patterns, KEYS_ARE_VALUES, b->scan->text)) return 0;
   for (int r = ATTN_ROLE_X; r <= ATTN_ROLE_V; r++)
     if (named->bits[r] == named->best) return 1;
+  int is_set = named->best >= OWN_NAME && p->role >= ATTN_ROLE_Q && p->role <= ATTN_ROLE_V;
+  for (int r = ATTN_ROLE_SCORES; is_set && r <= ATTN_ROLE_WEIGHTS; r++)
+    if (named->bits[r] == named->best) return 1;
+  return 0;
+}
+
+/* "q2 = [0, 3]", where no row of the queries above is so. */
+static int is_other_query(const struct attn_builder *b, const struct attn_placement *p) {
+  static const char NAMED_QUERY[] = "(*UCP)(?i)\\bq(?:uery)?[ _]?\\d{0,2}\\W*$";
+  if (p->role != ATTN_ROLE_Q || p->node->grid->rows > 1) return 0;
+  if (!attn_occurs(b->scan->patterns, NAMED_QUERY, b->scan->block[p->block].name)) return 0;
+  for (int n = 0; n < b->reading->placements; n++) {
+    const struct attn_placement *q = b->reading->placement[n];
+    if (q == p) return 0;
+    if (q->node && q->role == ATTN_ROLE_Q && q->example == p->example && q->node->grid->rows > 1 &&
+        q->node->grid->cols == p->node->grid->cols)
+      return 1;
+  }
   return 0;
 }
 
@@ -437,7 +456,7 @@ static void add_block(struct attn_builder *b, const struct attn_placement *p) {
     add_computed(b, p);
   } else {
     int step = add_given(b, STEP_OF_ROLE[p->role], head_of(b, p), printing_of(b, p->node));
-    if (is_other_input(b, p) && !is_size_of_keys(b, p)) b->ex->uncertain = 1;
+    b->ex->uncertain |= is_other_query(b, p) || (is_other_input(b, p) && !is_size_of_keys(b, p));
     if (step < 0) return;
     set_symbol(b, &b->scan->block[p->block], &b->ex->step[step]);
     remember(b, p->node, step, 0);

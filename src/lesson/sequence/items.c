@@ -210,6 +210,7 @@ static struct attn_item_list *begin_list(struct reader *x, int at) {
   *l = (struct attn_item_list){.first = s->items,
                                .called = x->called,
                                .is_own = x->is_own,
+                               .is_set = x->is_set,
                                .is_operand = is_excluded(x, at),
                                .is_root = is_root(x, at),
                                .is_argument = is_argument(x, at),

@@ -198,12 +198,40 @@ static int has_late_query(const struct attn_sequence *s) {
   return row < s->given.queries;
 }
 
+/* Is one of the lists set by the name of another step, "V =" of keys? */
+static int is_misnamed(const struct attn_sequence *s, const int *list, int count, int step) {
+  for (int n = 0; n < count; n++) {
+    const struct attn_item_list *l = &s->list[list[n]];
+    if (l->is_set && l->called != step && l->called >= ATTN_STEP_Q && l->called <= ATTN_STEP_V)
+      return 1;
+  }
+  return 0;
+}
+
+/* "q2 = [7, 3]" below all rows of Q: one of those, and not a row more. */
+static int has_row_more(const struct attn_sequence *s) {
+  const struct attn_givens *g = &s->given;
+  for (int n = 1; n < g->queries; n++)
+    if (s->list[g->query[n]].is_set && s->list[g->query[n - 1]].is_next_row) return 1;
+  return 0;
+}
+
+static int has_misnamed(const struct attn_sequence *s) {
+  const struct attn_givens *g = &s->given;
+  if (has_row_more(s)) return 1;
+  if (g->is_projected || g->key[0] == g->value[0]) return 0;
+  return is_misnamed(s, g->query, g->queries, ATTN_STEP_Q) ||
+         is_misnamed(s, g->key, g->keys, ATTN_STEP_K) ||
+         is_misnamed(s, g->value, g->keys, ATTN_STEP_V);
+}
+
 void attn_sequence_merge(struct attn_grouping *g) {
   struct attn_sequence *s = attn_group_take(g, 1, sizeof *s);
   int from = g->blocks;
   if (!s || !g->blocks) return;
   s->g = g, s->blocks = from;
-  if (attn_sequence_items(s) && attn_sequence_explain(s) && !has_late_query(s)) {
+  if (attn_sequence_items(s) && attn_sequence_explain(s) && !has_late_query(s) &&
+      !has_misnamed(s)) {
     add_givens(s);
     if (!add_steps(s)) g->blocks = from;
   }

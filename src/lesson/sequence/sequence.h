@@ -31,6 +31,7 @@ struct attn_item_list {
   int first, count;
   int called;      /* attn_step_name by the nearest word in front of it; -1: none */
   int is_own;      /* the word is between it and the list before */
+  int is_set;      /* by a name in front of a sign of equality */
   int is_vector;   /* in brackets */
   int is_operand;  /* of arithmetic, an index, or the 1.414 of √2 = 1.414 */
   int is_root;     /* the 2 of √2 */
