@@ -1,5 +1,6 @@
 /* indices.c -- what a text counts around the numbers of steps: the rows that R numbers, prompts,
  * "3 rows and 2 columns", "query 2 with key 1". What does not agree with the numbers is listed. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -190,6 +191,24 @@ static int is_no_key_dimension(const struct attn_placing *x, const struct attn_m
   return is_some && !is_size;
 }
 
+/* "/ √2", "√2で割る": a root that no step divides by, where some divide. */
+static const char DIVISOR[] =
+    "(?|(?:[/\\x{F7}]|\\bby) ?(?:\\w{2,5}\\.)?(?:\\x{221A}|sqrt) ?\\(?(\\d{1,2}+)(?!\\.?\\d)|"
+    "\\x{221A}\\(?(\\d{1,2}+)\\)? ?で(?:割|除))";
+static int is_other_divisor(const struct attn_placing *x, const struct attn_match *m) {
+  double value = value_of(x, m->group[1]);
+  int divides = 0, agrees = value >= 16;
+  for (int32_t e = 0; e < x->a->lesson->examples; e++) {
+    const attn_example *ex = &x->a->lesson->example[e];
+    for (int32_t n = 0; n < ex->steps; n++) {
+      double by = ex->step[n].op == ATTN_OP_DIVIDE ? ex->step[n].scalar : 0;
+      divides |= by != 0;
+      agrees |= fabs(by * by - value) <= .02 * value;
+    }
+  }
+  return divides && !agrees;
+}
+
 /* An axis that no matrix has. */
 static const char AXIS[] =
     "\\b(?:(?:dims?|axis) ?= ?|(?:sum|softmax)\\((?:[^()\\n,]|\\([^()\\n]*+\\)){1,40}+, ?|"
@@ -277,6 +296,7 @@ void attn_list_indices(struct attn_placing *x) {
   attn_list_numbers(x, SOME_SIZE, is_no_size);
   attn_list_numbers(x, DIMENSION, is_no_dimension);
   attn_list_numbers(x, KEY_DIMENSION, is_no_key_dimension);
+  attn_list_numbers(x, DIVISOR, is_other_divisor);
   attn_list_numbers(x, AXIS, is_no_axis);
   attn_list_numbers(x, DIAGONAL, is_far_diagonal);
   for (int w = 0; w < WORDS; w++) check_words(x, (enum word)w);

@@ -348,21 +348,24 @@ static int step_of_columns(const struct attn_builder *b, const struct attn_place
   return of && of->columns_of && !attn_role_is_shared(p->role) ? step_of_node(b, of) : -1;
 }
 
-/* The scores in "Q K^T / √d = 1/√2 [..] = [..]": "; scores (2)" to the scan. Is that what scores
- * are divided by? */
+/* The scores in "Q K^T / √d = 1/√2 [..] = [..]": "; scores (2)" to the scan. 1: scores are divided
+ * by its root, -1: by something else, 0: it is not there. */
 static int is_divided_here(const struct attn_builder *b, const struct attn_placement *p) {
-  const struct attn_node *scaled = attn_roles_of(b->reading, p)->at[ATTN_ROLE_SCALED];
+  const struct attn_state *s = b->reading->example[p->example];
+  const struct attn_node *const *at = s->head[p->head].at;
+  const struct attn_node *scaled =
+      at[ATTN_ROLE_SCALED] ? at[ATTN_ROLE_SCALED] : at[ATTN_ROLE_WEIGHTS];
   double by = scaled && scaled->relation ? scaled->relation->divided_by : 1;
   const char *of = strstr(b->scan->block[p->block].name, "; scores (");
   attn_cell cell;
-  return of && attn_scan_number(of + 10, strcspn(of + 10, ")"), &cell) &&
-         fabs(sqrt(cell.value) - by) < 1e-9;
+  if (!of || by == 1 || !attn_scan_number(of + 10, strcspn(of + 10, ")"), &cell)) return 0;
+  return fabs(sqrt(cell.value) - by) < 1e-9 ? 1 : -1;
 }
 
 /* Scores once more that are called scaled or masked: nothing was done to them. */
 static int is_called_otherwise(const struct attn_builder *b, const struct attn_placement *p) {
   const double *bits = b->priors[p->block].bits;
-  if (is_divided_here(b, p)) return 0;
+  if (is_divided_here(b, p) > 0) return 0;
   return p->role == ATTN_ROLE_SCORES && (bits[ATTN_ROLE_SCALED] > 5 || bits[ATTN_ROLE_MASKED] > 5);
 }
 
@@ -448,7 +451,7 @@ static int is_other_query(const struct attn_builder *b, const struct attn_placem
 
 static void add_block(struct attn_builder *b, const struct attn_placement *p) {
   if (p->role == ATTN_ROLE_OTHER || !p->node) return;
-  if (attn_states_other_step(b, p)) b->ex->uncertain = 1;
+  b->ex->uncertain |= attn_states_other_step(b, p) || is_divided_here(b, p) < 0;
   if (b->reading->example[p->example]->is_split) add_heads(b, p);
   if (p->is_copy) {
     add_copy(b, p);
