@@ -27,7 +27,7 @@ struct worked_reader {
   const struct attn_scan_line *line;
   const char *text;
   size_t at, begin, end; /* begin: after the number of the line */
-  int depth, operators, sums, literals;
+  int depth, operators, sums, dots, literals;
   attn_cell literal[LITERALS_MAX];
 };
 
@@ -56,6 +56,17 @@ static int apply(char operation, struct side *a, const struct side *b) {
       return 0;
   }
   a->cols = cols;
+  return 1;
+}
+
+/* The dot product of two vectors of one length. */
+static int dot(struct side *a, const struct side *b) {
+  struct side sum = {1, {attn_cell_exact(0)}};
+  for (int n = 0; n < a->cols; n++) {
+    struct side x = {1, {a->at[n]}}, y = {1, {b->at[n]}};
+    if (!apply('*', &x, &y) || !apply('+', &sum, &x)) return 0;
+  }
+  *a = sum;
   return 1;
 }
 
@@ -174,7 +185,9 @@ static int read_product(struct worked_reader *r, struct side *out) {
     if (operation == '(' && out->cols > 1) return 1; /* two vectors */
     r->operators++;
     if (!read_factor(r, &next)) return 0;
-    if (!apply(operation == '/' ? '/' : '*', out, &next)) return 0;
+    int is_dot = operation == '*' && out->cols > 1 && out->cols == next.cols;
+    r->dots += is_dot;
+    if (is_dot ? !dot(out, &next) : !apply(operation == '/' ? '/' : '*', out, &next)) return 0;
   }
   return 1;
 }
@@ -229,7 +242,7 @@ static int may_be_equal(const attn_cell *a, const attn_cell *b, int is_sum) {
 /* decimals: the most that a number of a has. A result with more is of exact numbers. */
 static int same_side(const struct worked_reader *r, const struct side *a, const struct side *b,
                      int decimals) {
-  if (a->cols != b->cols) return 0;
+  if (a->cols != b->cols) return r->dots > 0; /* perhaps each by each */
   for (int n = 0; n < a->cols; n++) {
     int is_open = a->at[n].kind == ATTN_CELL_BLANK || b->at[n].kind == ATTN_CELL_BLANK;
     int is_exact = b->at[n].kind == ATTN_CELL_NUMBER && b->at[n].decimals > decimals;
