@@ -1,4 +1,5 @@
 /* parts.c -- parts of one matrix: q1 in one line, q2 in another. */
+#include <stdint.h>
 #include <string.h>
 
 #include "results.h"
@@ -144,35 +145,32 @@ static int is_nameless(const struct attn_block *b, int line) {
          b->line == line;
 }
 
-/* Is "X: (1, 0) (0, 1)" above? So the document writes matrices of as many rows. */
-static int has_rows_in_line(const struct attn_grouping *g, int before, int rows) {
-  for (int n = 0; n < before; n++) {
-    const struct attn_block *b = g->block[n];
-    if (b->source == ATTN_BLOCK_VECTORS && *b->name && b->line == b->end &&
-        b->reading[0].rows == rows)
-      return 1;
-  }
-  return 0;
-}
-
-/* The end of the vectors of one length, without a name, that a line consists of. */
-static int end_of_vectors(const struct attn_grouping *g, int begin) {
+/* How many vectors of one length, without a name, a line consists of; 0: not of such. */
+static int vectors_of_line(const struct attn_grouping *g, int begin) {
   const struct attn_block *b = g->block[begin];
   int end = begin;
+  if (begin > 0 && g->block[begin - 1]->line == b->line) return 0;
   while (end < g->blocks && is_nameless(g->block[end], b->line) &&
          g->block[end]->reading[0].rows == 1 &&
          g->block[end]->reading[0].cols == b->reading[0].cols)
     end++;
-  return end == g->blocks || g->block[end]->line != b->line ? end : begin;
+  return end == g->blocks || g->block[end]->line != b->line ? end - begin : 0;
 }
 
+/* Below "X: (1, 0) (0, 1)" a line of as many vectors is a matrix, too. */
 static void join_rows(struct attn_grouping *g) {
-  int kept = 0, rows = 0;
-  for (int n = 0; n < g->blocks && g->status == ATTN_OK; n++) {
-    struct attn_block *b = g->block[kept++] = g->block[n];
-    int count = end_of_vectors(g, n) - n;
-    if (count < 2 || (rows != count && !has_rows_in_line(g, n, count))) continue;
-    for (rows = count; count > 1 && append(g, b, g->block[n + 1]); count--) n++;
+  uint64_t rows = 0; /* bit n: a line with a name has n vectors */
+  int kept = 0;
+  for (int n = 0, count; n < g->blocks && g->status == ATTN_OK; n += count) {
+    struct attn_block *b = g->block[kept] = g->block[n];
+    const attn_printing *p = &b->reading[0];
+    count = vectors_of_line(g, n);
+    int joins = count > 1 && count < 64 && rows >> count & 1;
+    if (!joins) count = 1;
+    if (b->source == ATTN_BLOCK_VECTORS && *b->name && b->line == b->end && p->rows < 64)
+      rows |= (uint64_t)1 << p->rows;
+    for (int i = 1; i < count && append(g, b, g->block[n + i]);) i++;
+    kept++;
   }
   g->blocks = kept;
 }
