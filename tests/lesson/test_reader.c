@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 /* clang-format on */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -288,7 +289,17 @@ static void test_hostile_text_takes_linear_time(void **state) {
                                       "1.2 The a\n",
                                       "[1 2]   [3 4]\n",
                                       "[1 2]   [3 4]\n\n",
-                                      "\u221A1% "};
+                                      "\u221A1% ",
+                                      "[0.5, 0.5] ",
+                                      "[1, 2] = ",
+                                      "(1, 2) (3, 4)\n",
+                                      "[1, 2] (max[ ",
+                                      "|a| ",
+                                      "a\n",
+                                      "(1\u00B72 + ",
+                                      "=( ",
+                                      "2.5",
+                                      "the temperature 1 of softmax and "};
   (void)state;
   for (size_t i = 0; i < sizeof UNITS / sizeof *UNITS; i++) {
     size_t size = (size_t)1 << (SANITIZED ? 18 : 20);
@@ -300,6 +311,46 @@ static void test_hostile_text_takes_linear_time(void **state) {
     assert_true(status == ATTN_OK || status == ATTN_ERR_FORMAT);
     attn_lesson_free(lesson);
     free(text);
+  }
+}
+
+/* ones(1000, 1000) is cheap to write: a document of them takes neither time nor memory. */
+static void test_programs_make_little(void **state) {
+  static const char FENCE[] = "```python\nimport numpy as np\n";
+  (void)state;
+  size_t size = 3000;
+  char *text = repeated("a = np.ones((1000, 1000))\n", size);
+  memcpy(text, FENCE, sizeof FENCE - 1);
+  attn_lesson *lesson = NULL;
+  clock_t begin = clock();
+  attn_lesson_read(text, size, "test.md", &lesson, NULL);
+  assert_true(clock() - begin < 3 * CLOCKS_PER_SEC); /* 30 s if each of them is made */
+  attn_lesson_free(lesson);
+  free(text);
+}
+
+/* Texts of which each once reached beyond a buffer, a shift or an int: for the sanitizers. */
+static void test_texts_at_a_limit(void **state) {
+  static char text[8000];
+  attn_lesson *lesson = NULL;
+  (void)state;
+  for (int n = 0; n < 4; n++) {
+    char *at = stpcpy(text, n == 0 ? "dk,9\n\n" : "");
+    at = stpcpy(at, "Q = [[1, 2], [3, 4]]\n\nK = [[1, 2], [3, 4]]\n\n");
+    if (n == 1) { /* a query that is the 40th row of Q */
+      at = stpcpy(text, "Q =\n");
+      for (int row = 0; row < 40; row++) at += sprintf(at, "  %d %d\n", row, row * 7 % 11);
+      stpcpy(at, "\nK = [[1, 2], [3, 1]]\n\nThe query is\n\nq = [37, 6]\n\nscores = [49, 117]\n");
+    }
+    if (n == 2) { /* more words than keys in a line on padding */
+      at = stpcpy(at, "masked scores = [[5, -inf], [11, -inf]]\n\nthe padding of");
+      for (int word = 0; word < 40; word++) at = stpcpy(at, " word");
+    }
+    if (n == 3) stpcpy(at, "m <- matrix(c(1, 2), nrow = 3000, ncol = 999999)\n");
+    attn_status status = attn_lesson_read(text, strlen(text), "test.md", &lesson, NULL);
+    assert_true(status == ATTN_OK || status == ATTN_ERR_FORMAT);
+    attn_lesson_free(lesson);
+    lesson = NULL;
   }
 }
 
@@ -315,6 +366,8 @@ int main(void) {
       cmocka_unit_test(test_a_line_of_100_megabytes_is_refused),
       cmocka_unit_test(test_a_line_is_found_by_its_number),
       cmocka_unit_test(test_hostile_text_takes_linear_time),
+      cmocka_unit_test(test_programs_make_little),
+      cmocka_unit_test(test_texts_at_a_limit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -241,7 +241,7 @@ static int states_swapped(struct attn_scan *scan) {
 static int states_other_axis(struct attn_scan *scan, const struct attn_placement *p) {
   static const char OVER_QUERIES[] =
       "(?i)soft ?max[^.\\n]{0,40}? (?:over|across|along|to|of) (?:the |all |each |every )*\\W*"
-      "(?:quer|column)|column-?wise|(?:列|クエリ)(?:ごと|方向)";
+      "(?:quer|column)|column-?wise|列(?:ごと|方向)|クエリ方向";
   static const char OF_ROWS[] =
       "(?i)rows?\\b|row-?wise|over (?:the |all )?keys|行(?:ごと|方向)|各行";
   int of_rows = attn_occurs(scan->patterns, OF_ROWS, scan->text);
