@@ -314,6 +314,25 @@ static void test_hostile_text_takes_linear_time(void **state) {
   }
 }
 
+/* A header that names each of many columns. */
+static void test_a_wide_header_takes_linear_time(void **state) {
+  (void)state;
+  size_t size = 80000;
+  char *text = malloc(3 * size),
+       *line[] = {repeated("|a| ", size), repeated("|-", size), repeated("|1|2", size)};
+  for (int n = 0; n < 3; n++) {
+    line[n][size - 1] = '\n';
+    memcpy(text + (size_t)n * size, line[n], size);
+    free(line[n]);
+  }
+  attn_lesson *lesson = NULL;
+  clock_t begin = clock();
+  attn_lesson_read(text, 3 * size, "test.md", &lesson, NULL);
+  assert_true(clock() - begin < 4 * CLOCKS_PER_SEC); /* 13 s if its words are taken for each part */
+  attn_lesson_free(lesson);
+  free(text);
+}
+
 /* ones(1000, 1000) is cheap to write: a document of them takes neither time nor memory. */
 static void test_programs_make_little(void **state) {
   static const char FENCE[] = "```python\nimport numpy as np\n";
@@ -366,6 +385,7 @@ int main(void) {
       cmocka_unit_test(test_a_line_of_100_megabytes_is_refused),
       cmocka_unit_test(test_a_line_is_found_by_its_number),
       cmocka_unit_test(test_hostile_text_takes_linear_time),
+      cmocka_unit_test(test_a_wide_header_takes_linear_time),
       cmocka_unit_test(test_programs_make_little),
       cmocka_unit_test(test_texts_at_a_limit),
   };

@@ -122,7 +122,7 @@ static int append(struct attn_grouping *g, struct attn_block *a, const struct at
 /* A number alone in its sentence is not a block, but for the sum of the exponentials before it. */
 static int is_single(struct attn_grouping *g, int before, const struct attn_block *b) {
   if (b->source != ATTN_BLOCK_SCALARS || b->reading[0].rows * b->reading[0].cols > 1) return 0;
-  if (attn_result_kind_of(g, b->name) == ATTN_RESULT_TOTAL && attn_place_of_sum(g, before))
+  if (attn_result_kind_of(g, b->name) == ATTN_RESULT_TOTAL && attn_follows_exponentials(g, before))
     return 0;
   attn_stray_cell(g, b->name, &b->reading[0].cells[0], 1);
   return 1;

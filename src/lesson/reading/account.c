@@ -8,6 +8,7 @@
 #include "cell.h"
 #include "error.h"
 #include "placed.h"
+#include "reading.h"
 #include "role_search.h"
 #include "steps.h"
 
@@ -282,6 +283,13 @@ static int is_in_list(struct attn_account *a, int block) {
   return 0;
 }
 
+/* "Row 1 is always (1, 0, 0)" */
+static int is_of_row(const struct attn_account *a, const struct attn_block *b) {
+  static const char ROW[] = "(?i)\\brow \\d|\\b(?:first|second|third|last) row\\b|\\d ?行目";
+  return b->reading[0].rows == 1 && b->reading[0].cols > 2 &&
+         attn_occurs(a->scan->patterns, ROW, b->name);
+}
+
 static int is_alone_in_line(const struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   return (block == 0 || b[-1].line < b->line) &&
@@ -305,7 +313,8 @@ static int is_prose(struct attn_account *a, int block) {
   if (p->rows * p->cols == 1 && !decimals && called_step(a, block, A_WORD) == ATTN_ANY_STEP)
     return 1;
   int as_matrix = is_matrix(a, block);
-  int is_list = (b->source == ATTN_BLOCK_SCALARS && p->cols > 2) || is_in_list(a, block);
+  int is_list =
+      (b->source == ATTN_BLOCK_SCALARS && p->cols > 2) || is_in_list(a, block) || is_of_row(a, b);
   if (!named && !decimals && p->rows == 1 && !is_list && !as_matrix) return 1;
   return !decimals && p->rows * p->cols < 3 && !named && !as_matrix && !is_list;
 }
@@ -475,28 +484,13 @@ static int are_sizes(const struct attn_account *a, const struct attn_block *b) {
   return 1;
 }
 
-/* Does a table show the mask of a step, or the row that all queries have: 1 and 0, or 0 and minus
- * infinity? */
-static int shows_mask(const attn_matrix *mask, const attn_printing *table) {
-  int cells = table->rows * table->cols, is_row = table->rows == 1, additive = 0;
-  int differ = (!is_row && mask->rows != table->rows) || mask->cols != table->cols;
-  for (int n = 0; n < cells; n++)
-    additive |= table->cells[n].kind != ATTN_CELL_BLANK && table->cells[n].value < -1e3;
-  for (int32_t n = 0; !differ && n < mask->rows * mask->cols; n++) {
-    double value = table->cells[n % cells].value;
-    int hidden = additive ? value < -1e3 : value == 0;
-    differ = mask->at[n] != 0 ? value != !additive : !hidden;
-  }
-  return !differ;
-}
-
 static int is_mask(struct attn_account *a, int block) {
   const attn_lesson *l = a->lesson;
   const struct attn_block *b = &a->scan->block[block];
   for (int32_t i = 0; i < l->examples && a->work < ATTN_ACCOUNT_WORK; i++)
     for (int32_t s = 0; s < l->example[i].steps; s++, a->work++)
       for (int k = 0; l->example[i].step[s].name == ATTN_STEP_MASK && k < b->readings; k++)
-        if (shows_mask(&l->example[i].step[s].exact, &b->reading[k])) return 1;
+        if (attn_shows_mask(&l->example[i].step[s].exact, &b->reading[k])) return 1;
   return 0;
 }
 

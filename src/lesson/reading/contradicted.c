@@ -10,27 +10,34 @@
 
 static const double CALLED = 4; /* bits: two blocks that are called by each other's role */
 
-/* The role of a result that a block is called by. OTHER: none. */
-static int called_result(const struct attn_priors *named) {
-  for (int role = ATTN_ROLE_SCORES; role < ATTN_ROLES && named->best >= CALLED; role++)
-    if (named->bits[role] == named->best) return role;
-  return ATTN_ROLE_OTHER;
+static int best_role(const struct attn_priors *named, int first, int end) {
+  while (first < end && named->bits[first] != named->best) first++;
+  return first < end ? first : ATTN_ROLE_OTHER;
 }
 
-/* "scores" read as scaled scores, where "scaled scores" are read as scores. */
+/* The role that a block is called by: of a result if it may be one, of values rather than of the
+ * vector of additive scores. OTHER: none. */
+static int called_role(const struct attn_priors *named) {
+  if (named->best < CALLED) return ATTN_ROLE_OTHER;
+  int role = best_role(named, ATTN_ROLE_SCORES, ATTN_ROLES);
+  if (role == ATTN_ROLE_OTHER) role = best_role(named, ATTN_ROLE_Q, ATTN_ROLE_V + 1);
+  return role != ATTN_ROLE_OTHER ? role : best_role(named, ATTN_ROLE_X, ATTN_ROLE_Q);
+}
+
+/* "scores" read as scaled scores, where "scaled scores" are read as scores; "Q" read as scores,
+ * where "scores" are read as queries. */
 static int is_exchanged(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_priors *named = &b->priors[p->block];
   const struct attn_block *block = &b->scan->block[p->block];
-  int role = called_result(named);
+  int role = called_role(named);
   int is_labelled = p->role == ATTN_ROLE_EXPONENTIALS && block->labels && block->label[0] &&
                     attn_occurs(b->scan->patterns, "^(?:e\\^|exp\\b)", block->label[0]);
-  if (is_labelled || p->role < ATTN_ROLE_SCORES || role == ATTN_ROLE_OTHER ||
-      named->bits[p->role] > 0)
-    return 0;
+  if (is_labelled || role == ATTN_ROLE_OTHER || named->bits[p->role] > 0) return 0;
   for (int n = 0; n < b->reading->placements; n++) {
     const struct attn_placement *q = b->reading->placement[n];
-    if (q->example == p->example && q->role == role && q->head == p->head && !q->is_copy &&
-        called_result(&b->priors[q->block]) == p->role)
+    int is_other = q->head != p->head && role >= ATTN_ROLE_SCORES && p->role >= ATTN_ROLE_SCORES;
+    if (q->example == p->example && q->role == role && !is_other && !q->is_copy &&
+        called_role(&b->priors[q->block]) == p->role)
       return 1;
   }
   return 0;

@@ -153,6 +153,8 @@ static void check_counts(struct attn_placing *x) {
 static const char DIMENSION[] =
     "(?i)(?|\\bd_?v ?(?:=|is|は) ?(\\d{1,2}+)(?!\\.?\\d)|次元[はが] ?(\\d{1,2}+)(?!\\.?\\d)|"
     "\\bdimensions? (?:is|are|of) ?(\\d{1,2}+)(?!\\.?\\d)|"
+    "\\bdimensions? of (?:the |each )?(?:quer(?:y|ies)|keys?|values?)(?: vectors?)? (?:is|are|=) "
+    "?(\\d{1,2}+)(?!\\.?\\d)|"
     "(?<![\\w.-])(\\d{1,2}+)[- ]dim(?:ensional|ensions?)?\\b(?! ?(?:arrays?|tensors?)\\b))";
 
 /* The columns of a step, or the rows of weights. Where queries are in columns, inputs may be, too.
@@ -195,9 +197,8 @@ static int is_no_key_dimension(const struct attn_placing *x, const struct attn_m
 static const char DIVISOR[] =
     "(?|(?:[/\\x{F7}]|\\bby) ?(?:\\w{2,5}\\.)?(?:\\x{221A}|sqrt) ?\\(?(\\d{1,2}+)(?!\\.?\\d)|"
     "\\x{221A}\\(?(\\d{1,2}+)\\)? ?で(?:割|除))";
-static int is_other_divisor(const struct attn_placing *x, const struct attn_match *m) {
-  double value = value_of(x, m->group[1]);
-  int divides = 0, agrees = value >= 16;
+static int divides_by_other(const struct attn_placing *x, double value, int agrees) {
+  int divides = 0;
   for (int32_t e = 0; e < x->a->lesson->examples; e++) {
     const attn_example *ex = &x->a->lesson->example[e];
     for (int32_t n = 0; n < ex->steps; n++) {
@@ -207,6 +208,20 @@ static int is_other_divisor(const struct attn_placing *x, const struct attn_matc
     }
   }
   return divides && !agrees;
+}
+
+static int is_other_divisor(const struct attn_placing *x, const struct attn_match *m) {
+  int value = value_of(x, m->group[1]);
+  return divides_by_other(x, value, value >= 16);
+}
+
+/* "√d_k = 2" */
+static const char KEY_ROOT[] =
+    "(?:\\x{221A}|sqrt)\\s?(?:d_?\\{?k\\}?|\\(d_?\\{?k\\}?\\)) ?(?:=|is|は) "
+    "?(\\d{1,2}+)(?!\\.?\\d| ?[-+/*^])";
+static int is_other_key_root(const struct attn_placing *x, const struct attn_match *m) {
+  int value = value_of(x, m->group[1]);
+  return divides_by_other(x, (double)value * value, value == 8); /* of the paper */
 }
 
 /* An axis that no matrix has. */
@@ -297,6 +312,7 @@ void attn_list_indices(struct attn_placing *x) {
   attn_list_numbers(x, DIMENSION, is_no_dimension);
   attn_list_numbers(x, KEY_DIMENSION, is_no_key_dimension);
   attn_list_numbers(x, DIVISOR, is_other_divisor);
+  attn_list_numbers(x, KEY_ROOT, is_other_key_root);
   attn_list_numbers(x, AXIS, is_no_axis);
   attn_list_numbers(x, DIAGONAL, is_far_diagonal);
   for (int w = 0; w < WORDS; w++) check_words(x, (enum word)w);

@@ -123,6 +123,19 @@ static uint32_t padding_keys(struct attn_scan *scan, int keys) {
   return found ? found : padding_of_place(scan, keys);
 }
 
+int attn_shows_mask(const attn_matrix *mask, const attn_printing *table) {
+  int cells = table->rows * table->cols, is_row = table->rows == 1, additive = 0;
+  int differ = (!is_row && mask->rows != table->rows) || mask->cols != table->cols;
+  for (int n = 0; n < cells; n++)
+    additive |= table->cells[n].kind != ATTN_CELL_BLANK && table->cells[n].value < -1e3;
+  for (int32_t n = 0; !differ && n < mask->rows * mask->cols; n++) {
+    double value = table->cells[n % cells].value;
+    int hidden = additive ? value < -1e3 : value == 0;
+    differ = mask->at[n] != 0 ? value != !additive : !hidden;
+  }
+  return !differ;
+}
+
 /* ---- the mask that was meant ---- */
 
 struct meant {

@@ -34,6 +34,9 @@ enum attn_accusation attn_accuse_mask(struct attn_scan *scan, const struct attn_
 /* The relation with the mask that was meant. NULL: no memory. */
 const struct attn_relation *attn_with_meant_mask(struct attn_scan *scan,
                                                  const struct attn_relation *r);
+/* Does a table show the mask of a step, or the row that all queries have: 1 and 0, or 0 and minus
+ * infinity? */
+int attn_shows_mask(const attn_matrix *mask, const attn_printing *table);
 
 /* mistakes.c. ATTN_ERR_FORMAT, where a matrix is called by its name, is not read, and does not go
  * together with one that is. */
