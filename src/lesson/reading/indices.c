@@ -5,7 +5,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cell.h"
 #include "placed.h"
+#include "steps.h"
 
 enum { GAP = 48, LINES = 3 }; /* columns from an index to its number; lines from a size */
 
@@ -108,6 +110,51 @@ static const char SOME_SIZE[] =
     "\\b(?:are|(?:size|shape)s?(?: is| are)?) (\\d{1,2}+) ?[x\\x{D7}] ?(\\d{1,2}+)(?=[.,:;]?\\s)"
     "(?!\\s*[-+=*/\\x{B7}\\x{D7}\\x{2248}]))";
 
+/* "Scores (3×3):", "Keys (3 x 2)" at the end of a line: of the numbers below. */
+static const char TITLE_SIZE[] =
+    "(?m)^[^\\n()\\d]{1,60}\\((\\d{1,2}+) ?[x\\x{D7}] ?(\\d{1,2}+)\\)[ :*]*+\\r?$";
+static int is_other_title_size(const struct attn_placing *x, const struct attn_match *m) {
+  enum { TABLE_LINES = 5 };
+  const struct attn_placed *p = attn_next_placed(x, m->group[0].end, TABLE_LINES);
+  return p && !is_size_of(p, value_of(x, m->group[1]), value_of(x, m->group[2]));
+}
+
+/* "Q ∈ R^{3×2}", "K is a 3×2 matrix", "the output has 3 rows and 2 columns": of the step that is
+ * named. */
+static const char NAMED_SIZE[] =
+    "(?|\\b([QKVX])\\$? ?(?:\\\\in\\b|\\x{2208}) ?\\$?(?:\\\\mathbb ?\\{?R\\}?|\\x{211D}|R) ?"
+    "\\^ ?[{(]?(\\d{1,2}+) ?(?:x|\\x{D7}|\\\\times) ?(\\d{1,2}+)|"
+    "\\b([QKVX]) (?:is|are) (?:a |an )?(\\d{1,2}+) ?[x\\x{D7}] ?(\\d{1,2}+)|"
+    "\\b([QKVX]|output|scores|weights)\\$? (?:has|have) (\\d{1,2}+) rows? and (\\d{1,2}+) col|"
+    "\\b([QKVX])\\$?[はが] ?(\\d{1,2}+) ?行 ?(\\d{1,2}+) ?列(?![目はがの]))";
+static void check_named_sizes(struct attn_placing *x) {
+  struct attn_match m;
+  for (size_t at = 0; attn_placing_find(x, NAMED_SIZE, at, &m); at = m.group[0].end) {
+    const char *word =
+        attn_pool_text(x->a->pool, x->text + m.group[1].begin, m.group[1].end - m.group[1].begin);
+    int name = word ? attn_step_called(word) : -1, rows = value_of(x, m.group[2]),
+        cols = value_of(x, m.group[3]), differs = 0, agrees = 0;
+    for (int32_t e = 0; e < x->a->lesson->examples; e++) {
+      const attn_example *ex = &x->a->lesson->example[e];
+      for (int32_t n = 0; n < ex->steps; n++) {
+        const attn_matrix *s = &ex->step[n].exact;
+        if (ex->step[n].name != name) continue;
+        int fits = (s->rows == rows && s->cols == cols) ||
+                   (ex->orientation && s->rows == cols && s->cols == rows);
+        agrees |= fits, differs |= !fits;
+      }
+    }
+    if (differs && !agrees) attn_list_number(x, m.group[2], m.group[0].begin);
+  }
+}
+
+/* "n = 5", of tokens */
+static const char COUNT_OF_TOKENS[] =
+    "(*UCP)(?<![\\w.\\x{221A}({/^*+-])(?<![=*/+-] )n ?= ?(\\d{1,2}+)(?![\\w.]|\\s?[-+*/^,])";
+static int is_no_count(const struct attn_placing *x, const struct attn_match *m) {
+  return !attn_is_known_size(x->a->known, value_of(x, m->group[1]));
+}
+
 static int has_heads(const attn_lesson *l, int count) {
   for (int32_t n = 0; n < l->examples; n++)
     if (l->example[n].heads == count) return 1;
@@ -178,7 +225,7 @@ static int is_no_dimension(const struct attn_placing *x, const struct attn_match
 /* "d_k = 2", not "√d_k = 2" or "d_k = 4 / 2": the width of queries and keys, of a head or of all.
  */
 static const char KEY_DIMENSION[] =
-    "(?<![\\w\\x{221A}({])(?<!sqrt )(?<!of )d_?\\{?k\\}?\\)? ?(?:=|is|equals|は) ?(\\d{1,2}+)"
+    "(?<![\\w\\x{221A}({])(?<!sqrt )(?<!of )d_?\\{?k\\}?\\)? ?(?:=|:|is|equals|は) ?(\\d{1,2}+)"
     "(?![.\\d]*[ \\t]?[-+/*^\\x{F7}\\x{D7}\\\\])(?!\\.\\d)";
 static int is_no_key_dimension(const struct attn_placing *x, const struct attn_match *m) {
   int value = value_of(x, m->group[1]), is_some = 0, is_size = value >= 16;
@@ -236,6 +283,47 @@ static int is_no_axis(const struct attn_placing *x, const struct attn_match *m) 
 static const char DIAGONAL[] = "\\b(?:diagonal|k) ?= ?-?(\\d{1,2}+)(?=\\))";
 static int is_far_diagonal(const struct attn_placing *x, const struct attn_match *m) {
   return value_of(x, m->group[1]) > 1;
+}
+
+/* ---- cells of a program ---- */
+
+/* Is a number the cell of some step of this name, counted from 0 or 1? */
+static int is_cell(const struct attn_placing *x, int name, int row, int col,
+                   const attn_cell *cell) {
+  int is_there = 0;
+  for (int32_t e = 0; e < x->a->lesson->examples; e++) {
+    const attn_example *ex = &x->a->lesson->example[e];
+    for (int32_t n = 0; n < ex->steps; n++) {
+      const attn_matrix *m = &ex->step[n].exact;
+      if (ex->step[n].name != name || !m->at) continue;
+      is_there = 1;
+      for (int base = 0; base < 2; base++) {
+        int i = row - base, j = col - base;
+        if (i >= 0 && j >= 0 && i < m->rows && j < m->cols &&
+            attn_cell_is_near(cell, m->at[i * m->cols + j], 3))
+          return 1;
+      }
+    }
+  }
+  return !is_there;
+}
+
+/* "weights[0,1] = 0.8", "scores[0][1] is 6" */
+static const char CELL[] =
+    "(?i)\\b(scores?|scaled|weights?|attn|output|out)\\[(\\d)(?:, ?|\\]\\[)(\\d)\\]`? "
+    "?(?:=|is|\\x{2192}) "
+    "?(-?\\d++(?:\\.\\d++)?)(?![\\w.]| ?[-+*/])";
+static void check_cells(struct attn_placing *x) {
+  struct attn_match m;
+  for (size_t at = 0; attn_placing_find(x, CELL, at, &m); at = m.group[0].end) {
+    const char *word =
+        attn_pool_text(x->a->pool, x->text + m.group[1].begin, m.group[1].end - m.group[1].begin);
+    int name = word ? attn_step_called(word) : -1;
+    attn_cell cell;
+    if (name >= 0 && attn_scan_part(x->text, m.group[4], &cell) &&
+        !is_cell(x, name, value_of(x, m.group[2]), value_of(x, m.group[3]), &cell))
+      attn_list_number(x, m.group[4], m.group[0].begin);
+  }
 }
 
 /* ---- words with an index ---- */
@@ -309,11 +397,15 @@ void attn_list_indices(struct attn_placing *x) {
   check_counts(x);
   attn_list_numbers(x, SIZE, is_other_size);
   attn_list_numbers(x, SOME_SIZE, is_no_size);
+  attn_list_numbers(x, TITLE_SIZE, is_other_title_size);
+  check_named_sizes(x);
+  attn_list_numbers(x, COUNT_OF_TOKENS, is_no_count);
   attn_list_numbers(x, DIMENSION, is_no_dimension);
   attn_list_numbers(x, KEY_DIMENSION, is_no_key_dimension);
   attn_list_numbers(x, DIVISOR, is_other_divisor);
   attn_list_numbers(x, KEY_ROOT, is_other_key_root);
   attn_list_numbers(x, AXIS, is_no_axis);
   attn_list_numbers(x, DIAGONAL, is_far_diagonal);
+  check_cells(x);
   for (int w = 0; w < WORDS; w++) check_words(x, (enum word)w);
 }
