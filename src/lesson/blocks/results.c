@@ -80,6 +80,9 @@ static const char QUOTED[] =
 static const char COMMA[] = "\\s*+(?:,|;|and\\b)\\s*+(?:and\\s++)?";
 static const char BLANKS[] = " \t\r\f\v";
 
+/* "divided by their sum" names the sum. */
+#define DIVIDED "\\bdivi(?!\\w*+ by (?:the|their|its) (?:sum|total)\\b)"
+
 /* The text that names each kind; of several, the first one counts: exp of the scaled scores. */
 static const char *const kinds[ATTN_RESULT_KINDS] = {
     [ATTN_RESULT_OTHER] = ".",
@@ -89,8 +92,7 @@ static const char *const kinds[ATTN_RESULT_KINDS] = {
         "(?i)(?:\\bexp|\\x{6307}\\x{6570})[^,]{0,3}\\x{306E}(?:\\x{5408}\\x{8A08}|"
         "\\x{7DCF}?\\x{548C})|\\b(?:" SUMS ")|\\x{5408}\\x{8A08}|\\x{548C}\\s*$",
     [ATTN_RESULT_QUOTIENT] =
-        "(?i)\\bdivi(?!\\w*+ by (?:the|their|its) "
-        "(?:sum|total)\\b)|\\bhalved|\\bscale|\\x{F7}|/\\s*(?:\\x{221A}|sqrt)|\\x{5272}",
+        "(?i)" DIVIDED "|\\bhalved|\\bscale|\\x{F7}|/\\s*(?:\\x{221A}|sqrt)|\\x{5272}",
     [ATTN_RESULT_WEIGHT] =
         "(?i)weight|softmax|\\x{91CD}\\x{307F}|\\x{30BD}\\x{30D5}\\x{30C8}|\\x{3B1}_?\\d",
 };
