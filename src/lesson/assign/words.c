@@ -367,6 +367,17 @@ static void add_state(struct attn_scan *scan, const struct attn_block *b, struct
   raise(out, ATTN_ROLE_Q, OWN_NAME);
 }
 
+/* "Embeddings E", "X = E + P": E is no energy. */
+static void add_embedding(struct attn_scan *scan, const struct attn_block *b,
+                          struct attn_priors *out) {
+  static const char STATED[] = "(?i:embeddings?)\\W{1,3}E\\b|\\bE ?\\+ ?PE?\\b";
+  if (!attn_occurs(scan->patterns, "^\\W*E\\W*$", b->name) ||
+      !attn_occurs(scan->patterns, STATED, scan->text))
+    return;
+  out->bits[ATTN_ROLE_SCORES] = 0;
+  raise(out, ATTN_ROLE_X, OWN_NAME);
+}
+
 /* "the rows of S as decoder states and those of H as encoder states", read once. */
 static const struct attn_stated_states *states_of(struct attn_scan *scan) {
   static const char CROSS[] = "(?i)cross[- ]?attention|\\bdecoder|クロスアテンション|デコーダ";
@@ -453,6 +464,7 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   if (*b->header) add(scan, b, b->header, HEADER, out);
   add_additive(scan, out);
   add_state(scan, b, out);
+  add_embedding(scan, b, out);
   add_stated_state(scan, b, out);
   add_cross(scan, out);
 }

@@ -183,7 +183,7 @@ static void check_counts(struct attn_placing *x) {
       "?(?:個|つ|次元)?(?=[、。,.)]| ?な|(?m:$))"
       "|\\b(?:ones|zeros)\\(\\(?(\\d{1,2}+), ?(\\d{1,2}+)\\)"
       "|(?<!sequence of )(?<!padded to )\\b(?:length|dimension|size) (?:is |of "
-      ")?\\*{0,2}(\\d{1,2}+)(?![.\\d%])"
+      ")?\\*{0,2}(\\d{1,2}+)(?![.\\d%]|, padded)"
       "|(?m:^[^\\x00-\\x7F]*d_?[kv][,\\t](\\d{1,2}+)[,\\t\\r]*(?:$|[A-Za-z\\x{221A}]))"
       "|\\bd_?(?:\\{?\\\\?(?:text|mathrm)?\\{?)?model\\}{0,2} ?=[ ~]?(1?\\d)(?![\\d.])";
   struct attn_match m;
