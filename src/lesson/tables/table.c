@@ -490,8 +490,7 @@ static int are_steps(struct attn_grouping *g, const struct attn_table *t) {
   uint32_t seen = 0;
   int first = -1, differ = 0, known = 0;
   for (int r = 0; r < t->rows; r++) {
-    const struct attn_label *label = &t->row[r].label;
-    if (label->stem && label->index >= 0 && !attn_row_is_delimited(t->style)) return 0;
+    if (t->row[r].label.stem && !attn_row_is_delimited(t->style)) return 0;
     int step = step_of_row(g, t->row[r].label.text, seen >> ATTN_STEP_SCORES & 1);
     if (attn_row_is_delimited(t->style) && (step < 0 || seen >> step & 1)) return 0;
     if (step < 0) continue;
