@@ -6,6 +6,7 @@
 
 /* words.c: bits for each role from what is written near a block; 0: not named. Numbers decide:
  * these only break ties. */
+#define ATTN_OWN_NAME 8.9 /* bits: a role that a block is called by, by its own name, has more */
 struct attn_priors {
   double bits[ATTN_ROLES];
   double best;

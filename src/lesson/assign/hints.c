@@ -149,16 +149,19 @@ int attn_order_of_weights(struct attn_scan *scan, int columns) {
   return columns == ATTN_COLUMNS_ALL ? first - last : last - first;
 }
 
-/* The first that is not 1, which divides nothing: perhaps what a function assumes. */
+/* What a match of it states. 1, which divides nothing, also where that is no temperature. */
+static double temperature_of(const char *text, const struct attn_match *m) {
+  attn_cell cell;
+  return attn_scan_part(text, m->group[1], &cell) && cell.value > 0 ? cell.value : 1;
+}
+
+/* The first that is not 1: that is perhaps what a function assumes. */
 static double stated_temperature(struct attn_scan *scan, const char *text) {
   struct attn_match m;
   size_t bytes = strlen(text);
   for (size_t at = 0; attn_find(scan->patterns, TEMPERATURE, text, bytes, at, &m);
-       at = m.group[0].end) {
-    attn_cell cell;
-    int found = attn_scan_part(text, m.group[1], &cell);
-    if (found && cell.value > 0 && cell.value != 1) return cell.value;
-  }
+       at = m.group[0].end)
+    if (temperature_of(text, &m) != 1) return temperature_of(text, &m);
   return 1;
 }
 
@@ -232,9 +235,7 @@ static double find_temperature(struct attn_scan *scan) {
   int stated = 0;
   for (size_t at = 0; attn_find(scan->patterns, TEMPERATURE, scan->text, bytes, at, &m);
        at = m.group[0].end) {
-    attn_cell cell;
-    int is_one = !attn_scan_part(scan->text, m.group[1], &cell) || cell.value <= 0;
-    double value = is_one ? 1 : cell.value;
+    double value = temperature_of(scan->text, &m);
     if (first == 1) first = value;
     if (value != first) return 1;
     stated = stated || is_stated(scan, scan->text, &m, SOFTMAX);

@@ -275,15 +275,13 @@ static int ends_header(struct attn_grouping *g, const struct attn_scan_line *lin
 /* A rule below the only row of a table so far: that row was the header. */
 static void read_rule(struct attn_grouping *g, const struct attn_scan_line *line) {
   int ends = ends_header(g, line), style = g->rows == 1 ? g->row[0].style : -1;
-  char first = line->text[strspn(line->text, " \t\r\f\v")];
+  int is_corner = line->text[strspn(line->text, " \t\r\f\v")] == '+';
   if (style == ATTN_ROW_SPACES && ends) {
     g->is_counted = 1;
-  } else if (style != ATTN_ROW_PIPES) {
-    return;
-  } else if (first == '+' && !g->is_counted && !g->header.items && counts_columns(&g->row[0])) {
-    g->drop_first = 1;
-    g->header = g->row[0];
-  } else if (first != '+' && attn_occurs(g->scan->patterns, HEADER_RULE, line->text)) {
+  } else if (style == ATTN_ROW_PIPES) {
+    int drops = is_corner && !g->is_counted && !g->header.items && counts_columns(&g->row[0]);
+    if (!drops && (is_corner || !attn_occurs(g->scan->patterns, HEADER_RULE, line->text))) return;
+    g->drop_first |= drops;
     g->header = g->row[0];
   } else {
     return;

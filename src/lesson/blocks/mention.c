@@ -95,7 +95,7 @@ static void add_number(struct attn_grouping *g, const struct attn_scan_line *lin
   attn_cell cell;
   if (!attn_group_cell(g, line, p, &cell)) return;
   int assigned = is_assigned(g, text, p.begin);
-  if (!assigned && cell.decimals == 0) assigned = is_of_step(g, line, p) ? 1 : 0;
+  if (!assigned && cell.decimals == 0) assigned = is_of_step(g, line, p);
   char *name = attn_group_text(g, text, attn_name_before(text, p.begin));
   if (cell.decimals == 0 && is_width(g, text, p.begin) && !is_divided(line, p.end))
     attn_stray_size(g, name, &cell);

@@ -212,16 +212,8 @@ static int states_columns(struct attn_scan *scan, const struct attn_placement *p
 
 /* "Masked scores", and none is hidden. */
 static int is_called_masked(const struct attn_priors *priors, const struct attn_placement *p) {
-  static const double OWN_NAME = 8.9; /* bits */
   return (p->role == ATTN_ROLE_SCORES || p->role == ATTN_ROLE_SCALED) &&
-         priors[p->block].bits[ATTN_ROLE_MASKED] > OWN_NAME;
-}
-
-/* Is it a slip of the divisor? */
-static int is_of_divisor(int cause) {
-  return cause == ATTN_CAUSE_SCALE_BY_DK || cause == ATTN_CAUSE_SCALE_WRONG_DIM ||
-         cause == ATTN_CAUSE_MISSING_SCALE || cause == ATTN_CAUSE_ROUNDING_TOO_COARSE ||
-         cause == ATTN_CAUSE_UNKNOWN;
+         priors[p->block].bits[ATTN_ROLE_MASKED] > ATTN_OWN_NAME;
 }
 
 #define TRANSPOSED " ?(?:\\^ ?)?T\\b"
@@ -263,9 +255,8 @@ static int states_other_divisor(struct attn_scan *scan, int cause, int line) {
   static const char NOT_USUAL[] =
       "(?i)(?:\\bnot|instead of|rather than)[^\\w\\n]{0,6}(?:by |the )?(?:√|sqrt\\W?) ?\\(?d_?k|"
       "(?:√|sqrt\\W?) ?\\(?d_?k\\)?[^\\n。]{0,4}(?:ではな[くい]|でなく|の代わり)";
-  int has_temperature = cause == ATTN_CAUSE_UNKNOWN && attn_mentions_temperature_above(scan, line);
-  if (has_temperature || (cause == ATTN_CAUSE_UNKNOWN && attn_stated_temperature(scan) != 1))
-    return 1;
+  if (cause == ATTN_CAUSE_UNKNOWN)
+    return attn_mentions_temperature_above(scan, line) || attn_stated_temperature(scan) != 1;
   return (cause == ATTN_CAUSE_SCALE_BY_DK || cause == ATTN_CAUSE_SCALE_WRONG_DIM) &&
          attn_occurs(scan->patterns, NOT_USUAL, scan->text);
 }
@@ -340,6 +331,13 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
     default:
       return ATTN_ACCUSED;
   }
+}
+
+/* Is it a slip of the divisor? */
+static int is_of_divisor(int cause) {
+  return cause == ATTN_CAUSE_SCALE_BY_DK || cause == ATTN_CAUSE_SCALE_WRONG_DIM ||
+         cause == ATTN_CAUSE_MISSING_SCALE || cause == ATTN_CAUSE_ROUNDING_TOO_COARSE ||
+         cause == ATTN_CAUSE_UNKNOWN;
 }
 
 /* Divides the right relation as it should: if the slip does, or where nothing is divided before and

@@ -10,18 +10,18 @@
 
 static const double CALLED = 4; /* bits: two blocks that are called by each other's role */
 
-static int best_role(const struct attn_priors *named, int first, int end) {
-  while (first < end && named->bits[first] != named->best) first++;
-  return first < end ? first : ATTN_ROLE_OTHER;
+int attn_best_role(const struct attn_priors *named, int first, int last) {
+  while (first <= last && named->bits[first] != named->best) first++;
+  return first <= last ? first : ATTN_ROLE_OTHER;
 }
 
 /* The role that a block is called by: of a result if it may be one, of values rather than of the
  * vector of additive scores. OTHER: none. */
 static int called_role(const struct attn_priors *named) {
   if (named->best < CALLED) return ATTN_ROLE_OTHER;
-  int role = best_role(named, ATTN_ROLE_SCORES, ATTN_ROLES);
-  if (role == ATTN_ROLE_OTHER) role = best_role(named, ATTN_ROLE_Q, ATTN_ROLE_V + 1);
-  return role != ATTN_ROLE_OTHER ? role : best_role(named, ATTN_ROLE_X, ATTN_ROLE_Q);
+  int role = attn_best_role(named, ATTN_ROLE_SCORES, ATTN_ROLES - 1);
+  if (role == ATTN_ROLE_OTHER) role = attn_best_role(named, ATTN_ROLE_Q, ATTN_ROLE_V);
+  return role != ATTN_ROLE_OTHER ? role : attn_best_role(named, ATTN_ROLE_X, ATTN_ROLE_Q - 1);
 }
 
 /* "scores" read as scaled scores, where "scaled scores" are read as scores; "Q" read as scores,

@@ -18,6 +18,13 @@ static int value_of(const struct attn_placing *x, struct attn_part p) {
   return is_there(p) ? atoi(x->text + p.begin) : -1;
 }
 
+/* The step that a word of the text calls; -1: none. */
+static int step_called(struct attn_placing *x, struct attn_part p) {
+  const char *word = attn_pool_text(x->a->pool, x->text + p.begin, p.end - p.begin);
+  x->failed |= !word;
+  return word ? attn_step_called(word) : -1;
+}
+
 /* ---- prompts ---- */
 
 static int lines_between(const struct attn_placing *x, size_t begin, size_t end) {
@@ -127,25 +134,30 @@ static const char NAMED_SIZE[] =
     "\\b([QKVX]) (?:is|are) (?:a |an )?(\\d{1,2}+) ?[x\\x{D7}] ?(\\d{1,2}+)|"
     "\\b([QKVX]|output|scores|weights)\\$? (?:has|have) (\\d{1,2}+) rows? and (\\d{1,2}+) col|"
     "\\b([QKVX])\\$?[はが] ?(\\d{1,2}+) ?行 ?(\\d{1,2}+) ?列(?![目はがの]))";
+
+/* Has some step of this name the size, or no step the name? */
+static int is_size_of_name(const struct attn_placing *x, int name, int rows, int cols) {
+  int is_there = 0;
+  for (int32_t e = 0; e < x->a->lesson->examples; e++) {
+    const attn_example *ex = &x->a->lesson->example[e];
+    for (int32_t n = 0; n < ex->steps; n++) {
+      const attn_matrix *m = &ex->step[n].exact;
+      if (ex->step[n].name != name) continue;
+      is_there = 1;
+      if ((m->rows == rows && m->cols == cols) ||
+          (ex->orientation && m->rows == cols && m->cols == rows))
+        return 1;
+    }
+  }
+  return !is_there;
+}
+
 static void check_named_sizes(struct attn_placing *x) {
   struct attn_match m;
-  for (size_t at = 0; attn_placing_find(x, NAMED_SIZE, at, &m); at = m.group[0].end) {
-    const char *word =
-        attn_pool_text(x->a->pool, x->text + m.group[1].begin, m.group[1].end - m.group[1].begin);
-    int name = word ? attn_step_called(word) : -1, rows = value_of(x, m.group[2]),
-        cols = value_of(x, m.group[3]), differs = 0, agrees = 0;
-    for (int32_t e = 0; e < x->a->lesson->examples; e++) {
-      const attn_example *ex = &x->a->lesson->example[e];
-      for (int32_t n = 0; n < ex->steps; n++) {
-        const attn_matrix *s = &ex->step[n].exact;
-        if (ex->step[n].name != name) continue;
-        int fits = (s->rows == rows && s->cols == cols) ||
-                   (ex->orientation && s->rows == cols && s->cols == rows);
-        agrees |= fits, differs |= !fits;
-      }
-    }
-    if (differs && !agrees) attn_list_number(x, m.group[2], m.group[0].begin);
-  }
+  for (size_t at = 0; attn_placing_find(x, NAMED_SIZE, at, &m); at = m.group[0].end)
+    if (!is_size_of_name(x, step_called(x, m.group[1]), value_of(x, m.group[2]),
+                         value_of(x, m.group[3])))
+      attn_list_number(x, m.group[2], m.group[0].begin);
 }
 
 /* "n = 5", of tokens */
@@ -287,7 +299,7 @@ static int is_far_diagonal(const struct attn_placing *x, const struct attn_match
 
 /* ---- cells of a program ---- */
 
-/* Is a number the cell of some step of this name, counted from 0 or 1? */
+/* Is a number the cell of some step of this name, counted from 0 or 1, or has no step the name? */
 static int is_cell(const struct attn_placing *x, int name, int row, int col,
                    const attn_cell *cell) {
   int is_there = 0;
@@ -316,12 +328,10 @@ static const char CELL[] =
 static void check_cells(struct attn_placing *x) {
   struct attn_match m;
   for (size_t at = 0; attn_placing_find(x, CELL, at, &m); at = m.group[0].end) {
-    const char *word =
-        attn_pool_text(x->a->pool, x->text + m.group[1].begin, m.group[1].end - m.group[1].begin);
-    int name = word ? attn_step_called(word) : -1;
     attn_cell cell;
-    if (name >= 0 && attn_scan_part(x->text, m.group[4], &cell) &&
-        !is_cell(x, name, value_of(x, m.group[2]), value_of(x, m.group[3]), &cell))
+    if (attn_scan_part(x->text, m.group[4], &cell) &&
+        !is_cell(x, step_called(x, m.group[1]), value_of(x, m.group[2]), value_of(x, m.group[3]),
+                 &cell))
       attn_list_number(x, m.group[4], m.group[0].begin);
   }
 }

@@ -48,7 +48,9 @@ int attn_is_introduced(const struct attn_builder *b, const struct attn_block *bl
 int attn_follows_from_guess(const struct attn_builder *b, const struct attn_relation *r);
 int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p);
 
-/* contradicted.c: do other words or numbers of the page not go with the place of a computed block?
+/* contradicted.c: the first of these roles that a block is called by most; OTHER: none. */
+int attn_best_role(const struct attn_priors *named, int first, int last);
+/* Do other words or numbers of the page not go with the place of a computed block?
  */
 int attn_is_contradicted(const struct attn_builder *b, const struct attn_placement *p);
 /* Has the name of a block a formula, "softmax(QK^T) =", of another step than its own? */

@@ -400,8 +400,7 @@ static void add_copy(struct attn_builder *b, const struct attn_placement *p) {
   }
 }
 
-static const double OWN_NAME = 8.9; /* bits */
-static const double CALLED = 5.9;   /* bits of a name of its own: of another role, it is a guess */
+static const double CALLED = 5.9; /* bits of a name of its own: of another role, it is a guess */
 
 static const char KEYS_ARE_VALUES[] =
     "(?i)\\b(?:keys? ?= ?values?|values? ?= ?keys?|"
@@ -426,12 +425,9 @@ static int is_other_input(const struct attn_builder *b, const struct attn_placem
       named->bits[ATTN_ROLE_Q + p->role - ATTN_ROLE_W_Q] == named->best)
     return 0; /* weights that are called by what they make */
   if (is_value && attn_occurs(b->scan->patterns, KEYS_ARE_VALUES, b->scan->text)) return 0;
-  for (int r = ATTN_ROLE_X; r <= ATTN_ROLE_V; r++)
-    if (named->bits[r] == named->best) return 1;
-  int is_set = named->best >= OWN_NAME && p->role >= ATTN_ROLE_Q && p->role <= ATTN_ROLE_V;
-  for (int r = ATTN_ROLE_SCORES; is_set && r <= ATTN_ROLE_WEIGHTS; r++)
-    if (named->bits[r] == named->best) return 1;
-  return 0;
+  if (attn_best_role(named, ATTN_ROLE_X, ATTN_ROLE_V) != ATTN_ROLE_OTHER) return 1;
+  return named->best >= ATTN_OWN_NAME && p->role >= ATTN_ROLE_Q && p->role <= ATTN_ROLE_V &&
+         attn_best_role(named, ATTN_ROLE_SCORES, ATTN_ROLE_WEIGHTS) != ATTN_ROLE_OTHER;
 }
 
 /* "q2 = [0, 3]", where no row of the queries above is so. */

@@ -202,8 +202,7 @@ static int has_late_query(const struct attn_sequence *s) {
 static int is_misnamed(const struct attn_sequence *s, const int *list, int count, int step) {
   for (int n = 0; n < count; n++) {
     const struct attn_item_list *l = &s->list[list[n]];
-    if (l->is_set && l->called != step && l->called >= ATTN_STEP_Q)
-      return 1;
+    if (l->is_set && l->called != step && l->called >= ATTN_STEP_Q) return 1;
   }
   return 0;
 }

@@ -289,31 +289,32 @@ static int is_below_exponentials(const struct attn_grouping *g) {
   return attn_occurs(g->scan->patterns, "(?i)\\bexp|指数", above);
 }
 
-/* "exp(e_1) | exp(e_2) | sum" */
+/* "exp(e_1) | exp(e_2) | sum": is each column but the last called exponentials? */
 static int are_exponentials(struct attn_grouping *g, const struct attn_table *t) {
   for (int n = t->skip; n < t->numbers - 1; n++) {
     char *name = attn_item_text(g, &t->header, t->number[n]);
     if (!name || attn_step_of_text(g, name) != ATTN_STEP_EXPONENTIALS) return 0;
   }
-  char *sum = attn_item_text(g, &t->header, t->number[t->numbers - 1]);
-  return sum && attn_label_step(sum) == ATTN_STEP_ROW_SUM;
+  return 1;
+}
+
+/* By its corner, by the text above a blank one, or by the names of its columns. */
+static int shows_exponentials(struct attn_grouping *g, const struct attn_table *t,
+                              const char *corner) {
+  if (t->labels < 0) return are_exponentials(g, t);
+  if (t->labels > 0 || t->rows < 2) return 0;
+  return *corner ? attn_label_step(corner) == ATTN_STEP_EXPONENTIALS : is_below_exponentials(g);
 }
 
 /* "exp | cat | dog | sum", or with a blank corner: the sums of the rows are a part of their own. */
 static int find_sums(struct attn_grouping *g, const struct attn_table *t) {
   const int last = t->numbers - 1;
   if (t->header.items != t->cols || last - t->skip < 2) return 0;
-  if (t->labels < 0 && are_exponentials(g, t)) {
-    t->part[0] = (struct attn_table_part){t->skip, last, "exp"};
-    t->part[1] = (struct attn_table_part){last, last + 1, "sum"};
-    return 2;
-  }
-  if (t->labels != 0 || t->rows < 2) return 0;
   char *corner = attn_item_text(g, &t->header, 0),
        *sum = attn_item_text(g, &t->header, t->number[last]);
-  if (!corner || !sum || attn_label_step(sum) != ATTN_STEP_ROW_SUM ||
-      (*corner ? attn_label_step(corner) != ATTN_STEP_EXPONENTIALS : !is_below_exponentials(g)))
-    return 0;
+  if (!corner || !sum || attn_label_step(sum) != ATTN_STEP_ROW_SUM) return 0;
+  if (!shows_exponentials(g, t, corner)) return 0;
+  if (t->labels < 0) corner = "exp", sum = "sum"; /* the first column has a name of its own */
   t->part[0] = (struct attn_table_part){t->skip, last, corner};
   t->part[1] = (struct attn_table_part){last, last + 1, sum};
   return 2;
