@@ -66,9 +66,9 @@ static size_t worded_name(const char *text, struct attn_part p, char *stem) {
 
 /* Is it a letter, or letters with a number: "x", "q_1"? */
 static int is_short_name(const char *text, struct attn_part p) {
+  if (name_letter(text, p.begin, p.end) == p.end) return p.begin < p.end;
   size_t at = skip_letters(text, p.begin, p.end);
-  if (at == p.begin) return 0;
-  if (at == p.end) return at - p.begin == 1;
+  if (at == p.begin || at == p.end) return 0;
   at = skip_one(text, at, p.end, "_^");
   return at < p.end && attn_skip_digits(text, at, p.end) == p.end;
 }
@@ -119,8 +119,9 @@ static long last_number(const char *text) {
 static size_t stem_of(const char *text, char stem[STEM_BYTES_MAX]) {
   struct attn_part p = name_of(text);
   if (p.end - p.begin > STEM_BYTES_MAX || p.begin == p.end) return 0;
-  stem[0] = text[p.begin];
-  if (p.end - p.begin == 1 && attn_is_letter(text[p.begin])) return 1;
+  size_t letter = name_letter(text, p.begin, p.end);
+  memcpy(stem, text + p.begin, letter - p.begin);
+  if (letter == p.end) return letter - p.begin;
   if (is_product(text, p)) return stem[1] = 'V', 2;
   size_t bytes = indexed_name(text, p, stem);
   return bytes ? bytes : worded_name(text, p, stem);
