@@ -34,6 +34,9 @@ struct word {
 #define KEY_U "[kh](?:_?\\w)? ?(?:U(?:_?[ah])?|W_?[h2])"
 #define U_KEY "(?:U(?:_?a)?|W_?[h2]) ?[kh](?:_?\\w)?"
 
+/* "α_1 v_1", of a weighted sum */
+#define TERM "(?:α|alpha|\\b[aw])(?:_?\\d){0,2} ?[·×*]? ?[hv]_?\\d"
+
 /* Symbols, and English. */
 static const struct word WORDS[] = {
     {ATTN_ROLE_W_Q, "(*UCP)(?i)" WEIGHTS
@@ -64,7 +67,8 @@ static const struct word WORDS[] = {
      "matri)|attn|α|alpha|probab|\\ba_?\\d|\\ba_[ijkst]{1,2}\\b|\\bA\\d?\\b(?! ?\\^ "
      "?-)(?!(?-i:(?<=a) (?!is\\b|are\\b)[a-z]{2}))|normali[sz]"},
     {ATTN_ROLE_OUTPUT,
-     "(*UCP)(?i)(?:(?:times|by|with) (?:the )?V(?:alues?)?(?!(?: vectors?)? v_?\\d)|[×·@*] "
+     "(*UCP)(?i)" TERM "(?: ?\\+ ?" TERM
+     ")+|(?:(?:times|by|with) (?:the )?V(?:alues?)?(?!(?: vectors?)? v_?\\d)|[×·@*] "
      "?V)\\d?\\b|\\bA(?:_?\\d)? ?V(?:_?\\d)?" END "|output|\\b(?:new|updated) "
      "(?:vector|representation|embedding)|\\bout(?:_?\\d|(?=\\s*[=:\\[]))|context|weighted "
      "(?:sum|mean|average)(?: of (?:the |all )?values?(?: vectors?| columns?| "

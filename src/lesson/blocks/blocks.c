@@ -519,7 +519,7 @@ attn_status attn_scan_blocks(struct attn_scan *scan, struct attn_scan_lines *lin
   struct attn_facts facts = {.section = -1};
   int recurs = scan->left && (scan->left->recurring || scan->left->apart);
   int in_order = scan->left && scan->left->sequence;
-  if (scan->left && !recurs && !in_order) g.facts = &facts;
+  if (scan->left && !in_order && (!recurs || scan->left->lines)) g.facts = &facts;
   read_lines(&g);
   if (g.status == ATTN_OK) attn_run_flush(&g);
   if (g.status == ATTN_OK) attn_drawn_end(&g, last);

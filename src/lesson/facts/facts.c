@@ -127,12 +127,19 @@ static int read_cells(struct attn_fact_reader *r, struct attn_fact *f, int begin
   return cell != NULL;
 }
 
-/* "cat:" in front of all numbers of a line: how many tokens. */
+/* The arrow of "cat → sat", not of "q·k → 0.5". */
+static int is_between_words(const struct attn_fact_reader *r, int at) {
+  return attn_fact_is_kind(r, at - 1, TOKEN_WORD) && attn_fact_is_kind(r, at + 1, TOKEN_WORD) &&
+         r->line->text[r->token[at].part.begin] != '=';
+}
+
+/* "cat:", "cat → sat:" in front of all numbers of a line: how many tokens. */
 static int label_end(const struct attn_fact_reader *r) {
   int words = 0;
   for (int n = 0; n < r->tokens && words <= LABEL_WORDS; n++) {
     if (attn_fact_is_sign(r, n, ":")) return words ? n + 1 : 0;
-    if (attn_fact_is_sign(r, n, "=") || attn_fact_is_kind(r, n, TOKEN_VALUE) ||
+    if ((attn_fact_is_sign(r, n, "=") && !is_between_words(r, n)) ||
+        attn_fact_is_kind(r, n, TOKEN_VALUE) ||
         (attn_fact_is_kind(r, n, TOKEN_NUMBER) && !attn_fact_is_whole(r, n)))
       return 0;
     words += r->token[n].kind != TOKEN_SIGN;

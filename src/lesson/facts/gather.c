@@ -107,6 +107,6 @@ void attn_facts_merge(struct attn_grouping *g) {
     for (int n = 0; n < count; n++) done[alike[n] - f->fact] = 1;
     if (left) attn_facts_pivot(g, alike, count);
   }
-  g->scan->regrouped = g->blocks - from;
+  g->scan->regrouped += g->blocks - from;
   if (g->status == ATTN_OK) attn_blocks_replace(g, from);
 }

@@ -10,7 +10,8 @@ enum { COLUMNS_MAX = ATTN_FACT_KEYS + 3, NAME_BYTES = 200 };
 
 /* A key of each fact, or what is above them. */
 struct column {
-  int kind, values;
+  int kind; /* attn_key_kind */
+  int values;
   int *rank;    /* of each fact: the order in which its word appears */
   int *word;    /* of each rank */
   int is_name;  /* of a matrix */
@@ -27,10 +28,32 @@ struct pivot {
 
 /* ---- columns ---- */
 
+/* Not "x" and "y", which are coordinates. */
+static int is_step_name(const struct pivot *p, int word) {
+  const char *text = word >= 0 ? p->g->facts->word[word] : "x";
+  return !(*text && strchr("xyz", *text) && !text[1]) && attn_label_step(text) >= 0;
+}
+
+static int has_step_names(const struct pivot *p, const struct column *c) {
+  int named = 0;
+  for (int n = 0; n < c->values && !c->is_round; n++) named += is_step_name(p, c->word[n]);
+  return 2 * named > c->values;
+}
+
+/* The column that tells the same facts apart, as "scores" and "weights" do by "scores with" and
+ * "weights on"; p->columns: none does. */
+static int same_column(const struct pivot *p, const struct column *c) {
+  int n = 0;
+  while (n < p->columns &&
+         memcmp(p->column[n].rank, c->rank, (size_t)p->facts * sizeof *c->rank) != 0)
+    n++;
+  return n;
+}
+
 /* The next column; one that is always the same is not needed. */
-static int add_column(struct pivot *p, int kind, const int *word) {
+static int add_column(struct pivot *p, struct column column, const int *word) {
   struct column *c = &p->column[p->columns];
-  *c = (struct column){.kind = kind};
+  *c = column;
   c->rank = attn_group_take(p->g, (size_t)p->facts, sizeof *c->rank);
   c->word = attn_group_take(p->g, (size_t)p->facts, sizeof *c->word);
   if (!c->rank || !c->word) return 0;
@@ -40,7 +63,11 @@ static int add_column(struct pivot *p, int kind, const int *word) {
     if (rank == c->values) c->word[c->values++] = word[n];
     c->rank[n] = rank;
   }
-  p->columns += c->values > 1;
+  int same = same_column(p, c);
+  if (same == p->columns)
+    p->columns += c->values > 1;
+  else if (has_step_names(p, c))
+    p->column[same] = *c;
   return 1;
 }
 
@@ -77,45 +104,26 @@ static int is_unique(const struct pivot *p) {
   return 1;
 }
 
-static int add_extra(struct pivot *p, const int *word, int is_round) {
-  struct column *c = &p->column[p->columns];
-  if (!add_column(p, ATTN_KEY_WORD, word)) return 0;
-  c->is_extra = 1, c->is_round = is_round;
-  return 1;
-}
-
 /* The keys. Where they recur, also the line above, then how often they have occurred. */
 static int add_columns(struct pivot *p) {
   int *word = attn_group_take(p->g, (size_t)p->facts, sizeof *word), round = 0, from = 0;
   if (!word) return 0;
   for (int k = 0; k < p->fact[0]->keys; k++) {
     for (int n = 0; n < p->facts; n++) word[n] = p->fact[n]->key[k].word;
-    if (!add_column(p, p->fact[0]->key[k].kind, word)) return 0;
+    if (!add_column(p, (struct column){.kind = p->fact[0]->key[k].kind}, word)) return 0;
   }
   if (is_unique(p)) return 1;
   for (int n = 0; n < p->facts; n++) word[n] = p->fact[n]->section;
-  if (!add_extra(p, word, 0)) return 0;
+  if (!add_column(p, (struct column){.is_extra = 1}, word)) return 0;
   if (is_unique(p)) return 1;
   for (int n = 0; n < p->facts; n++) {
     if (same_before(p, from, n) < n) from = n, round++;
     word[n] = round;
   }
-  return add_extra(p, word, 1);
+  return add_column(p, (struct column){.is_extra = 1, .is_round = 1}, word);
 }
 
 /* ---- which keys name matrices ---- */
-
-/* Not "x" and "y", which are coordinates. */
-static int is_step_name(const struct pivot *p, int word) {
-  const char *text = word >= 0 ? p->g->facts->word[word] : "x";
-  return !(*text && strchr("xyz", *text) && !text[1]) && attn_label_step(text) >= 0;
-}
-
-static int has_step_names(const struct pivot *p, const struct column *c) {
-  int named = 0;
-  for (int n = 0; n < c->values && !c->is_round; n++) named += is_step_name(p, c->word[n]);
-  return 2 * named > c->values;
-}
 
 /* The best key to name matrices by that does not yet; -1: none. */
 static int next_name(const struct pivot *p) {

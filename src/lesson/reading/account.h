@@ -20,6 +20,7 @@ struct attn_account {
   struct attn_places shown;                /* that steps show */
   int64_t work;                            /* steps that were compared so far */
   const struct attn_known *known, *values; /* with sizes, and without */
+  const struct attn_known *printed;        /* of what is printed */
   const struct attn_known *operands;       /* of arithmetic */
   const struct attn_known *maxima;         /* of rows and columns */
   int prints_shapes;

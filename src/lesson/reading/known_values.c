@@ -177,6 +177,17 @@ struct attn_known *attn_known_maxima(const attn_lesson *lesson, struct attn_pool
   return finish(k);
 }
 
+struct attn_known *attn_known_printed(const attn_lesson *lesson, struct attn_pool *pool) {
+  struct attn_known *k = attn_pool_take(pool, sizeof *k);
+  if (!k) return NULL;
+  k->pool = pool;
+  for (int32_t i = 0; i < lesson->examples; i++)
+    for (int32_t s = 0; s < lesson->example[i].steps; s++)
+      if (lesson->example[i].step[s].printings)
+        add_step(k, &lesson->example[i].step[s], lesson->example[i].orientation);
+  return finish(k);
+}
+
 struct attn_known *attn_known_of(const attn_lesson *lesson, uint32_t steps,
                                  struct attn_pool *pool) {
   struct attn_known *k = attn_pool_take(pool, sizeof *k);

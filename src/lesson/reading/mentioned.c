@@ -212,13 +212,31 @@ static int is_odd(struct attn_account *a, struct attn_known *const *known,
   return is_smaller(a, s) || (!is_argument && attn_is_of_other_pair(a, s));
 }
 
+/* A value of a step that is not printed? */
+static int is_of_hidden_step(const struct attn_account *a, const struct attn_stray *s) {
+  return !s->is_size && s->cell.decimals > 0 && !attn_is_placed(a, &s->cell) &&
+         !attn_is_worked_out(a->scan, &s->cell) && !attn_is_known(a->printed, &s->cell) &&
+         attn_is_known(a->values, &s->cell);
+}
+
+/* A step that is not printed may be mentioned; it is not, where several of its values are printed
+ * after all. */
+static int shows_hidden_step(const struct attn_account *a) {
+  enum { SOME = 3 };
+  int shown = 0;
+  for (int n = 0; n < a->scan->strays && shown < SOME; n++)
+    shown += is_of_hidden_step(a, &a->scan->stray[n]);
+  return shown == SOME;
+}
+
 /* What numbers are compared with. 0: no memory. */
 static int know_values(struct attn_account *a, struct attn_known **called) {
   for (int n = 0; n < CALLS && a->scan->strays; n++)
     if (!(called[n] = attn_known_of(a->lesson, CALLED[n].steps, a->pool))) return 0;
   a->maxima = attn_known_maxima(a->lesson, a->pool);
+  a->printed = attn_known_printed(a->lesson, a->pool);
   a->operands = attn_known_of(a->lesson, ATTN_AND_EXPONENTIALS, a->pool);
-  return a->maxima && a->operands;
+  return a->maxima && a->printed && a->operands;
 }
 
 static int list_worked(struct attn_account *a, const struct attn_worked *w) {
@@ -232,12 +250,14 @@ static int list_worked(struct attn_account *a, const struct attn_worked *w) {
 int attn_list_strays(struct attn_account *a) {
   struct attn_known *called[CALLS];
   if (!know_values(a, called)) return -1;
+  const int hidden = shows_hidden_step(a);
   for (int n = 0; n < a->scan->strays; n++) {
     const struct attn_stray *s = &a->scan->stray[n];
     const attn_unread *last =
         a->lesson->unreads ? &a->lesson->unread[a->lesson->unreads - 1] : NULL;
     if (last && last->line == s->cell.line && last->column == s->cell.column) continue;
-    int count = is_odd(a, called, s) ? 1 : out_of_order(a, s);
+    int is_unread = is_odd(a, called, s) || (hidden && is_of_hidden_step(a, s));
+    int count = is_unread ? 1 : out_of_order(a, s);
     if (count && attn_add_unread(a->pool, a->lesson, &s->cell, 1, count, s->name)) return -1;
     if (count) n += count - 1;
   }

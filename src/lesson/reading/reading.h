@@ -88,6 +88,8 @@ struct attn_known *attn_known_of(const attn_lesson *lesson, uint32_t steps, stru
 double attn_largest(const double *at, int count, int step);
 /* That of each row and column of a step. */
 struct attn_known *attn_known_maxima(const attn_lesson *lesson, struct attn_pool *pool);
+/* To sizes, and to the values of the steps that are printed. NULL: no memory. */
+struct attn_known *attn_known_printed(const attn_lesson *lesson, struct attn_pool *pool);
 int attn_is_known(const struct attn_known *known, const attn_cell *cell);
 /* Does q W, or W k (transposed), leave the rows of a step as they are? of may be NULL. */
 int attn_keeps_rows(const attn_matrix *w, const attn_step *of, int transposed);

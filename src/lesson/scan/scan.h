@@ -89,10 +89,10 @@ struct attn_scan_heading {
 
 /* How to read what a first reading of the document has left. */
 struct attn_left {
-  int recurring; /* 1: vectors that recur with the same words are matrices; nothing is gathered */
-  int apart;     /* 1: vectors with different names are no matrix; nothing is gathered */
+  int recurring; /* 1: vectors that recur with the same words are matrices */
+  int apart;     /* 1: vectors with different names are no matrix */
   int sequence;  /* 1: by the order of the text; nothing is gathered */
-  int lines;     /* 0: all */
+  int lines;     /* whose numbers are gathered; 0: all, but none where vectors recur or are apart */
   int *line;
 };
 
