@@ -119,8 +119,18 @@ static int is_nothing_right(const attn_example_verdict *out, const attn_step_ver
   return v->cells > 2 && attn_errors_of(v) == v->cells;
 }
 
+/* Does it follow, perhaps over steps that are not printed, from one whose role is a guess? */
+static int is_of_guess(const attn_example *e, const attn_step *s) {
+  for (int32_t n = 0; n < s->operands; n++) {
+    const attn_step *of = &e->step[s->operand[n]];
+    if (of->uncertain || (!of->printings && is_of_guess(e, of))) return 1;
+  }
+  return 0;
+}
+
 /* An error that no known slip explains may be one of the reading: where numbers between were not
- * read, and where most values are wrong, unless they are the product of an input and weights. */
+ * read, where it follows from a guess, and where most values are wrong, unless they are the product
+ * of an input and weights. */
 static int is_misread(const attn_lesson *lesson, const attn_example *e,
                       const attn_example_verdict *out) {
   const attn_step_verdict *v = &out->verdict[out->first_wrong];
@@ -128,7 +138,8 @@ static int is_misread(const attn_lesson *lesson, const attn_example *e,
   if (v->cause == ATTN_CAUSE_ARITHMETIC_CELL || v->cause == ATTN_CAUSE_SOFTMAX_CELL)
     return !is_single && has_gaps(lesson, e);
   if (v->cause != ATTN_CAUSE_UNKNOWN || e->step[v->step].suspected) return 0;
-  return is_mostly_wrong(&e->step[v->step], v) || is_nothing_right(out, v) || has_gaps(lesson, e);
+  return is_mostly_wrong(&e->step[v->step], v) || is_nothing_right(out, v) || has_gaps(lesson, e) ||
+         is_of_guess(e, &e->step[v->step]);
 }
 
 /* Scores or weights that nothing leads to were computed elsewhere, perhaps from more digits. */

@@ -62,6 +62,7 @@ static const struct given_role {
     [ATTN_ROLE_K] = {-3, 2, {ATTN_ROLE_Q, ATTN_ROLE_W_Q}, 1, 0, 0, 2, 0},
     [ATTN_ROLE_V] = {-3, 2, {ATTN_ROLE_Q, ATTN_ROLE_W_Q}, 1, 0, 0, 2, 0},
     [ATTN_ROLE_W_A_Q] = {-9, 0, {NO, NO}, 0, 1, 0, 0, 0},
+    [ATTN_ROLE_U_A_K] = {-9, 4, {ATTN_ROLE_W_A_Q, ATTN_ROLE_W_A_Q}, 0, 1, 0, 0, 0},
     [ATTN_ROLE_SCORES] = {-6, 0, {NO, NO}, 0, 1, 0, 0, 0},
     [ATTN_ROLE_SCALED] = {-8, 0, {NO, NO}, 0, 1, 0, 0, 0},
     [ATTN_ROLE_WEIGHTS] = {-5, 0, {NO, NO}, 1, 1, 0, 0, 0},

@@ -91,7 +91,7 @@ static const struct word WORDS[] = {
      "enc)" END "|tokens?\\b|encoder(?: states?)?|states?|" /* that serve as all three */
      "\\bas (?:the |its |their )?quer(?:y|ies),? (?:the )?keys?,? and (?:the )?values?" END},
     {ATTN_ROLE_Q, "(*UCP)(?i)quer(?:y|ies)(?: matrix)?+|" NAME "q" END
-                  "|decoder states?|(?<!\\w\\()(?<!['’])\\b(?-i:s)(?:_?t)?" END},
+                  "|decoder states?|\\bh_t\\b|(?<!\\w\\()(?<!['’])\\b(?-i:s)(?:_?t)?" END},
     {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?" END "|" NAME "k" END
                   "|\\bh_?\\d|\\b[hk]_[ijt]\\b|(?-i:\\bh\\b)(?!\\pM)|h\\x{304}|encoder states?"},
     {ATTN_ROLE_V, "(*UCP)(?i)\\bvalues?(?: matrix)?+" END "|" NAME "v" END},

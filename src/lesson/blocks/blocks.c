@@ -14,8 +14,8 @@
 static const char HEADING[] =
     "(*UCP)(?i)\\s*(?:具体例|例題?|example|problem|exercise)\\s*\\d+\\s*(?::|$)|\\s*#{1,6}\\s|\\s*"
     "\\\\?(?:sub)*section|=+ (?=\\w)";
-/* "|---|", "| :-- |", "--- | ---", "-+-": the rule of a table's header */
-static const char HEADER_RULE[] = "\\|\\s*:?-{2}|(?<!-)-{2,}:?\\s*\\||-\\+-";
+/* "|---|", "| :-- |", "| == |", "--- | ---", "-+-": the rule of a table's header */
+static const char HEADER_RULE[] = "\\|\\s*:?(?:-{2}|={2})|(?<!-)-{2,}:?\\s*\\||-\\+-";
 static const char RULE_CHARACTERS[] = " \t\r\f\v|+:=-*_~#";
 /* "====  ==  ==": a rule of columns that blanks separate */
 static const char COLUMNS_RULE[] = "\\s*(?:={2,}|-{2,})(?:\\s+(?:=+|-+))+\\s*$";
@@ -272,14 +272,30 @@ static int ends_header(struct attn_grouping *g, const struct attn_scan_line *lin
   return ++g->column_rules < 3;
 }
 
-/* A rule below the only row of a table so far: that row was the header. */
+/* A rule below the second row, too: numbers that were taken for the header are a row of the table.
+ */
+static void restore_row(struct attn_grouping *g) {
+  const struct attn_row header = g->header, row = g->row[0];
+  int numbers = 0;
+  for (int n = 0; n < header.items; n++) numbers += attn_item_is_number(&header.item[n]);
+  if (2 * numbers <= header.items) return;
+  if (!attn_group_grow(g, (void **)&g->row, 1, sizeof *g->row)) return;
+  g->row[0] = header, g->row[1] = row;
+  g->rows = 2;
+  g->header.items = 0;
+}
+
+/* A rule below the only row of a table so far: that row was the header, if it has none yet. */
 static void read_rule(struct attn_grouping *g, const struct attn_scan_line *line) {
   int ends = ends_header(g, line), style = g->rows == 1 ? g->row[0].style : -1;
   int is_corner = line->text[strspn(line->text, " \t\r\f\v")] == '+';
   if (style == ATTN_ROW_SPACES && ends) {
     g->is_counted = 1;
+  } else if (style == ATTN_ROW_PIPES && g->header.items) {
+    restore_row(g);
+    return;
   } else if (style == ATTN_ROW_PIPES) {
-    int drops = is_corner && !g->is_counted && !g->header.items && counts_columns(&g->row[0]);
+    int drops = is_corner && !g->is_counted && counts_columns(&g->row[0]);
     if (!drops && (is_corner || !attn_occurs(g->scan->patterns, HEADER_RULE, line->text))) return;
     g->drop_first |= drops;
     g->header = g->row[0];
@@ -402,9 +418,10 @@ static void read_blank(struct attn_grouping *g) {
   g->column_rules = 0;
   if (g->rows == 0) return;
   const struct attn_row *first = &g->row[0], *last = &g->row[g->rows - 1];
-  if (!attn_row_is_labelled(first->style) || first->items != 1 || !first->label.stem ||
-      !*last->label.text)
-    attn_run_flush(g);
+  int may_go_on = attn_row_is_labelled(first->style) && *last->label.text;
+  if (may_go_on && first->items == 1 && first->label.stem) return;
+  g->after_blank = may_go_on && first->items > 1;
+  if (!g->after_blank) attn_run_flush(g);
 }
 
 static void read_line(struct attn_grouping *g, const struct attn_scan_line *line) {

@@ -120,6 +120,7 @@ struct attn_grouping {
   struct attn_row before;                 /* the last row before the run; items 0: none */
   struct attn_row *row;                   /* a run of lines that look alike */
   int rows;
+  int after_blank;  /* a blank line is below the run, which may go on */
   int drop_first;   /* the first column counts rows: its header is one item short */
   int is_counted;   /* the columns are numbered above the run */
   int column_rules; /* "==== ==" since the last blank line */
@@ -254,6 +255,8 @@ void attn_workings_merge(struct attn_grouping *g);
 void attn_recurring_merge(struct attn_grouping *g);
 /* Are these names the same but for indices, which are `step` apart? */
 int attn_name_recurs(const char *a, const char *b, int step);
+/* Do two names of several words differ in one, that is no step's: "row of cat", "row of dog"? */
+int attn_name_is_of_other_token(const char *a, const char *b);
 
 /* parts.c: parts of one matrix -> the matrix. */
 void attn_parts_merge(struct attn_grouping *g);

@@ -85,20 +85,26 @@ static struct attn_drawn *drawn_at(const struct attn_grouping *g, int column) {
   return NULL;
 }
 
-/* A row that is moved because numbers in front of it are wider. */
+/* Is the piece that ends at `at` not the first one of a bracket? */
+static int goes_on(const char *text, size_t at) {
+  const unsigned char *s = (const unsigned char *)text + at;
+  return at >= PIECE_BYTES && piece(text, at - PIECE_BYTES, at) && s[-1] != 0x9B && s[-1] != 0xA1;
+}
+
+/* A row that is moved because numbers or a name in front of it are wider. */
 static struct attn_drawn *drawn_in_turn(const struct attn_grouping *g, int column, int turn,
                                         int cols) {
   struct attn_drawn *d = turn < g->drawns ? &g->drawn[turn] : NULL;
   return d && d->cols == cols && abs(d->column - column) <= MOVED_MAX ? d : NULL;
 }
 
-/* turn: how many rows of others are in front of it. */
+/* turn: how many rows of others are in front of it; is_next: it is not the first of its matrix. */
 static void add_cells(struct attn_grouping *g, const struct attn_scan_line *line,
                       struct attn_part name, int column, const attn_cell *cells, int count,
-                      int turn) {
+                      int turn, int is_next) {
   struct attn_drawn *d = drawn_at(g, column);
   struct attn_part called = attn_part_trim(line->text, name);
-  if (!d && called.begin == called.end) d = drawn_in_turn(g, column, turn, count);
+  if (!d && (is_next || called.begin == called.end)) d = drawn_in_turn(g, column, turn, count);
   if (!d) d = new_drawn(g, line->line, column);
   if (!d) return;
   if (!*d->block->name) d->block->name = attn_group_text(g, line->text, name);
@@ -118,7 +124,8 @@ static void add_row(struct attn_grouping *g, const struct attn_scan_line *line,
   attn_cell *cells;
   int count = read_cells(g, line, body, &cells);
   if (count >= 0)
-    add_cells(g, line, name, column_of(g, line, body.begin), cells, count, turn);
+    add_cells(g, line, name, column_of(g, line, body.begin), cells, count, turn,
+              goes_on(line->text, body.begin));
   else if (g->status == ATTN_OK)
     attn_stray_text(g, line, body, NULL, 0);
 }
@@ -194,7 +201,7 @@ static int stacked_line(struct attn_grouping *g, const struct attn_scan_line *li
   for (int n = 0; n < here.count; n++) {
     struct attn_scan_value *v = &g->lines->value[here.value[n]];
     v->used = 1;
-    add_cells(g, line, here.name[n], here.column[n], v->grid[0].cells, v->grid[0].cols, n);
+    add_cells(g, line, here.name[n], here.column[n], v->grid[0].cells, v->grid[0].cols, n, 0);
   }
   return 1;
 }

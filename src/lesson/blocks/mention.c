@@ -5,10 +5,11 @@
 /* Numbers mentioned in a sentence. Digits that are not a number of the example are left out: sizes
  * (d_k = 2), numbering (section 3.2) and indices (q1, W_2, k_1,2, S(1, 2), x[0]). */
 
-/* "3. We divide", "(2) We divide", "9.3 Attention", "9.3 A sum", "9.3 例題", "- 4) We" */
+/* "3. We divide", "(2) We divide", "9.3 Attention", "9.3 A sum", "9.3 (a) We", "9.3 例題", "- 4)
+ * We" */
 static const char NUMBERING[] =
     "(*UCP)\\s*(?:[>*-]\\s+)*\\(?\\d{1,3}[.)]\\s|\\s*[1-9]\\d?(?:\\.\\d{1,2}){1,3}\\s+"
-    "(?:\\p{Lu}\\p{L}|A \\p{Ll}|(?=[\\p{Han}\\p{Katakana}])[^=\\n\\x{3002}]*+$)";
+    "(?:\\p{Lu}\\p{L}|A \\p{Ll}|\\([a-z]\\)\\s|(?=[\\p{Han}\\p{Katakana}])[^=\\n\\x{3002}]*+$)";
 /* 0.5, -2, 1/2, 50%, 50 % */
 static const char NUMBER[] = "[-+]?(?>" ATTN_NUMBER ")(?:/\\d+)?(?:\\s?%)?(?![A-Za-z0-9_])";
 /* After an opening parenthesis or bracket of a name: "1, 2)". */

@@ -75,6 +75,22 @@ int attn_name_recurs(const char *a, const char *b, int step) {
   return strcmp(a, b) != 0 && differing_words(a, b, step, NULL) == 0;
 }
 
+static int is_step_word(const char *name, struct attn_part word) {
+  char text[32];
+  size_t bytes = word.end - word.begin;
+  if (bytes >= sizeof text) return 0;
+  memcpy(text, name + word.begin, bytes);
+  text[bytes] = 0;
+  return attn_step_called(text) >= 0;
+}
+
+int attn_name_is_of_other_token(const char *a, const char *b) {
+  struct attn_part x, y;
+  return differing_words(a, b, 0, &x) == 1 && differing_words(b, a, 0, &y) == 1 &&
+         !attn_is_digit(a[x.begin]) && !attn_is_digit(b[y.begin]) && !is_step_word(a, x) &&
+         !is_step_word(b, y);
+}
+
 /* ---- what recurs ---- */
 
 /* Of a block that is one vector. NULL: it is a matrix, or has no name. */

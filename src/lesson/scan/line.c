@@ -31,13 +31,23 @@ static int is_blank_first(const char *text, size_t at) {
                          strncmp(text + at - mark, ATTN_MARK_OPEN, mark) == 0));
 }
 
+/* A rule in a line of its own: its newlines are added where the source has none. */
+static const char *plain_rule(const char *text, size_t at) {
+  static const char RULE[] = "\n|---|\n";
+  static const char *const RULES[2][2] = {{RULE, "\n|---|"}, {RULE + 1, "|---|"}};
+  size_t begin = at, end = at + strlen(ATTN_MARK_RULE);
+  while (begin > 0 && (text[begin - 1] == ' ' || text[begin - 1] == '\t')) begin--;
+  end += strspn(text + end, " \t");
+  return RULES[begin > 0 && text[begin - 1] == '\n'][text[end] == '\n'];
+}
+
 /* A sign of the table that ends at `end`: as it is between pipes. Returns its bytes, 0: none. */
 static size_t table_sign(const struct attn_canonical *text, size_t at, size_t end,
                          const char **plain) {
   size_t mark = strlen(ATTN_MARK_CLOSE);
   if (at >= end) return 0;
   char c = text->text[at];
-  *plain = c == *ATTN_MARK_RULE ? "\n|---|\n" : "\n\n";
+  *plain = c == *ATTN_MARK_RULE ? plain_rule(text->text, at) : "\n\n";
   if (c == '&') *plain = is_blank_first(text->text, at) ? "| |" : "|";
   return at + mark == end ? mark : c == '&' || c == *ATTN_MARK_RULE;
 }
