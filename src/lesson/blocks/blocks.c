@@ -295,7 +295,7 @@ static void read_rule(struct attn_grouping *g, const struct attn_scan_line *line
     restore_row(g);
     return;
   } else if (style == ATTN_ROW_PIPES) {
-    int drops = is_corner && !g->is_counted && counts_columns(&g->row[0]);
+    int drops = is_corner && counts_columns(&g->row[0]);
     if (!drops && (is_corner || !attn_occurs(g->scan->patterns, HEADER_RULE, line->text))) return;
     g->drop_first |= drops;
     g->header = g->row[0];
