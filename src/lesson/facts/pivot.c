@@ -11,6 +11,7 @@ enum { COLUMNS_MAX = ATTN_FACT_KEYS + 3, NAME_BYTES = 200 };
 /* A key of each fact, or what is above them. */
 struct column {
   int kind; /* attn_key_kind */
+  int key;  /* its index in a fact */
   int values;
   int *rank;    /* of each fact: the order in which its word appears */
   int *word;    /* of each rank */
@@ -110,7 +111,7 @@ static int add_columns(struct pivot *p) {
   if (!word) return 0;
   for (int k = 0; k < p->fact[0]->keys; k++) {
     for (int n = 0; n < p->facts; n++) word[n] = p->fact[n]->key[k].word;
-    if (!add_column(p, (struct column){.kind = p->fact[0]->key[k].kind}, word)) return 0;
+    if (!add_column(p, (struct column){.kind = p->fact[0]->key[k].kind, .key = k}, word)) return 0;
   }
   if (is_unique(p)) return 1;
   for (int n = 0; n < p->facts; n++) word[n] = p->fact[n]->section;
@@ -165,10 +166,18 @@ static void add_text(char *name, const char *text) {
   strcpy(name + bytes, text);
 }
 
+/* Does a key count rows or columns, as a token does? */
+static int is_axis(const struct pivot *p, int key) {
+  for (int n = 0; n < p->columns; n++)
+    if (!p->column[n].is_extra && p->column[n].key == key) return !p->column[n].is_name;
+  return 0;
+}
+
 static char *name_of(const struct pivot *p, const struct attn_fact *f) {
   char *name = attn_group_take(p->g, NAME_BYTES, 1);
   for (int k = 0; name && k < f->keys; k++)
-    if (f->key[k].kind != ATTN_KEY_INDEX) add_text(name, p->g->facts->word[f->key[k].word]);
+    if (f->key[k].kind != ATTN_KEY_INDEX && !is_axis(p, k))
+      add_text(name, p->g->facts->word[f->key[k].word]);
   return name;
 }
 

@@ -194,6 +194,15 @@ static int has_results(const struct attn_account *a) {
   return n < a->lesson->examples;
 }
 
+/* Numbers that were gathered are no inputs without a use. */
+static int is_gathered(struct attn_account *a, const attn_step *s) {
+  const struct attn_left *left = a->scan->left;
+  if (!left || left->recurring || left->apart || left->sequence || !s->printings)
+    return left != NULL;
+  int block = block_of(a, &s->printing[0]);
+  return block < 0 || a->scan->block[block].source == ATTN_BLOCK_TURNS;
+}
+
 /* A given that nothing is computed from is read among the inputs of an example. Weights are not, if
  * their product is printed, of their head or another, and does not follow from them. */
 static int is_read(struct attn_account *a, const attn_example *e, const struct flow *f,
@@ -205,7 +214,7 @@ static int is_read(struct attn_account *a, const attn_example *e, const struct f
   if (f->is_operand[step]) return 1;
   if (f->first == e->steps && has_results(a)) return 0; /* of an exercise below an example */
   if (is_other_input(a, s)) return 0;
-  if (a->scan->left) return 0; /* numbers that were gathered are no inputs without a use */
+  if (is_gathered(a, s)) return 0;
   if (step > f->first || s->name > ATTN_STEP_V || !is_followed(a, e, s->head)) return 0;
   if (s->printings && may_be_result(a, &s->printing[0], s->name)) return 0;
   if (is_late_input(a, e, f, s) || is_passed_over(a, e, s)) return 0;
@@ -342,14 +351,6 @@ static int block_is_worked_out(const struct attn_account *a, const attn_printing
   for (int32_t n = 0; n < p->rows * p->cols; n++)
     if (!attn_is_worked_out(a->scan, &p->cells[n])) return 0;
   return 1;
-}
-
-int attn_names_sum(const struct attn_scan *scan, const char *text) {
-  static const char SUM[] =
-      "(*UCP)(?i)\\b(?:sums?|totals?|adds? (?:it |them "
-      ")?up|summen?|sommes?|sumas?|somas?|somma)\\b|"
-      "denominat|[Σ∑]|合計|和|합|сумм";
-  return attn_occurs(scan->patterns, SUM, text);
 }
 
 /* Does the first column or row of a block count? */

@@ -31,12 +31,13 @@ struct attn_account {
 int attn_is_placed(const struct attn_account *a, const attn_cell *cell); /* in a step */
 /* Is the number one of arithmetic? That is listed as a whole if its sides differ. */
 int attn_is_worked_out(const struct attn_scan *scan, const attn_cell *cell);
-/* "total", "Σ" */
-int attn_names_sum(const struct attn_scan *scan, const char *text);
 /* Does a printing that was read have the rows of q? step: of this step; ATTN_ANY_STEP. */
 int attn_has_printing_of(struct attn_account *a, const attn_printing *q, int step);
 
-/* mentioned.c. Lists the numbers of sentences that nothing explains, and arithmetic. -1: no memory
+/* mentioned.c */
+/* "total", "Σ" */
+int attn_names_sum(const struct attn_scan *scan, const char *text);
+/* Lists the numbers of sentences that nothing explains, and arithmetic. -1: no memory
  */
 int attn_list_strays(struct attn_account *a);
 /* "0.71 and -0.71": two to four numbers of a row or a column of a step, in their order, in a

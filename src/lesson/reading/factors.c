@@ -225,6 +225,58 @@ static int is_other_power(const struct attn_placing *x, const struct attn_match 
   return attn_scan_part(x->text, m->group[1], &cell) && cell.value != .5;
 }
 
+/* ---- a softmax that is mentioned ---- */
+
+enum { ROW_MAX = 16 };
+
+#define LIST "[-\\x{2212}]?\\d++(?:\\.\\d++)?+(?:,[ ]?[-\\x{2212}]?\\d++(?:\\.\\d++)?+){1,15}+"
+
+/* The numbers of a list; their count, 0: there are too many, or something else. */
+static int read_list(const struct attn_placing *x, struct attn_part list, attn_cell *cells) {
+  int count = 0;
+  for (size_t at = list.begin, end; at < list.end; at = end) {
+    end = at + strcspn(x->text + at, ", ");
+    if (end > list.end) end = list.end;
+    if (end == at) {
+      end++;
+    } else if (count == ROW_MAX ||
+               !attn_scan_part(x->text, (struct attn_part){at, end}, &cells[count++])) {
+      return 0;
+    }
+  }
+  return count;
+}
+
+static double half_of(const attn_cell *cell) {
+  return cell->decimals > 0 ? attn_cell_half(cell) : 0;
+}
+
+/* Is each weight near the softmax of the logits, which are rounded? */
+static int is_softmax(const attn_cell *logit, const attn_cell *weight, int count) {
+  double sum = 0, half = 0;
+  for (int n = 0; n < count; n++) {
+    sum += exp(logit[n].value - logit[0].value);
+    half = fmax(half, half_of(&logit[n]));
+  }
+  for (int n = 0; n < count; n++) {
+    double w = exp(logit[n].value - logit[0].value) / sum;
+    if (!(fabs(w - weight[n].value) <= 3 * (w * expm1(2 * half) + attn_cell_half(&weight[n]))))
+      return 0;
+  }
+  return 1;
+}
+
+/* "softmax([1, 2]) = [0.27, 0.73]", which is not judged as a step: is it one? */
+static int is_no_softmax(const struct attn_placing *x, const struct attn_match *m) {
+  attn_cell logit[ROW_MAX], weight[ROW_MAX];
+  const struct attn_placed *p = attn_next_placed(x, m->group[2].begin, 1);
+  attn_cell at = attn_placing_cell(x, m->group[2].begin);
+  int is_step = p && p->place == attn_cell_place(&at) && p->printing == &p->step->printing[0];
+  int count = read_list(x, m->group[1], logit);
+  return !is_step && count > 1 && read_list(x, m->group[2], weight) == count &&
+         !is_softmax(logit, weight, count);
+}
+
 void attn_list_factors(struct attn_placing *x) {
   static const char POWER[] = "(?<=[\\w)\\]])[ ]?\\*\\*[ ]?\\(?(\\d++\\.\\d++)(?!\\w)";
   static const char DIVISOR[] =
@@ -232,8 +284,12 @@ void attn_list_factors(struct attn_placing *x) {
       "]?(?=[-\\x{2212}.\\d])";
   static const char NUMERATOR[] =
       "(?<![\\w.)\\]])(\\d++(?:\\.\\d++)?+)[ ]?/[ ]?(?:\\x{221A}|\\\\?sqrt\\b|Sqrt\\b)";
+  static const char SOFTMAX[] = "(?i)softmax[ ]?\\([ ]?\\[?[ ]?(" LIST
+                                ")[ ]?\\]?[ ]?\\)[ ]?(?:=|\\x{2248}|\\x{2192})[ ]?"
+                                "[\\[(][ ]?(" LIST ")[ ]?[\\])]";
   check_sums(x);
   attn_list_vectors(x);
+  attn_list_numbers(x, SOFTMAX, is_no_softmax);
   attn_list_numbers(x, POWER, is_other_power);
   attn_list_numbers(x, DIVISOR, is_other_divisor);
   attn_list_numbers(x, NUMERATOR, is_other_numerator);

@@ -13,8 +13,11 @@ enum { GAP = 48, LINES = 3 }; /* columns from an index to its number; lines from
 
 static int is_there(struct attn_part p) { return p.begin < p.end; }
 
-/* Of at most four digits. */
+/* Of at most four digits, or "first" to "fourth". */
 static int value_of(const struct attn_placing *x, struct attn_part p) {
+  static const char *const ORDINAL[] = {"first", "second", "third", "fourth"};
+  for (int n = 0; n < 4 && is_there(p); n++)
+    if (strncasecmp(x->text + p.begin, ORDINAL[n], p.end - p.begin) == 0) return n + 1;
   return is_there(p) ? atoi(x->text + p.begin) : -1;
 }
 
@@ -341,13 +344,17 @@ static void check_cells(struct attn_placing *x) {
 enum word { QUERY, KEY, VALUE, TOKEN, ROW, COLUMN, WORDS };
 
 #define AN_INDEX "[ ]?(\\d{1,2}+)(?![.,]?\\d|[\\w%])"
+/* "first query", 「2番目のクエリ」 */
+#define ORDINAL_OF(word, ja) \
+  "|(?<!in the )\\b(first|second|third|fourth) (?:" word ")\\b|([0-9])番目の(?:" ja ")"
 static const char *const WORD[WORDS] = {
-    "(*UCP)(?i)(?:\\bquer(?:y|ies)|クエリー?)" AN_INDEX,
-    "(*UCP)(?i)(?:\\bkeys?|キー)" AN_INDEX,
-    "(*UCP)(?i)(?:\\bvalues?|バリュー)" AN_INDEX,
-    "(*UCP)(?i)(?:\\b(?:token|word|position)|トークン|単語|位置)" AN_INDEX,
-    "(*UCP)(?i)\\brow" AN_INDEX,
-    "(*UCP)(?i)\\bcolumn" AN_INDEX,
+    "(*UCP)(?i)(?|(?:\\bquer(?:y|ies)|クエリー?)" AN_INDEX ORDINAL_OF("query", "クエリ") ")",
+    "(*UCP)(?i)(?|(?:\\bkeys?|キー)" AN_INDEX ORDINAL_OF("key", "キー") ")",
+    "(*UCP)(?i)(?|(?:\\bvalues?|バリュー)" AN_INDEX ORDINAL_OF("value", "バリュー") ")",
+    "(*UCP)(?i)(?|(?:\\b(?:token|word|position)|トークン|単語|位置)" AN_INDEX ORDINAL_OF(
+        "token|word|position", "トークン|単語|位置") ")",
+    "(*UCP)(?i)(?|\\brow" AN_INDEX ORDINAL_OF("row", "行") "|([0-9])行目)",
+    "(*UCP)(?i)(?|\\bcolumn" AN_INDEX ORDINAL_OF("column", "列") "|([0-9])列目)",
 };
 
 /* Is an index that of a number, counted from base? -1: it may be of something else. */
@@ -400,6 +407,34 @@ static void check_words(struct attn_placing *x, enum word w) {
   }
 }
 
+/* "token 0", "A[0, 1]": does the text count from 0 anywhere? */
+static int counts_from_zero(const struct attn_placing *x) {
+  static const char ZERO[] =
+      "(*UCP)(?i)(?:\\b(?:quer(?:y|ies)|keys?|values?|token|word|position|row|head|[qkvxhs])|"
+      "クエリ|"
+      "キー|トークン|単語|位置|行)[ _]?\\{?0(?![.,]?\\d)|\\w\\[0[],]";
+  return attn_occurs(x->a->scan->patterns, ZERO, x->a->scan->text);
+}
+
+/* Is it a row that is printed once more, as in a sentence? */
+static int is_row_again(const struct attn_placed *p) {
+  return p->printing != &p->step->printing[0] && p->printing->rows == 1 && p->printing->cols > 1 &&
+         p->step->exact.rows > 1 && p->example->orientation == ATTN_QUERIES_IN_ROWS;
+}
+
+/* Lists the index in front of a row that is another one: "the output of token 1 is (0, 3)". */
+static void check_rows_again(struct attn_placing *x) {
+  const int from = counts_from_zero(x) ? 0 : 1;
+  struct attn_match m;
+  for (int w = 0; w < COLUMN; w++)
+    for (size_t at = 0; attn_placing_find(x, WORD[w], at, &m); at = m.group[0].end) {
+      const struct attn_placed *p = named_by(x, &m);
+      int index = value_of(x, m.group[1]), fits = !p || !is_row_again(p);
+      for (int base = from; base < 2 && !fits; base++) fits = agrees((enum word)w, index, p, base);
+      if (!fits) attn_list_number(x, m.group[1], m.group[0].begin);
+    }
+}
+
 void attn_list_indices(struct attn_placing *x) {
   check_prompts(x);
   check_rows_of_r(x);
@@ -418,4 +453,5 @@ void attn_list_indices(struct attn_placing *x) {
   attn_list_numbers(x, DIAGONAL, is_far_diagonal);
   check_cells(x);
   for (int w = 0; w < WORDS; w++) check_words(x, (enum word)w);
+  check_rows_again(x);
 }

@@ -224,7 +224,12 @@ static int is_constant(double x, double half) {
 
 int attn_is_known(const struct attn_known *k, const attn_cell *cell) {
   double x = cell->value, more = attn_cell_half(cell) * (1 + 1e-6) + 1e-9 * (1 + fabs(x));
-  return has_between(k, x - more, x + more) || is_constant(fabs(x), more);
+  return has_between(k, x - more, x + more);
+}
+
+int attn_is_constant(const attn_cell *cell) {
+  double x = fabs(cell->value);
+  return is_constant(x, attn_cell_half(cell) * (1 + 1e-6) + 1e-9 * (1 + x));
 }
 
 int attn_is_known_value(const struct attn_known *k, const attn_cell *cell) {

@@ -19,6 +19,14 @@ static const char GIVEN[] = "(?<![A-Za-z])[qkvQKV]\\($";
 static const char SUM_OF_EXPONENTIALS[] =
     "(?i)\\bsums? of (?:the |all )*exp|(?:\\bexp|指数)[^。]{0,6}の(?:合計|総和|和)";
 
+int attn_names_sum(const struct attn_scan *scan, const char *text) {
+  static const char SUM[] =
+      "(*UCP)(?i)\\b(?:sums?|totals?|adds? (?:it |them "
+      ")?up|summen?|sommes?|sumas?|somas?|somma)\\b|"
+      "denominat|[Σ∑]|合計|和|합|сумм";
+  return attn_occurs(scan->patterns, SUM, text);
+}
+
 /* "divided by √3", where the scores of all examples are divided by other roots? */
 static int is_other_root(const struct attn_account *a, const struct attn_stray *s) {
   static const char ROOT_OF[] = "(?:√|sqrt|\\broot of)[\\s({]*$";
@@ -105,6 +113,7 @@ static int is_explained(struct attn_account *a, const struct attn_stray *s) {
                 (s->cell.value == 1 && attn_names_sum(a->scan, s->name));
   return attn_is_placed(a, &s->cell) || attn_is_worked_out(a->scan, &s->cell) ||
          attn_is_known(is_size ? known : a->values, &s->cell) ||
+         (attn_is_constant(&s->cell) && !is_in_list(a, s)) ||
          (s->vector && attn_is_known_row(a->lesson, s, 1, &a->work));
 }
 
@@ -131,6 +140,7 @@ static int is_misnamed(const struct attn_account *a, struct attn_known *const *k
   for (int n = 0; n < CALLS && is_value; n++)
     if (attn_occurs(a->scan->patterns, CALLED[n].name, s->name))
       return !attn_is_placed(a, &s->cell) && !attn_is_known_value(known[n], &s->cell) &&
+             (is_in_list(a, s) || !attn_is_constant(&s->cell)) &&
              s->cell.value != attn_stated_temperature(a->scan);
   return 0;
 }

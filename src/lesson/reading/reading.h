@@ -91,6 +91,8 @@ struct attn_known *attn_known_maxima(const attn_lesson *lesson, struct attn_pool
 /* To sizes, and to the values of the steps that are printed. NULL: no memory. */
 struct attn_known *attn_known_printed(const attn_lesson *lesson, struct attn_pool *pool);
 int attn_is_known(const struct attn_known *known, const attn_cell *cell);
+/* 0.1, 0.05, 0.001: a tolerance; e, pi. */
+int attn_is_constant(const attn_cell *cell);
 /* Does q W, or W k (transposed), leave the rows of a step as they are? of may be NULL. */
 int attn_keeps_rows(const attn_matrix *w, const attn_step *of, int transposed);
 /* Do the numbers follow each other in a step, row after row, or in a column of it? *work grows by
