@@ -63,7 +63,7 @@ static struct attn_left lines_left(const attn_lesson *lesson, int *line, int mos
   return left;
 }
 
-enum { GATHERED_BYTES = 1 << 17 }; /* of a document at most: it is read up to five times */
+enum { GATHERED_BYTES = 1 << 17 }; /* of a document at most: it is read in several ways */
 
 static int has_uneven_heads(const attn_lesson *lesson) {
   int32_t n = 0;

@@ -1,3 +1,4 @@
+/* blocks.c -- lines become blocks: each line goes to the file that reads its kind. */
 #include "blocks.h"
 #include "facts.h"
 #include "sequence.h"

@@ -1,3 +1,4 @@
+/* label.c -- what a label is: q_12 is the stem q and the index 12. */
 #include <string.h>
 
 #include "blocks.h"

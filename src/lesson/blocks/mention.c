@@ -1,3 +1,4 @@
+/* mention.c -- the single numbers of a sentence. */
 #include <string.h>
 
 #include "blocks.h"

@@ -1,3 +1,4 @@
+/* part.c -- parts of a line: trimmed, searched, and with the marks of values. */
 #include <string.h>
 
 #include "blocks.h"

@@ -1,3 +1,4 @@
+/* row.c -- a line of numbers: its style, its label and its items. */
 #include <string.h>
 
 #include "blocks.h"

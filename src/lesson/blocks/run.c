@@ -1,3 +1,4 @@
+/* run.c -- rows that look alike, one below the other, until one does not. */
 #include <string.h>
 
 #include "table.h"

@@ -1,3 +1,4 @@
+/* sentence.c -- the vectors of a sentence, and what they are called there. */
 #include <string.h>
 
 #include "blocks.h"

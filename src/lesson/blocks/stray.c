@@ -1,3 +1,4 @@
+/* stray.c -- numbers that are in no block, with the words in front of them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -30,7 +30,7 @@ struct attn_fact {
   int value; /* the vector that the cells are, -1: none */
 };
 
-struct attn_fact_reader; /* facts.c */
+struct attn_fact_reader; /* fact_tokens.h */
 
 struct attn_facts {
   int words, facts;

@@ -1,3 +1,4 @@
+/* table.c -- a run of rows as a table: its columns, its header, and the matrices that it has. */
 #include <string.h>
 
 #include "results.h"
