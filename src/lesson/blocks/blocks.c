@@ -292,7 +292,7 @@ static void read_rule(struct attn_grouping *g, const struct attn_scan_line *line
   int is_corner = line->text[strspn(line->text, " \t\r\f\v")] == '+';
   if (style == ATTN_ROW_SPACES && ends) {
     g->is_counted = 1;
-  } else if (style == ATTN_ROW_PIPES && g->header.items) {
+  } else if (style == ATTN_ROW_PIPES && g->header.items && g->header.style == style) {
     restore_row(g);
     return;
   } else if (style == ATTN_ROW_PIPES) {
