@@ -263,7 +263,8 @@ static void add_in_order(const struct attn_block *b, const struct hits *h, doubl
     if (!count || role[count - 1] != h->hit[n].role) role[count++] = h->hit[n].role;
   for (int n = 0; n < count; n++) {
     int r = role[n];
-    if (r == ATTN_ROLE_Q || r == ATTN_ROLE_K || r == ATTN_ROLE_V || r == ATTN_ROLE_X)
+    if (r == ATTN_ROLE_Q || r == ATTN_ROLE_K || r == ATTN_ROLE_V || r == ATTN_ROLE_X ||
+        r == ATTN_ROLE_POSITION_TABLE)
       role[main_roles++] = r;
   }
   if (main_roles) count = main_roles;

@@ -128,6 +128,7 @@ struct attn_grouping {
   int is_stack;                           /* they are a drawing */
   struct attn_drawn *drawn;
   int drawns;
+  int is_cornered; /* they have corners as a box has, and pipes between */
   struct attn_block **block;
   int blocks;
   struct attn_stray *stray;

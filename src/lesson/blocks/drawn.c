@@ -17,12 +17,34 @@ struct attn_drawn {
   struct attn_source_position place; /* of that row */
 };
 
+/* Is a line of a frame at `at`? */
+static int is_frame(const char *text, size_t at, size_t end) {
+  return end - at >= PIECE_BYTES && memcmp(text + at, "\u2500", PIECE_BYTES) == 0;
+}
+
+/* A corner of a bracket that is drawn as a box is: U+250C and U+2514 open, U+2510 and U+2518 close.
+ * Not that of a frame. */
+static int corner(const char *text, size_t at, size_t end) {
+  unsigned char last = (unsigned char)text[at + 2];
+  if (last == 0x8C || last == 0x94) return is_frame(text, at + PIECE_BYTES, end) ? 0 : '[';
+  if (last != 0x90 && last != 0x98) return 0;
+  return at >= PIECE_BYTES && is_frame(text, at - PIECE_BYTES, at) ? 0 : ']';
+}
+
 /* U+239B .. U+239D and U+23A1 .. U+23A3 open, U+239E .. U+23A0 and U+23A4 .. U+23A6 close. */
 static int piece(const char *text, size_t at, size_t end) {
   const unsigned char *s = (const unsigned char *)text + at;
-  if (end - at < PIECE_BYTES || s[0] != 0xE2 || s[1] != 0x8E) return 0;
+  if (end - at < PIECE_BYTES || s[0] != 0xE2) return 0;
+  if (s[1] == 0x94) return corner(text, at, end);
+  if (s[1] != 0x8E) return 0;
   if ((s[2] >= 0x9B && s[2] <= 0x9D) || (s[2] >= 0xA1 && s[2] <= 0xA3)) return '[';
   return (s[2] >= 0x9E && s[2] <= 0xA0) || (s[2] >= 0xA4 && s[2] <= 0xA6) ? ']' : 0;
+}
+
+/* The piece that a left bracket begins with? */
+static int is_first_piece(const char *text, size_t at) {
+  unsigned char last = (unsigned char)text[at + 2];
+  return last == 0x9B || last == 0xA1 || last == 0x8C;
 }
 
 /* The next piece of this kind (0: any), or end. */
@@ -85,17 +107,20 @@ static struct attn_drawn *drawn_at(const struct attn_grouping *g, int column) {
   return NULL;
 }
 
-/* Is the piece that ends at `at` not the first one of a bracket? */
-static int goes_on(const char *text, size_t at) {
-  const unsigned char *s = (const unsigned char *)text + at;
-  return at >= PIECE_BYTES && piece(text, at - PIECE_BYTES, at) && s[-1] != 0x9B && s[-1] != 0xA1;
+/* Is the piece that ends at `at` not the first one of a bracket? A pipe below a corner is not. */
+static int goes_on(const struct attn_grouping *g, const char *text, size_t at) {
+  if (at > 0 && text[at - 1] == '|') return g->is_cornered;
+  return at >= PIECE_BYTES && piece(text, at - PIECE_BYTES, at) &&
+         !is_first_piece(text, at - PIECE_BYTES);
 }
 
-/* A row that is moved because numbers or a name in front of it are wider. */
+/* A row that is moved because numbers or a name in front of it are wider; one that is not the first
+ * of its matrix, by any distance. */
 static struct attn_drawn *drawn_in_turn(const struct attn_grouping *g, int column, int turn,
-                                        int cols) {
+                                        int cols, int is_next) {
   struct attn_drawn *d = turn < g->drawns ? &g->drawn[turn] : NULL;
-  return d && d->cols == cols && abs(d->column - column) <= MOVED_MAX ? d : NULL;
+  int is_near = d && (is_next || abs(d->column - column) <= MOVED_MAX);
+  return is_near && d->cols == cols ? d : NULL;
 }
 
 /* turn: how many rows of others are in front of it; is_next: it is not the first of its matrix. */
@@ -104,7 +129,8 @@ static void add_cells(struct attn_grouping *g, const struct attn_scan_line *line
                       int turn, int is_next) {
   struct attn_drawn *d = drawn_at(g, column);
   struct attn_part called = attn_part_trim(line->text, name);
-  if (!d && (is_next || called.begin == called.end)) d = drawn_in_turn(g, column, turn, count);
+  if (!d && (is_next || called.begin == called.end))
+    d = drawn_in_turn(g, column, turn, count, is_next);
   if (!d) d = new_drawn(g, line->line, column);
   if (!d) return;
   if (!*d->block->name) d->block->name = attn_group_text(g, line->text, name);
@@ -125,7 +151,7 @@ static void add_row(struct attn_grouping *g, const struct attn_scan_line *line,
   int count = read_cells(g, line, body, &cells);
   if (count >= 0)
     add_cells(g, line, name, column_of(g, line, body.begin), cells, count, turn,
-              goes_on(line->text, body.begin));
+              goes_on(g, line->text, body.begin));
   else if (g->status == ATTN_OK)
     attn_stray_text(g, line, body, NULL, 0);
 }
@@ -243,11 +269,13 @@ static int begins_named(const struct attn_grouping *g, const struct attn_scan_li
 /* Columns of numbers between two pipes are a row of a matrix. One number is, next to such a row. */
 static int pipes_line(struct attn_grouping *g, const struct attn_scan_line *line) {
   static const char NUMBERS[] = "\\s*+(?:[-+]?[.\\d\\x{221E}\\x{2026}/]++\\s++)++$";
+  static const char BELOW_CORNERS[] = "\\s*+(?:[-+]?[.\\d\\x{221E}\\x{2026}/]++(?:\\s++|$))++$";
   static const char SEVERAL[] = "\\s*+\\S++\\s++\\S";
   struct attn_part name[PIPED_MAX], body[PIPED_MAX];
   int count = split_pipes(line->text, line->bytes, name, body), several = g->drawns > 0;
   for (int n = 0; n < count; n++) {
-    if (!attn_part_begins_in(g, NUMBERS, line->text, body[n], NULL)) return 0;
+    const char *numbers = g->drawns && g->is_cornered ? BELOW_CORNERS : NUMBERS;
+    if (!attn_part_begins_in(g, numbers, line->text, body[n], NULL)) return 0;
     several |= attn_part_begins_in(g, SEVERAL, line->text, body[n], NULL);
   }
   if (!count || !several) return 0;
@@ -260,8 +288,7 @@ static int pipes_line(struct attn_grouping *g, const struct attn_scan_line *line
 /* Does the upper corner of a bracket begin other matrices, below those above? */
 static int begins_others(const struct attn_grouping *g, const struct attn_scan_line *line,
                          size_t at) {
-  unsigned char corner = (unsigned char)line->text[at + 2];
-  return (corner == 0x9B || corner == 0xA1) && drawn_at(g, column_of(g, line, at + PIECE_BYTES));
+  return is_first_piece(line->text, at) && drawn_at(g, column_of(g, line, at + PIECE_BYTES));
 }
 
 int attn_drawn_line(struct attn_grouping *g, const struct attn_scan_line *line) {
@@ -271,6 +298,7 @@ int attn_drawn_line(struct attn_grouping *g, const struct attn_scan_line *line) 
   if (first == rest.end)
     return stacked_line(g, line) || (memchr(line->text, '|', line->bytes) && pipes_line(g, line));
   if (begins_others(g, line, first)) attn_drawn_end(g, line->line - 1);
+  g->is_cornered = (unsigned char)line->text[first + 1] == 0x94;
   for (;;) {
     struct attn_part name = rest, body = rest;
     name.end = next_piece(line->text, rest, 0);

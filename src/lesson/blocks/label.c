@@ -1,4 +1,5 @@
 /* label.c -- what a label is: q_12 is the stem q and the index 12. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "blocks.h"
@@ -81,6 +82,37 @@ static int is_product(const char *text, struct attn_part p) {
   return text[p.end - 1] == 'V' && text[p.begin] >= 'a' && text[p.begin] <= 'z';
 }
 
+/* The end of a letter with its index, as h_1 or W_a. */
+static size_t factor_end(const char *text, size_t at, size_t end) {
+  size_t letter = name_letter(text, at, end), index = skip_one(text, letter, end, "_");
+  if (letter == at || index == end) return letter;
+  size_t digits = attn_skip_digits(text, index, end);
+  return digits == index && index > letter ? name_letter(text, index, end) : digits;
+}
+
+/* h_1W_2, W_2h_1: *vector is the one with a small letter, whose index counts. 0: it is no product.
+ */
+static int is_indexed_product(const char *text, struct attn_part p, struct attn_part *vector) {
+  size_t middle = factor_end(text, p.begin, p.end);
+  if (middle == p.begin || middle == p.end || factor_end(text, middle, p.end) != p.end) return 0;
+  int is_first = text[p.begin] >= 'a';
+  *vector = is_first ? (struct attn_part){p.begin, middle} : (struct attn_part){middle, p.end};
+  size_t matrix = is_first ? middle : p.begin;
+  return text[vector->begin] >= 'a' && text[matrix] <= 'Z' && text[matrix + 1] == '_' &&
+         attn_is_digit(text[vector->end - 1]);
+}
+
+/* Of h_1W_2: hW_2, and *index is that of h. */
+static size_t product_name(const char *text, struct attn_part p, char *stem, long *index) {
+  struct attn_part vector;
+  size_t bytes = 0;
+  if (!is_indexed_product(text, p, &vector)) return 0;
+  for (size_t at = p.begin; at < p.end; at++)
+    if (at <= vector.begin || at >= vector.end) stem[bytes++] = text[at];
+  *index = strtol(text + vector.begin + 1 + (text[vector.begin + 1] == '_'), NULL, 10);
+  return bytes;
+}
+
 /* "h_1 (cat)" without its token. */
 static struct attn_part without_token(const char *text, struct attn_part p) {
   size_t open = p.end;
@@ -116,8 +148,8 @@ static long last_number(const char *text) {
   return number;
 }
 
-/* The bytes of the label's stem, in stem; 0: it has none. */
-static size_t stem_of(const char *text, char stem[STEM_BYTES_MAX]) {
+/* The bytes of the label's stem, in stem; 0: it has none. *index: that of a product. */
+static size_t stem_of(const char *text, char stem[STEM_BYTES_MAX], long *index) {
   struct attn_part p = name_of(text);
   if (p.end - p.begin > STEM_BYTES_MAX || p.begin == p.end) return 0;
   size_t letter = name_letter(text, p.begin, p.end);
@@ -125,12 +157,14 @@ static size_t stem_of(const char *text, char stem[STEM_BYTES_MAX]) {
   if (letter == p.end) return letter - p.begin;
   if (is_product(text, p)) return stem[1] = 'V', 2;
   size_t bytes = indexed_name(text, p, stem);
+  if (!bytes) bytes = product_name(text, p, stem, index);
   return bytes ? bytes : worded_name(text, p, stem);
 }
 
 int attn_label_is_indexed(const char *label) {
   char stem[STEM_BYTES_MAX];
-  return stem_of(label, stem) > 0;
+  long index;
+  return stem_of(label, stem, &index) > 0;
 }
 
 static char only_letter(const char *label) {
@@ -162,7 +196,7 @@ int attn_label_step(const char *label) {
 int attn_label_read(struct attn_pool *pool, char *text, struct attn_label *label) {
   char stem[STEM_BYTES_MAX];
   *label = (struct attn_label){.text = text, .index = last_number(text)};
-  size_t bytes = stem_of(text, stem);
+  size_t bytes = stem_of(text, stem, &label->index);
   if (!bytes) return 1;
   label->stem = attn_pool_text(pool, stem, bytes);
   return label->stem != NULL;
