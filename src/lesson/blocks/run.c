@@ -316,18 +316,36 @@ static int lacks_sum(struct attn_grouping *g, const struct attn_row *row) {
   return last && attn_label_step(last) == ATTN_STEP_ROW_SUM;
 }
 
-/* The missing number is read as a blank. */
-static struct attn_row complete_row(struct attn_grouping *g, const struct attn_row *row) {
-  struct attn_row complete = *row;
+/* "sits,1,," below "cat,2,1,": a cell of a sheet that was left out. A causal mask leaves out more
+ * above than below, and rows of sums have fewer numbers. */
+static int lacks_cell(struct attn_grouping *g, const struct attn_row *row) {
+  const struct attn_row *last = g->rows ? &g->row[g->rows - 1] : NULL;
+  if (!last || (row->style != ATTN_ROW_COMMAS && row->style != ATTN_ROW_TABS)) return 0;
+  if (last->style != row->style || last->items != row->items || row->items < 3) return 0;
+  int numbers = count_numbers(row);
+  if (!numbers || numbers + 1 != count_numbers(last) || count_texts(row) != 1) return 0;
+  for (int n = 1; n <= numbers + 1; n++)
+    if (!attn_item_is_number(&last->item[n]) || attn_item_is_number(&row->item[n]) == (n > numbers))
+      return 0;
+  char *name = row->item[0].kind == ATTN_ITEM_TEXT ? attn_item_text(g, row, 0) : NULL;
+  return name && attn_label_step(name) < 0;
+}
+
+static void report_missing(struct attn_grouping *g, const struct attn_row *row, int numbers) {
   struct attn_source_position p = attn_group_place(g, row->line, row->item[0].begin);
-  int items = g->row[g->rows - 1].items;
   attn_status status =
       attn_scan_add_misprint(g->scan, p,
                              "this row has %d numbers, but the rows next to it have %d: "
                              "give all rows of a matrix the same length",
-                             row->items - 1, items - 1);
+                             numbers, numbers + 1);
   if (g->status == ATTN_OK) g->status = status;
-  attn_row_pad(g, &complete, items);
+}
+
+/* The missing number is read as a blank. */
+static struct attn_row complete_row(struct attn_grouping *g, const struct attn_row *row) {
+  struct attn_row complete = *row;
+  report_missing(g, row, row->items - 1);
+  attn_row_pad(g, &complete, g->row[g->rows - 1].items);
   return complete;
 }
 
@@ -413,6 +431,7 @@ int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
     complete = complete_row(g, row), row = &complete;
   if (is_prose(g, row)) return 0;
   check_odd_row(g, row);
+  if (lacks_cell(g, row)) report_missing(g, row, count_numbers(row));
   part_from_last(g, row);
   int is_pair = g->rows == 1 && numbers_both(g, &g->row[0], row);
   if (is_pair || (g->rows == 1 && is_numbered_header(&g->row[0], row))) {
