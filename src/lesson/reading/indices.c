@@ -112,12 +112,18 @@ static int is_other_size(const struct attn_placing *x, const struct attn_match *
   return p ? !is_size_of(p, value_of(x, m->group[1]), value_of(x, m->group[2])) : is_no_size(x, m);
 }
 
-/* "(4 x 3)", "2×3 行列", "all weights are 3 x 2": the size of some matrix. */
+/* "(4 x 3)", "2×3 行列", "all weights are 3 x 2", "行列は $4 \times 2$": the size of some matrix.
+ */
+#define BY " ?(?:[x\\x{D7}]|\\\\times\\b) ?"
 static const char SOME_SIZE[] =
-    "(?|(?<![-+=*/\\x{B7}\\x{D7}])(?<![-+=*/\\x{B7}\\x{D7}] )\\((\\d{1,2}+) ?[x\\x{D7}] "
-    "?(\\d{1,2}+)\\)(?! ?[-+=*/\\x{B7}\\x{D7}])|"
-    "(?<![\\w.])(\\d{1,2}+) ?[x\\x{D7}] ?(\\d{1,2}+)\\$? ?(?:の)?(?:行列|表)|"
-    "\\b(?:are|(?:size|shape)s?(?: is| are)?) (\\d{1,2}+) ?[x\\x{D7}] ?(\\d{1,2}+)(?=[.,:;]?\\s)"
+    "(?|(?<![-+=*/\\x{B7}\\x{D7}])(?<![-+=*/\\x{B7}\\x{D7}] )\\((\\d{1,2}+)" BY
+    "(\\d{1,2}+)\\)(?! ?[-+=*/\\x{B7}\\x{D7}])|"
+    "(?<![\\w.])(\\d{1,2}+)" BY
+    "(\\d{1,2}+)\\$? ?(?:の)?(?:行列|表)|"
+    "行列[はが] ?\\$?(\\d{1,2}+)" BY
+    "(\\d{1,2}+)\\$? ?(?=で|と|[、。])|"
+    "\\b(?:are|(?:size|shape)s?(?: is| are)?) \\$?(\\d{1,2}+)" BY
+    "(\\d{1,2}+)\\$?(?=[.,:;]?\\s)"
     "(?!\\s*[-+=*/\\x{B7}\\x{D7}\\x{2248}]))";
 
 /* "Scores (3×3):", "Keys (3 x 2)" at the end of a line: of the numbers below. */
@@ -192,7 +198,8 @@ static void check_counts(struct attn_placing *x) {
       "(*UCP)(?i)(?:(?<![\\w.,:^/*+=-])|(?<=[^*\\w)\\]]\\*\\*))(?<![.^/*+=-] )" NO_INDEX
       "(\\d{1,2}+)"
       "(?:[ -](?:(?:source|target|encoder|decoder|input|output)[ -])?"
-      "(?:tokens?|quer(?:y|ies)|keys|values|positions|features|components|entries|heads)\\b|"
+      "(?:tokens?|quer(?:y|ies)|keys|values|positions|features|components|entries|elements|numbers|"
+      "words|rows|columns|heads)\\b|"
       " ?(?:個の)?(?:トークン|クエリ|キー|成分)|次元(?!目))(?! ?[=:\\d])"
       "|(?:トークン数|次元[数がは]?|(?:クエリ|キー|バリュー)は)[はが:]? ?(\\d{1,2}+) "
       "?(?:個|つ|次元)?(?=[、。,.)]| ?な|(?m:$))"
@@ -435,6 +442,38 @@ static void check_rows_again(struct attn_placing *x) {
     }
 }
 
+/* "Token 1 attends most strongly to token 3": is that the largest weight of its row, or is there no
+ * such row? */
+static int is_largest_of_row(const struct attn_placing *x, int row, int col) {
+  int is_there = 0;
+  for (int32_t e = 0; e < x->a->lesson->examples; e++) {
+    const attn_step *w =
+        attn_find_step(&x->a->lesson->example[e], ATTN_STEP_WEIGHTS, ATTN_ANY_HEAD);
+    const attn_matrix *m = w ? &w->exact : NULL;
+    if (!m || !m->at || x->a->lesson->example[e].orientation != ATTN_QUERIES_IN_ROWS) return 1;
+    if (row < 0 || row >= m->rows) continue;
+    const double *at = m->at + row * m->cols;
+    is_there = 1;
+    if (col >= 0 && col < m->cols && at[col] >= attn_largest(at, m->cols, 1) - 1e-9) return 1;
+  }
+  return !is_there;
+}
+
+static void check_largest(struct attn_placing *x) {
+  static const char MOST[] =
+      "(*UCP)(?i)\\b(?:token|word|query|row|position) (\\d{1,2}+) (?:attends|looks|pays|listens)"
+      "[^.\\n\\d]{0,30}?\\bmost\\b[^.\\n\\d]{0,24}?\\bto (?:token|word|key|column|position) "
+      "(\\d{1,2}+)(?![.,]?\\d)";
+  const int from = counts_from_zero(x) ? 0 : 1;
+  struct attn_match m;
+  for (size_t at = 0; attn_placing_find(x, MOST, at, &m); at = m.group[0].end) {
+    int row = value_of(x, m.group[1]), col = value_of(x, m.group[2]), fits = 0;
+    for (int base = from; base < 2 && !fits; base++)
+      fits = is_largest_of_row(x, row - base, col - base);
+    if (!fits) attn_list_number(x, m.group[2], m.group[0].begin);
+  }
+}
+
 void attn_list_indices(struct attn_placing *x) {
   check_prompts(x);
   check_rows_of_r(x);
@@ -454,4 +493,5 @@ void attn_list_indices(struct attn_placing *x) {
   check_cells(x);
   for (int w = 0; w < WORDS; w++) check_words(x, (enum word)w);
   check_rows_again(x);
+  check_largest(x);
 }
