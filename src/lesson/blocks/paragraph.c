@@ -55,6 +55,28 @@ static int is_result_of(struct attn_grouping *g, const struct attn_scan_line *li
          attn_occurs(g->scan->patterns, SUM, line->text);
 }
 
+/* The value that a text has last, or first; NULL: it has none. */
+static const struct attn_scan_value *value_of(const struct attn_grouping *g, const char *text,
+                                              int is_last) {
+  struct attn_part rest = {0, strlen(text)};
+  size_t at, end;
+  int value = -1, found = -1;
+  while ((is_last || found < 0) && (end = attn_next_value(text, rest, &at, &value)) != 0)
+    rest.begin = end, found = value;
+  return found >= 0 && attn_group_is_value(g, found) ? &g->lines->value[found] : NULL;
+}
+
+/* "Q = [..]" above "[..]", the same once more: what a program echoes. */
+static int is_echo(const struct attn_grouping *g, const char *text, const char *next) {
+  const struct attn_scan_value *a = value_of(g, text, 1), *b = value_of(g, next, 0);
+  if (!a || !b || a->grids != 1 || b->grids != 1) return 0;
+  const attn_printing *p = &a->grid[0], *q = &b->grid[0];
+  if (p->rows != q->rows || p->cols != q->cols) return 0;
+  int n = 0, count = p->rows * p->cols;
+  while (n < count && p->cells[n].value == q->cells[n].value) n++;
+  return n == count;
+}
+
 /* "O = [..]", "[..]", "= [..]": a product that is worked out, a matrix in each line. */
 static int is_product(struct attn_grouping *g, const char *text, struct attn_part all,
                       const struct attn_scan_line *next) {
@@ -64,7 +86,7 @@ static int is_product(struct attn_grouping *g, const char *text, struct attn_par
                {"=\\s*" ATTN_VALUE "\\s*" ATTN_VALUE "\\s*$", "\\s*=\\s*" ATTN_VALUE}};
   for (int n = 0; n < 2; n++)
     if (attn_match_at(g->scan->patterns, PARTS[n].begin, next->text, next->bytes, 0, NULL) &&
-        (n > 0 || begins_with_matrix(g, next->text)) &&
+        (n > 0 || (begins_with_matrix(g, next->text) && !is_echo(g, text, next->text))) &&
         attn_part_ends_in(g, PARTS[n].end, text, all, END_CHARACTERS))
       return 1;
   return 0;

@@ -446,6 +446,8 @@ static const struct notation notations[] = {
     /* what is filled in: q1·k1 = [ 3 ], q1·k2 = [ 5 ]; no columns: [[ 3 ], [ 5 ]] */
     {"(?<![\\[(])\\[[ \\t]++(" LITERAL ")[ \\t]++\\](?=[ \\t]*+[,\\x{D7}])", "$1", 0, "["},
     {"(?<=\\d)([ \\t]*+,[^\\[\\]\\n,]{0,30})\\[[ \\t]++(" LITERAL ")[ \\t]++\\]", "$1$2", 0, "["},
+    /* 0.7 (1, 0)+0.3 (0, 1): the sign is none of the number */
+    {"(?<=[)\\]])[ \\t]*+\\+(?=[.\\d])", " + ", 0, "+"},
     /* a list, and its sum: 1.2, 0.4 (total 1.6) */
     {"(?m)^([^\\d\\n]{0,24}" LITERAL "(?:[ \\t]*+[,\\x{3001}][ \\t]*+" LITERAL "){1,40}+)[ \\t]*+"
      "\\([ \\t]*+((?i:sum|total)|\u5408\u8A08|\u7DCF?\u548C)[ \\t:=\u306F]*+(" LITERAL
