@@ -362,10 +362,21 @@ static void report_ragged(struct attn_grouping *g, const struct attn_row *row, i
   attn_group_ragged(g, attn_group_place(g, row->line, row->item[0].begin), cols, row->items);
 }
 
+/* "1,0", "-1", "0,1": one number between two rows of a sheet. */
+static int is_lone_number(const struct attn_row *before, const struct attn_row *odd,
+                          const struct attn_row *row) {
+  return before->style == ATTN_ROW_COMMAS && row->style == ATTN_ROW_COMMAS && row->items > 1 &&
+         before->items == row->items && odd->items == 1 && attn_item_is_number(&odd->item[0]) &&
+         count_numbers(before) == row->items && count_numbers(row) == row->items && is_bare(odd) &&
+         odd->line->line == before->line->line + 1 && row->line->line == odd->line->line + 1;
+}
+
 /* One row of another length between rows of the same: "1 2", "3", "4 5"; in a sheet, three rows of
  * three lengths. */
 static void check_odd_row(struct attn_grouping *g, const struct attn_row *row) {
   const struct attn_row *odd = g->row;
+  if (g->rows == 1 && g->before.items && is_lone_number(&g->before, odd, row))
+    report_ragged(g, odd, row->items);
   if (g->rows != 1 || !g->before.items || odd->items == row->items ||
       !is_consecutive(&g->before, odd) || !is_consecutive(odd, row))
     return;

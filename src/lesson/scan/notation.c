@@ -192,6 +192,8 @@ static const struct notation notations[] = {
     /* the times of subtitles: 00:02.000 --> 00:09.000 */
     {"(?m)^(?:\\d{1,4}\\r?\\n)?(?:\\d\\d:){1,2}\\d\\d[.,]\\d{3} --> [^\\n]*+$", "", 0, ">"},
 
+    /* .. list-table:: Q of reStructuredText: its title */
+    {"(?m)^[ \\t]*+\\.\\.[ \\t]++(?:list-)?table::[ \\t]*+([^\\n:]++)$", "$1:", 0, ":"},
     /* .. csv-table:: of reStructuredText: its header */
     {"(?m)^[ \\t]++:header:[ \\t]*+([^\\n]*+)\\n(?:[ \\t]++:[^\\n]*+\\n)*+[ \\t]*+\\n",
      "$1\n|---|\n", 0, ":"},
@@ -354,6 +356,9 @@ static const struct notation notations[] = {
     {ROW_BY_WORD("second"), ATTN_MARK_ROW "row 2: $1" ATTN_MARK_ROW, 0, "d"},
     {"(?i)(?<=[.,;])[ \\t]++(?=row \\d{1,2}:[ \\t])", ATTN_MARK_ROW, 0, ":"},
 
+    /* "W_Q,,0,1" among "Q,cat,1,0": the rows of weights are of no token */
+    {"(?m)^(W[_^]?[QKVO])([,\\t])\\2(?=-?[.\\d]++\\2)", "$1$2w$2", 0, ",\t"},
+
     /* "1.\tQuery weights": an item of a list that is pasted */
     {"(?m)^(\\d{1,2}[.)])\\t(?=[^\\d\\s\\x{2212}.+-][^\\n\\t]*+$)", "$1 ", 0, "\t"},
 
@@ -448,6 +453,10 @@ static const struct notation notations[] = {
     {"(?<=\\d)([ \\t]*+,[^\\[\\]\\n,]{0,30})\\[[ \\t]++(" LITERAL ")[ \\t]++\\]", "$1$2", 0, "["},
     /* 0.7 (1, 0)+0.3 (0, 1): the sign is none of the number */
     {"(?<=[)\\]])[ \\t]*+\\+(?=[.\\d])", " + ", 0, "+"},
+    /* 0.7 0.3 (sum ~ 1, ok) */
+    {"(?m)(?<=\\d)[ \\t]++\\([ \\t]*+(?:(?i:sum|total)|\u5408\u8A08|\u7DCF?\u548C)[^()\\n\\d]{0,6}"
+     "1(?:\\.0++)?+[^()\\n\\d]{0,8}\\)" EOL,
+     "", 0, "("},
     /* a list, and its sum: 1.2, 0.4 (total 1.6) */
     {"(?m)^([^\\d\\n]{0,24}" LITERAL "(?:[ \\t]*+[,\\x{3001}][ \\t]*+" LITERAL "){1,40}+)[ \\t]*+"
      "\\([ \\t]*+((?i:sum|total)|\u5408\u8A08|\u7DCF?\u548C)[ \\t:=\u306F]*+(" LITERAL
