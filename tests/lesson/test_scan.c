@@ -269,8 +269,8 @@ static void test_numbers_are_gathered_by_their_keys(void **state) {
   /* indices */
   check_gathered("We get s11 = 0.5, s12 = 0.2, s21 = 0.1 and s22 = 0.4.\n",
                  "s 1x4: 0.5 0.2 0.1 0.4\n");
-  /* terms of lines */
-  check_gathered("s(a, a) = 0.5\ns(a, b) = 0.1\ns(b, b) = 0.4\n", "s a a 1x3: 0.5 0.1 0.4\n");
+  /* terms of lines; tokens count, and are no part of the name */
+  check_gathered("s(a, a) = 0.5\ns(a, b) = 0.1\ns(b, b) = 0.4\n", "s 1x3: 0.5 0.1 0.4\n");
   /* the line above, as a row */
   check_gathered("Of cat\nkey 0.5 1.5\nvalue 2.5 3.5\n\nOf dog\nkey 0.1 1.1\nvalue 2.1 3.1\n",
                  "key 2x2: 0.5 1.5; 0.1 1.1\nvalue 2x2: 2.5 3.5; 2.1 3.1\n");
