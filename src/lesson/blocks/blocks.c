@@ -273,13 +273,21 @@ static int ends_header(struct attn_grouping *g, const struct attn_scan_line *lin
   return ++g->column_rules < 3;
 }
 
+/* Do numbers above a rule only count the columns: ", 1, 2", "Q, 1, 2", "word, 1, 2, 3"? */
+static int is_numbered_header(struct attn_grouping *g, const struct attn_row *row) {
+  const struct attn_row_item *corner = &row->item[0];
+  if (corner->begin == corner->end) return 1;
+  char *name = attn_group_text(g, row->line->text, (struct attn_part){corner->begin, corner->end});
+  return counts_columns(row) && (row->items > 3 || (name && attn_label_step(name) >= 0));
+}
+
 /* A rule below the second row, too: numbers that were taken for the header are a row of the table.
  */
 static void restore_row(struct attn_grouping *g) {
   const struct attn_row header = g->header, row = g->row[0];
   int numbers = 0;
   for (int n = 0; n < header.items; n++) numbers += attn_item_is_number(&header.item[n]);
-  if (2 * numbers <= header.items) return;
+  if (2 * numbers <= header.items || is_numbered_header(g, &header)) return;
   if (!attn_group_grow(g, (void **)&g->row, 1, sizeof *g->row)) return;
   g->row[0] = header, g->row[1] = row;
   g->rows = 2;
