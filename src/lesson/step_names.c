@@ -49,7 +49,8 @@ static const struct {
      "exp exps exponential exponentials expscores expscaled numerator numerators 指数 指数関数 "
      "指数値 分子"},
     {"row_sum", "row sum",
-     "sum sums total totals summe somme suma soma somma сумма 总和 求和 rowsum rowsums sumexp "
+     "sum sums total totals summe somme suma soma somma сумма 总和 求和 rowsum rowsums rowtotal "
+     "rowtotals sumexp "
      "denominator "
      "denominators normalizer 合計 行和 行合計 "
      "指数合計 分母"},

@@ -15,8 +15,8 @@
 static const char HEADING[] =
     "(*UCP)(?i)\\s*(?:具体例|例題?|example|problem|exercise)\\s*\\d+\\s*(?::|$)|\\s*#{1,6}\\s|\\s*"
     "\\\\?(?:sub)*section|=+ (?=\\w)";
-/* "|---|", "| :-- |", "| == |", "--- | ---", "-+-": the rule of a table's header */
-static const char HEADER_RULE[] = "\\|\\s*:?(?:-{2}|={2})|(?<!-)-{2,}:?\\s*\\||-\\+-";
+/* "|---|", "|:-:|", "| == |", "--- | ---", "-+-": the rule of a table's header */
+static const char HEADER_RULE[] = "\\|\\s*(?::?(?:-{2}|={2})|:-|-:)|(?<!-)-{2,}:?\\s*\\||-\\+-";
 static const char RULE_CHARACTERS[] = " \t\r\f\v|+:=-*_~#";
 /* "====  ==  ==": a rule of columns that blanks separate */
 static const char COLUMNS_RULE[] = "\\s*(?:={2,}|-{2,})(?:\\s+(?:=+|-+))+\\s*$";
