@@ -1,5 +1,4 @@
 /* label.c -- what a label is: q_12 is the stem q and the index 12. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "blocks.h"
@@ -82,6 +81,14 @@ static int is_product(const char *text, struct attn_part p) {
   return text[p.end - 1] == 'V' && text[p.begin] >= 'a' && text[p.begin] <= 'z';
 }
 
+/* The digits from `at` on. A larger number than INDEX_MAX is cut off. */
+static long number_at(const char *text, size_t at, size_t end) {
+  long number = 0;
+  for (; at < end && attn_is_digit(text[at]) && number < INDEX_MAX; at++)
+    number = number * 10 + (text[at] - '0');
+  return number;
+}
+
 /* The end of a letter with its index, as h_1 or W_a. */
 static size_t factor_end(const char *text, size_t at, size_t end) {
   size_t letter = name_letter(text, at, end), index = skip_one(text, letter, end, "_");
@@ -109,7 +116,8 @@ static size_t product_name(const char *text, struct attn_part p, char *stem, lon
   if (!is_indexed_product(text, p, &vector)) return 0;
   for (size_t at = p.begin; at < p.end; at++)
     if (at <= vector.begin || at >= vector.end) stem[bytes++] = text[at];
-  *index = strtol(text + vector.begin + 1 + (text[vector.begin + 1] == '_'), NULL, 10);
+  size_t digits = vector.begin + 1 + (text[vector.begin + 1] == '_');
+  *index = number_at(text, digits, vector.end);
   return bytes;
 }
 
@@ -140,12 +148,10 @@ static struct attn_part name_of(const char *text) {
 /* Of a formula, the last number of its left side. */
 static long last_number(const char *text) {
   size_t end = strcspn(text, "="), at;
-  long number = 0;
   while (end > 0 && !attn_is_digit(text[end - 1])) end--;
   if (end == 0) return -1;
   for (at = end; at > 0 && attn_is_digit(text[at - 1]);) at--;
-  for (; at < end && number < INDEX_MAX; at++) number = number * 10 + (text[at] - '0');
-  return number;
+  return number_at(text, at, end);
 }
 
 /* The bytes of the label's stem, in stem; 0: it has none. *index: that of a product. */
