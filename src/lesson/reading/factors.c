@@ -235,8 +235,8 @@ enum { ROW_MAX = 16 };
 static int read_list(const struct attn_placing *x, struct attn_part list, attn_cell *cells) {
   int count = 0;
   for (size_t at = list.begin, end; at < list.end; at = end) {
-    end = at + strcspn(x->text + at, ", ");
-    if (end > list.end) end = list.end;
+    end = at;
+    while (end < list.end && x->text[end] != ',' && x->text[end] != ' ') end++;
     if (end == at) {
       end++;
     } else if (count == ROW_MAX ||

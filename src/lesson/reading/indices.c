@@ -18,7 +18,10 @@ static int value_of(const struct attn_placing *x, struct attn_part p) {
   static const char *const ORDINAL[] = {"first", "second", "third", "fourth"};
   for (int n = 0; n < 4 && is_there(p); n++)
     if (strncasecmp(x->text + p.begin, ORDINAL[n], p.end - p.begin) == 0) return n + 1;
-  return is_there(p) ? atoi(x->text + p.begin) : -1;
+  int value = is_there(p) ? 0 : -1;
+  for (size_t at = p.begin; at < p.end && x->text[at] >= '0' && x->text[at] <= '9'; at++)
+    value = value * 10 + (x->text[at] - '0');
+  return value;
 }
 
 /* The step that a word of the text calls; -1: none. */

@@ -129,11 +129,12 @@ static int example_at(const struct workings *w, int line) {
 /* Small integers are like each other by chance; what is worked out, or called row 1, is not. */
 static int is_telling(const struct attn_worked *piece) {
   int telling = piece->row > 0;
-  for (int n = 0; n < piece->sides * piece->side->cols; n++) {
-    const attn_cell *cell = &piece->side[n / piece->side->cols].cells[n % piece->side->cols];
-    telling |=
-        cell->decimals > 0 || (cell->kind != ATTN_CELL_NUMBER && cell->kind != ATTN_CELL_BLANK);
-  }
+  for (int side = 0; side < piece->sides; side++)
+    for (int n = 0; n < piece->side[side].cols; n++) {
+      const attn_cell *cell = &piece->side[side].cells[n];
+      telling |=
+          cell->decimals > 0 || (cell->kind != ATTN_CELL_NUMBER && cell->kind != ATTN_CELL_BLANK);
+    }
   return telling;
 }
 

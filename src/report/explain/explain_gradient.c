@@ -33,7 +33,7 @@ void attn_out_loss(struct attn_out *out, const attn_example *e, const attn_step 
   if (is_sum(s)) {
     attn_out_message(out, MESSAGE_LOSS_SUM, attn_step_text(e, of, name), NULL);
   } else {
-    while (s->exact.at[cell] != 1) cell++;
+    while (cell + 1 < s->exact.rows * s->exact.cols && s->exact.at[cell] != 1) cell++;
     attn_address(e, of, cell / s->exact.cols, cell % s->exact.cols, address);
     attn_out_message(out, MESSAGE_LOSS_CELL, address, NULL);
   }

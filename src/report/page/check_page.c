@@ -72,7 +72,7 @@ static size_t end_of_number(const struct check_page *p, size_t at) {
   const size_t digits = strspn(text + n, "0123456789.,");
   if (!digits) return at + n + strcspn(text + n, " \t\r\n|,;&\\[](){}<>*`\"'");
   n += digits;
-  while (text[n - 1] == '.' || text[n - 1] == ',') n--;
+  while (n > 0 && (text[n - 1] == '.' || text[n - 1] == ',')) n--;
   return at + n;
 }
 
