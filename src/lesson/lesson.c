@@ -149,6 +149,7 @@ static attn_status read_left(const struct attn_document *d, struct candidate *be
   left.apart = left.lines && best->left && best->left->apart;
   if (!status && !is_read(best->lesson)) status = try_way(d, 1, &left, best);
   if (!status && (!is_read(best->lesson) || best->errors)) status = try_way(d, 1, &SEQUENCE, best);
+  best->left = NULL; /* it may be the local one */
   return status;
 }
 

@@ -102,11 +102,11 @@ static size_t factor_end(const char *text, size_t at, size_t end) {
 static int is_indexed_product(const char *text, struct attn_part p, struct attn_part *vector) {
   size_t middle = factor_end(text, p.begin, p.end);
   if (middle == p.begin || middle == p.end || factor_end(text, middle, p.end) != p.end) return 0;
-  int is_first = text[p.begin] >= 'a';
+  int is_first = text[p.begin] >= 'a' && text[p.begin] <= 'z';
   *vector = is_first ? (struct attn_part){p.begin, middle} : (struct attn_part){middle, p.end};
   size_t matrix = is_first ? middle : p.begin;
-  return text[vector->begin] >= 'a' && text[matrix] <= 'Z' && text[matrix + 1] == '_' &&
-         attn_is_digit(text[vector->end - 1]);
+  return text[vector->begin] >= 'a' && text[vector->begin] <= 'z' && text[matrix] >= 'A' &&
+         text[matrix] <= 'Z' && text[matrix + 1] == '_' && attn_is_digit(text[vector->end - 1]);
 }
 
 /* Of h_1W_2: hW_2, and *index is that of h. */

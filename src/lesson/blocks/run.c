@@ -323,7 +323,8 @@ static int lacks_cell(struct attn_grouping *g, const struct attn_row *row) {
   if (!last || (row->style != ATTN_ROW_COMMAS && row->style != ATTN_ROW_TABS)) return 0;
   if (last->style != row->style || last->items != row->items || row->items < 3) return 0;
   int numbers = count_numbers(row);
-  if (!numbers || numbers + 1 != count_numbers(last) || count_texts(row) != 1) return 0;
+  if (!numbers || numbers + 1 >= row->items || last->item[0].kind != ATTN_ITEM_TEXT) return 0;
+  if (numbers + 1 != count_numbers(last) || count_texts(row) != 1) return 0;
   for (int n = 1; n <= numbers + 1; n++)
     if (!attn_item_is_number(&last->item[n]) || attn_item_is_number(&row->item[n]) == (n > numbers))
       return 0;

@@ -253,13 +253,14 @@ static double half_of(const attn_cell *cell) {
 
 /* Is each weight near the softmax of the logits, which are rounded? */
 static int is_softmax(const attn_cell *logit, const attn_cell *weight, int count) {
-  double sum = 0, half = 0;
+  double sum = 0, half = 0, largest = logit[0].value;
+  for (int n = 1; n < count; n++) largest = fmax(largest, logit[n].value);
   for (int n = 0; n < count; n++) {
-    sum += exp(logit[n].value - logit[0].value);
+    sum += exp(logit[n].value - largest);
     half = fmax(half, half_of(&logit[n]));
   }
   for (int n = 0; n < count; n++) {
-    double w = exp(logit[n].value - logit[0].value) / sum;
+    double w = exp(logit[n].value - largest) / sum;
     if (!(fabs(w - weight[n].value) <= 3 * (w * expm1(2 * half) + attn_cell_half(&weight[n]))))
       return 0;
   }
@@ -284,7 +285,7 @@ void attn_list_factors(struct attn_placing *x) {
       "]?(?=[-\\x{2212}.\\d])";
   static const char NUMERATOR[] =
       "(?<![\\w.)\\]])(\\d++(?:\\.\\d++)?+)[ ]?/[ ]?(?:\\x{221A}|\\\\?sqrt\\b|Sqrt\\b)";
-  static const char SOFTMAX[] = "(?i)softmax[ ]?\\([ ]?\\[?[ ]?(" LIST
+  static const char SOFTMAX[] = "(?i)(?<![A-Za-z_])softmax[ ]?\\([ ]?\\[?[ ]?(" LIST
                                 ")[ ]?\\]?[ ]?\\)[ ]?(?:=|\\x{2248}|\\x{2192})[ ]?"
                                 "[\\[(][ ]?(" LIST ")[ ]?[\\])]";
   check_sums(x);

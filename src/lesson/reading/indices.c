@@ -356,15 +356,15 @@ enum word { QUERY, KEY, VALUE, TOKEN, ROW, COLUMN, WORDS };
 #define AN_INDEX "[ ]?(\\d{1,2}+)(?![.,]?\\d|[\\w%])"
 /* "first query", 「2番目のクエリ」 */
 #define ORDINAL_OF(word, ja) \
-  "|(?<!in the )\\b(first|second|third|fourth) (?:" word ")\\b|([0-9])番目の(?:" ja ")"
+  "|(?<!in the )\\b(first|second|third|fourth) (?:" word ")\\b|(?<![0-9])([0-9])番目の(?:" ja ")"
 static const char *const WORD[WORDS] = {
     "(*UCP)(?i)(?|(?:\\bquer(?:y|ies)|クエリー?)" AN_INDEX ORDINAL_OF("query", "クエリ") ")",
     "(*UCP)(?i)(?|(?:\\bkeys?|キー)" AN_INDEX ORDINAL_OF("key", "キー") ")",
     "(*UCP)(?i)(?|(?:\\bvalues?|バリュー)" AN_INDEX ORDINAL_OF("value", "バリュー") ")",
     "(*UCP)(?i)(?|(?:\\b(?:token|word|position)|トークン|単語|位置)" AN_INDEX ORDINAL_OF(
         "token|word|position", "トークン|単語|位置") ")",
-    "(*UCP)(?i)(?|\\brow" AN_INDEX ORDINAL_OF("row", "行") "|([0-9])行目)",
-    "(*UCP)(?i)(?|\\bcolumn" AN_INDEX ORDINAL_OF("column", "列") "|([0-9])列目)",
+    "(*UCP)(?i)(?|\\brow" AN_INDEX ORDINAL_OF("row", "行") "|(?<![0-9])([0-9])行目)",
+    "(*UCP)(?i)(?|\\bcolumn" AN_INDEX ORDINAL_OF("column", "列") "|(?<![0-9])([0-9])列目)",
 };
 
 /* Is an index that of a number, counted from base? -1: it may be of something else. */
@@ -422,7 +422,8 @@ static int counts_from_zero(const struct attn_placing *x) {
   static const char ZERO[] =
       "(*UCP)(?i)(?:\\b(?:quer(?:y|ies)|keys?|values?|token|word|position|row|head|[qkvxhs])|"
       "クエリ|"
-      "キー|トークン|単語|位置|行)[ _]?\\{?0(?![.,]?\\d)|\\w\\[0[],]";
+      "キー|トークン|単語|位置|行)[ _]?\\{?0(?![.,]?\\d)|\\w\\[0[],]|zero-based|0-based|from "
+      "(?:zero|0)\\b";
   return attn_occurs(x->a->scan->patterns, ZERO, x->a->scan->text);
 }
 
@@ -430,6 +431,15 @@ static int counts_from_zero(const struct attn_placing *x) {
 static int is_row_again(const struct attn_placed *p) {
   return p->printing != &p->step->printing[0] && p->printing->rows == 1 && p->printing->cols > 1 &&
          p->step->exact.rows > 1 && p->example->orientation == ATTN_QUERIES_IN_ROWS;
+}
+
+/* Has the row of a step the printed values of another one? */
+static int is_same_row(const struct attn_placed *p, int row) {
+  const attn_matrix *m = &p->step->exact;
+  if (row < 0 || row >= m->rows || p->printing->cols != m->cols) return 0;
+  for (int j = 0; j < m->cols; j++)
+    if (!attn_cell_is_near(&p->printing->cells[j], m->at[row * m->cols + j], 3)) return 0;
+  return 1;
 }
 
 /* Lists the index in front of a row that is another one: "the output of token 1 is (0, 3)". */
@@ -440,7 +450,8 @@ static void check_rows_again(struct attn_placing *x) {
     for (size_t at = 0; attn_placing_find(x, WORD[w], at, &m); at = m.group[0].end) {
       const struct attn_placed *p = named_by(x, &m);
       int index = value_of(x, m.group[1]), fits = !p || !is_row_again(p);
-      for (int base = from; base < 2 && !fits; base++) fits = agrees((enum word)w, index, p, base);
+      for (int base = from; base < 2 && !fits; base++)
+        fits = agrees((enum word)w, index, p, base) || is_same_row(p, index - base);
       if (!fits) attn_list_number(x, m.group[1], m.group[0].begin);
     }
 }
