@@ -7,8 +7,8 @@
 
 /* A reading of the document, and what its check finds. */
 struct candidate {
-  attn_lesson *lesson;          /* NULL: none */
-  const struct attn_left *left; /* how it was read; NULL: as it stands */
+  attn_lesson *lesson;  /* NULL: none */
+  int recurring, apart; /* as of the attn_left that it was read with */
   int64_t explained; /* numbers, less those that are wrong, and those that no slip computes twice */
   int64_t value;     /* the same, less those that are not read */
   int64_t errors;    /* numbers that are wrong or doubtful */
@@ -90,7 +90,7 @@ static int has_idle_snippet(const attn_lesson *lesson) {
 /* The document in one way. c->lesson NULL: it cannot be read so. */
 static attn_status read_way(const struct attn_document *d, int snippets,
                             const struct attn_left *left, struct candidate *c, attn_error *err) {
-  *c = (struct candidate){.left = left};
+  *c = (struct candidate){.recurring = left && left->recurring, .apart = left && left->apart};
   attn_status status = attn_read_numbers(d, snippets, left, &c->lesson, err);
   if (status || !(status = judge(c, d->err))) return status;
   attn_lesson_free(c->lesson);
@@ -145,11 +145,10 @@ static attn_status read_left(const struct attn_document *d, struct candidate *be
   for (int n = 0; n < 2 && !status && (!is_read(best->lesson) || best->errors); n++)
     status = try_way(d, 1, ways[n], best);
   struct attn_left left = lines_left(best->lesson, line, LINES);
-  left.recurring = left.lines && best->left && best->left->recurring;
-  left.apart = left.lines && best->left && best->left->apart;
+  left.recurring = left.lines && best->recurring;
+  left.apart = left.lines && best->apart;
   if (!status && !is_read(best->lesson)) status = try_way(d, 1, &left, best);
   if (!status && (!is_read(best->lesson) || best->errors)) status = try_way(d, 1, &SEQUENCE, best);
-  best->left = NULL; /* it may be the local one */
   return status;
 }
 

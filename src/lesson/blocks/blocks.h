@@ -257,7 +257,7 @@ void attn_recurring_merge(struct attn_grouping *g);
 /* Are these names the same but for indices, which are `step` apart? */
 int attn_name_recurs(const char *a, const char *b, int step);
 /* Do two names of several words differ in one, that is no step's: "row of cat", "row of dog"? */
-int attn_name_is_of_other_token(const char *a, const char *b);
+int attn_name_is_of_other_token(struct attn_grouping *g, const char *a, const char *b);
 
 /* parts.c: parts of one matrix -> the matrix. */
 void attn_parts_merge(struct attn_grouping *g);

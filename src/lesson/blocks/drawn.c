@@ -268,13 +268,12 @@ static int begins_named(const struct attn_grouping *g, const struct attn_scan_li
 
 /* Columns of numbers between two pipes are a row of a matrix. One number is, next to such a row. */
 static int pipes_line(struct attn_grouping *g, const struct attn_scan_line *line) {
-  static const char NUMBERS[] = "\\s*+(?:[-+]?[.\\d\\x{221E}\\x{2026}/]++\\s++)++$";
-  static const char BELOW_CORNERS[] = "\\s*+(?:[-+]?[.\\d\\x{221E}\\x{2026}/]++(?:\\s++|$))++$";
+#define NUMBERS(end) "\\s*+(?:[-+]?[.\\d\\x{221E}\\x{2026}/]++" end ")++$"
   static const char SEVERAL[] = "\\s*+\\S++\\s++\\S";
   struct attn_part name[PIPED_MAX], body[PIPED_MAX];
   int count = split_pipes(line->text, line->bytes, name, body), several = g->drawns > 0;
+  const char *numbers = several && g->is_cornered ? NUMBERS("(?:\\s++|$)") : NUMBERS("\\s++");
   for (int n = 0; n < count; n++) {
-    const char *numbers = g->drawns && g->is_cornered ? BELOW_CORNERS : NUMBERS;
     if (!attn_part_begins_in(g, numbers, line->text, body[n], NULL)) return 0;
     several |= attn_part_begins_in(g, SEVERAL, line->text, body[n], NULL);
   }

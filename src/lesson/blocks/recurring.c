@@ -75,20 +75,17 @@ int attn_name_recurs(const char *a, const char *b, int step) {
   return strcmp(a, b) != 0 && differing_words(a, b, step, NULL) == 0;
 }
 
-static int is_step_word(const char *name, struct attn_part word) {
-  char text[32];
-  size_t bytes = word.end - word.begin;
-  if (bytes >= sizeof text) return 0;
-  memcpy(text, name + word.begin, bytes);
-  text[bytes] = 0;
-  return attn_step_called(text) >= 0;
+/* The step that a word of a name calls; -1: none. */
+static int step_of_word(struct attn_grouping *g, const char *name, struct attn_part word) {
+  const char *text = attn_group_text(g, name, word);
+  return text ? attn_step_called(text) : -1;
 }
 
-int attn_name_is_of_other_token(const char *a, const char *b) {
+int attn_name_is_of_other_token(struct attn_grouping *g, const char *a, const char *b) {
   struct attn_part x, y;
   return differing_words(a, b, 0, &x) == 1 && differing_words(b, a, 0, &y) == 1 &&
-         !attn_is_digit(a[x.begin]) && !attn_is_digit(b[y.begin]) && !is_step_word(a, x) &&
-         !is_step_word(b, y);
+         !attn_is_digit(a[x.begin]) && !attn_is_digit(b[y.begin]) && step_of_word(g, a, x) < 0 &&
+         step_of_word(g, b, y) < 0;
 }
 
 /* ---- what recurs ---- */
@@ -183,8 +180,7 @@ static int differ_in_input(struct attn_grouping *g, int n, int period) {
   const char *name = name_of(g->block[n]);
   struct attn_part part;
   if (differing_words(name, name_of(g->block[n + period]), 1, &part) != 1) return 0;
-  const char *word = attn_group_text(g, name, part);
-  int step = word ? attn_step_called(word) : -1;
+  int step = step_of_word(g, name, part);
   return step >= ATTN_STEP_Q && step <= ATTN_STEP_V;
 }
 

@@ -376,11 +376,9 @@ static int is_lone_number(const struct attn_row *before, const struct attn_row *
  * three lengths. */
 static void check_odd_row(struct attn_grouping *g, const struct attn_row *row) {
   const struct attn_row *odd = g->row;
-  if (g->rows == 1 && g->before.items && is_lone_number(&g->before, odd, row))
-    report_ragged(g, odd, row->items);
-  if (g->rows != 1 || !g->before.items || odd->items == row->items ||
-      !is_consecutive(&g->before, odd) || !is_consecutive(odd, row))
-    return;
+  if (g->rows != 1 || !g->before.items || odd->items == row->items) return;
+  if (is_lone_number(&g->before, odd, row)) report_ragged(g, odd, row->items);
+  if (!is_consecutive(&g->before, odd) || !is_consecutive(odd, row)) return;
   int is_sheet = row->style == ATTN_ROW_COMMAS && row->items > 1 && g->before.items > 1;
   if (g->before.items == row->items || is_sheet) report_ragged(g, odd, g->before.items);
 }
@@ -428,7 +426,7 @@ static void end_at_blank(struct attn_grouping *g, const struct attn_row *row) {
   const struct attn_row *last = g->rows ? &g->row[g->rows - 1] : NULL;
   if (last && g->after_blank &&
       (last->style != row->style || last->items != row->items ||
-       !attn_name_is_of_other_token(last->label.text, row->label.text)))
+       !attn_name_is_of_other_token(g, last->label.text, row->label.text)))
     attn_run_flush(g);
   g->after_blank = 0;
 }

@@ -133,8 +133,8 @@ static int is_between_words(const struct attn_fact_reader *r, int at) {
          r->line->text[r->token[at].part.begin] != '=';
 }
 
-/* "cat: 0.5, dog: 0.3": has each number of the line a label, as after the colon at `at`? */
-static int is_of_one(const struct attn_fact_reader *r, int at) {
+/* "cat: 0.5, dog: 0.3": is a number behind the colon at `at`, and then another colon? */
+static int has_next_label(const struct attn_fact_reader *r, int at) {
   int n = at + 1;
   while (n < r->tokens && !attn_fact_is_sign(r, n, ":")) n++;
   return n < r->tokens && attn_fact_is_kind(r, at + 1, TOKEN_NUMBER);
@@ -144,7 +144,7 @@ static int is_of_one(const struct attn_fact_reader *r, int at) {
 static int label_end(const struct attn_fact_reader *r) {
   int words = 0;
   for (int n = 0; n < r->tokens && words <= LABEL_WORDS; n++) {
-    if (attn_fact_is_sign(r, n, ":")) return words && !is_of_one(r, n) ? n + 1 : 0;
+    if (attn_fact_is_sign(r, n, ":")) return words && !has_next_label(r, n) ? n + 1 : 0;
     if ((attn_fact_is_sign(r, n, "=") && !is_between_words(r, n)) ||
         attn_fact_is_kind(r, n, TOKEN_VALUE) ||
         (attn_fact_is_kind(r, n, TOKEN_NUMBER) && !attn_fact_is_whole(r, n)))

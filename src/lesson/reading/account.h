@@ -37,8 +37,7 @@ int attn_has_printing_of(struct attn_account *a, const attn_printing *q, int ste
 /* mentioned.c */
 /* "total", "Σ" */
 int attn_names_sum(const struct attn_scan *scan, const char *text);
-/* Lists the numbers of sentences that nothing explains, and arithmetic. -1: no memory
- */
+/* Lists the numbers of sentences that nothing explains, and arithmetic. -1: no memory */
 int attn_list_strays(struct attn_account *a);
 /* "0.71 and -0.71": two to four numbers of a row or a column of a step, in their order, in a
  * sentence? Or the largest and the smallest of it. */

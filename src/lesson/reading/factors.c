@@ -251,7 +251,8 @@ static double half_of(const attn_cell *cell) {
   return cell->decimals > 0 ? attn_cell_half(cell) : 0;
 }
 
-/* Is each weight near the softmax of the logits, which are rounded? */
+/* Is each weight near the softmax of the logits, which are rounded? Three times as far as rounding
+ * explains, as of other numbers that are worked with. */
 static int is_softmax(const attn_cell *logit, const attn_cell *weight, int count) {
   double sum = 0, half = 0, largest = logit[0].value;
   for (int n = 1; n < count; n++) largest = fmax(largest, logit[n].value);

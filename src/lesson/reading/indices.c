@@ -421,8 +421,8 @@ static void check_words(struct attn_placing *x, enum word w) {
 static int counts_from_zero(const struct attn_placing *x) {
   static const char ZERO[] =
       "(*UCP)(?i)(?:\\b(?:quer(?:y|ies)|keys?|values?|token|word|position|row|head|[qkvxhs])|"
-      "クエリ|"
-      "キー|トークン|単語|位置|行)[ _]?\\{?0(?![.,]?\\d)|\\w\\[0[],]|zero-based|0-based|from "
+      "クエリ|キー|トークン|単語|位置|行)[ "
+      "_]?\\{?0(?![.,]?\\d)|\\w\\[0[],]|zero-based|0-based|from "
       "(?:zero|0)\\b";
   return attn_occurs(x->a->scan->patterns, ZERO, x->a->scan->text);
 }

@@ -154,6 +154,13 @@ static void add_largest(struct attn_known *k, const attn_matrix *m) {
     add(k, attn_largest(m->at + j, m->rows, m->cols));
 }
 
+/* Nothing is known yet. NULL: no memory. */
+static struct attn_known *begin(struct attn_pool *pool) {
+  struct attn_known *k = attn_pool_take(pool, sizeof *k);
+  if (k) k->pool = pool;
+  return k;
+}
+
 /* What is complete. NULL: there was no memory. */
 static struct attn_known *finish(struct attn_known *k) {
   if (k->failed) return NULL;
@@ -162,9 +169,8 @@ static struct attn_known *finish(struct attn_known *k) {
 }
 
 struct attn_known *attn_known_maxima(const attn_lesson *lesson, struct attn_pool *pool) {
-  struct attn_known *k = attn_pool_take(pool, sizeof *k);
+  struct attn_known *k = begin(pool);
   if (!k) return NULL;
-  k->pool = pool;
   for (int32_t i = 0; i < lesson->examples; i++)
     for (int32_t s = 0; s < lesson->example[i].steps; s++) {
       const attn_step *step = &lesson->example[i].step[s];
@@ -178,9 +184,8 @@ struct attn_known *attn_known_maxima(const attn_lesson *lesson, struct attn_pool
 }
 
 struct attn_known *attn_known_printed(const attn_lesson *lesson, struct attn_pool *pool) {
-  struct attn_known *k = attn_pool_take(pool, sizeof *k);
+  struct attn_known *k = begin(pool);
   if (!k) return NULL;
-  k->pool = pool;
   for (int32_t i = 0; i < lesson->examples; i++)
     for (int32_t s = 0; s < lesson->example[i].steps; s++)
       if (lesson->example[i].step[s].printings)
@@ -190,10 +195,10 @@ struct attn_known *attn_known_printed(const attn_lesson *lesson, struct attn_poo
 
 struct attn_known *attn_known_of(const attn_lesson *lesson, uint32_t steps,
                                  struct attn_pool *pool) {
-  struct attn_known *k = attn_pool_take(pool, sizeof *k);
+  struct attn_known *k = begin(pool);
   if (!k) return NULL;
   int is_all = steps == UINT32_MAX || steps == ATTN_AND_EXPONENTIALS;
-  k->pool = pool, k->values_only = !is_all, k->no_sums = steps == ATTN_VALUES_ONLY;
+  k->values_only = !is_all, k->no_sums = steps == ATTN_VALUES_ONLY;
   for (int32_t i = 0; steps == ATTN_AND_EXPONENTIALS && i < lesson->examples; i++)
     add_softmaxes(k, &lesson->example[i]);
   for (int32_t i = 0; i < lesson->examples; i++)

@@ -7,7 +7,7 @@
 #include "cell.h"
 #include "role_search.h"
 
-enum { FINE = 3, ROW_MAX = 256 }; /* FINE: decimals that are not prose */
+enum { FINE = 3, SOME = 3, ROW_MAX = 256 }; /* FINE: decimals that are not prose */
 
 /* "√d_k": the number after it is the root of a size. */
 static const char ROOT[] = "(?:\\x{221A}|sqrt)[\\s({]*[A-Za-z][^=(]{0,9}$";
@@ -229,10 +229,8 @@ static int is_of_hidden_step(const struct attn_account *a, const struct attn_str
          attn_is_known(a->values, &s->cell);
 }
 
-/* A step that is not printed may be mentioned; it is not, where several of its values are printed
- * after all. */
+/* Three values of a step that is not printed are its numbers, not a mention. */
 static int shows_hidden_step(const struct attn_account *a) {
-  enum { SOME = 3 };
   int shown = 0;
   for (int n = 0; n < a->scan->strays && shown < SOME; n++)
     shown += is_of_hidden_step(a, &a->scan->stray[n]);

@@ -59,6 +59,7 @@ struct notation {
 #define LITERAL "-?(?:\\d++(?:\\.\\d++)?+|\\.\\d++)"
 #define ROW_OF_LINE LITERAL "(?:(?:,[ \\t]*+|[ \\t]++)" LITERAL "){1,40}+"
 #define EOL "[ \\t]*+$"
+#define SUM_WORD "(?:(?i:sum|total)|\u5408\u8A08|\u7DCF?\u548C)"
 /* row 1: exp 2.7, 1 (sum 3.7) -> 0.73, 0.27: a label, words, a list; an arrow in front of one */
 #define OF_ROW                                                                            \
   "(?mi)^([ \\t]*+(?![^:\\n]*(?:soft|exp|score|weight|scale|result|output|mask|sum|"      \
@@ -452,16 +453,15 @@ static const struct notation notations[] = {
     {"(?<=[:=+])([ \\t]*+)\\[[ \\t]++(" LITERAL ")[ \\t]++\\](?=[ \\t]*+[,\\x{D7}])", "$1$2", 0,
      "["},
     {"(?<=\\d)([ \\t]*+,[^\\[\\]\\n,]{0,30})\\[[ \\t]++(" LITERAL ")[ \\t]++\\]", "$1$2", 0, "["},
-    /* 0.7 (1, 0)+0.3 (0, 1): the sign is none of the number */
+    /* 0.7 (1, 0)+0.3 (0, 1): an operator, no sign */
     {"(?<=[)\\]])[ \\t]*+\\+(?=[.\\d])", " + ", 0, "+"},
     /* 0.7 0.3 (sum ~ 1, ok) */
-    {"(?m)(?<=\\d)[ \\t]++\\([ \\t]*+(?:(?i:sum|total)|\u5408\u8A08|\u7DCF?\u548C)[^()\\n\\d]{0,6}"
+    {"(?m)(?<=\\d)[ \\t]++\\([ \\t]*+" SUM_WORD "[^()\\n\\d]{0,6}"
      "1(?:\\.0++)?+[^()\\n\\d]{0,8}\\)" EOL,
      "", 0, "("},
     /* a list, and its sum: 1.2, 0.4 (total 1.6) */
     {"(?m)^([^\\d\\n]{0,24}" LITERAL "(?:[ \\t]*+[,\\x{3001}][ \\t]*+" LITERAL "){1,40}+)[ \\t]*+"
-     "\\([ \\t]*+((?i:sum|total)|\u5408\u8A08|\u7DCF?\u548C)[ \\t:=\u306F]*+(" LITERAL
-     ")[ \\t]*+\\)" EOL,
+     "\\([ \\t]*+(" SUM_WORD ")[ \\t:=\u306F]*+(" LITERAL ")[ \\t]*+\\)" EOL,
      "$1\n$2 = $3", 0, "("},
     {"\\\\[dt]?frac\\s*+(\\d)\\s*+(\\d)", "$1/$2", 0, "\\"},
     {"\\\\sqrt(?:\\s*+(\\d)|\\s++([A-Za-z]))", "\u221A$1$2", 0, "\\"},

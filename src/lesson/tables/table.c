@@ -133,9 +133,8 @@ static int has_index_column(const struct attn_table *t) {
 /* Is the cell above the first column blank, or does it call what is counted: "token", "#"? */
 static int has_counting_corner(struct attn_grouping *g, const struct attn_table *t) {
   static const char COUNTED[] =
-      "(*UCP)(?i)\\W*(?:tokens?|pos(?:ition)?|index|idx|i|n|no|row|word|\\x{2116}|トークン|位置|"
-      "番号|行|"
-      "単語|語|#)?\\W*$";
+      "(*UCP)(?i)\\W*(?:tokens?|pos(?:ition)?|index|idx|i|n|no|row|word|"
+      "トークン|位置|番号|行|単語|語)?\\W*$";
   if (t->header.items != t->cols) return 0;
   char *corner = attn_item_text(g, &t->header, 0);
   return corner && attn_match_at(g->scan->patterns, COUNTED, corner, strlen(corner), 0, NULL);

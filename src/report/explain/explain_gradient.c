@@ -27,7 +27,7 @@ static int is_sum(const attn_step *s) {
 }
 
 void attn_out_loss(struct attn_out *out, const attn_example *e, const attn_step *s) {
-  if (s->gradient_of < 1) return; /* a part that no loss is of */
+  if (s->gradient_of < 1) return; /* ATTN_GRADIENT_PART: no loss is of it */
   const attn_step *of = &e->step[s->gradient_of - 1];
   char address[ATTN_ADDRESS_BYTES], name[ATTN_LABEL_BYTES];
   int32_t cell = 0;
