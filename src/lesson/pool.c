@@ -4,6 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* AddressSanitizer sees a read past the end of a piece: what is not taken is poisoned, and a gap
+ * follows each piece. */
+#if defined(__SANITIZE_ADDRESS__) /* gcc */
+#define HAS_ASAN 1
+#elif defined(__has_feature) /* clang */
+#define HAS_ASAN __has_feature(address_sanitizer)
+#else
+#define HAS_ASAN 0
+#endif
+#if HAS_ASAN
+#include <sanitizer/asan_interface.h>
+enum { GAP = 16 };
+#else
+#define ASAN_POISON_MEMORY_REGION(memory, bytes) ((void)(memory), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(memory, bytes) ((void)(memory), (void)(bytes))
+enum { GAP = 0 };
+#endif
+
 struct chunk {
   struct chunk *next;
   size_t used, size;
@@ -24,6 +42,8 @@ struct attn_pool *attn_pool_new(void) {
   return calloc(1, sizeof(struct attn_pool));
 }
 
+static size_t with_gap(size_t bytes) { return round_up(bytes ? bytes : 1) + GAP; }
+
 static void *memory_of(struct chunk *c) { return (char *)c + round_up(sizeof *c); }
 
 static struct chunk *next_after(struct chunk **list) {
@@ -37,6 +57,7 @@ void attn_pool_clear(struct attn_pool *pool) {
     if (c->dirty < c->used) c->dirty = c->used;
     c->used = 0;
     c->next = pool->spare;
+    ASAN_POISON_MEMORY_REGION(memory_of(c), c->size);
   }
 }
 
@@ -53,6 +74,7 @@ static struct chunk *add_chunk(struct attn_pool *pool, size_t bytes) {
   struct chunk *c = pool->spare && pool->spare->size >= bytes ? next_after(&pool->spare) : NULL;
   if (!c && (c = calloc(1, head + size))) {
     c->size = size;
+    ASAN_POISON_MEMORY_REGION(memory_of(c), size);
     if (next < CHUNK_BYTES_MAX) pool->next = 2 * next;
   }
   if (!c) return NULL;
@@ -62,13 +84,13 @@ static struct chunk *add_chunk(struct attn_pool *pool, size_t bytes) {
 
 void *attn_pool_take(struct attn_pool *pool, size_t bytes) {
   if (bytes > SIZE_MAX / 4) return NULL;
-  bytes = round_up(bytes ? bytes : 1);
   struct chunk *c = pool->chunks;
-  if (!c || c->size - c->used < bytes) c = add_chunk(pool, bytes);
+  if (!c || c->size - c->used < with_gap(bytes)) c = add_chunk(pool, with_gap(bytes));
   if (!c) return NULL;
   char *memory = (char *)memory_of(c) + c->used;
+  ASAN_UNPOISON_MEMORY_REGION(memory, bytes);
   if (c->used < c->dirty) memset(memory, 0, bytes);
-  c->used += bytes;
+  c->used += with_gap(bytes);
   return memory;
 }
 
@@ -83,10 +105,12 @@ void *attn_pool_rewind(struct attn_pool *pool, struct attn_pool_mark mark, void 
   struct chunk *c = pool->chunks;
   if (!last || !c || mark.chunk != c) return last;
   char *memory = (char *)memory_of(c) + mark.used;
-  size_t kept = round_up(bytes ? bytes : 1), taken = c->used - mark.used;
+  size_t taken = c->used - mark.used;
+  ASAN_UNPOISON_MEMORY_REGION(memory, taken);
   memmove(memory, last, bytes);
   memset(memory + bytes, 0, taken - bytes);
-  c->used = mark.used + kept;
+  ASAN_POISON_MEMORY_REGION(memory + bytes, taken - bytes);
+  c->used = mark.used + with_gap(bytes);
   return memory;
 }
 
@@ -94,6 +118,12 @@ char *attn_pool_text(struct attn_pool *pool, const char *text, size_t bytes) {
   char *copy = attn_pool_take(pool, bytes + 1);
   if (copy && bytes) memcpy(copy, text, bytes);
   return copy;
+}
+
+void *attn_pool_array(struct attn_pool *pool, size_t count, size_t size) {
+  size_t capacity = 1;
+  while (capacity < count) capacity *= 2;
+  return capacity <= SIZE_MAX / 4 / size ? attn_pool_take(pool, capacity * size) : NULL;
 }
 
 int attn_pool_grow(struct attn_pool *pool, void **array, size_t count, size_t size) {

@@ -14,6 +14,9 @@ void *attn_pool_take(struct attn_pool *pool,
 char *attn_pool_text(struct attn_pool *pool, const char *text,
                      size_t bytes); /* a copy that ends in 0 */
 
+/* Zeroed, with the capacity that attn_pool_grow expects of an array of count items. */
+void *attn_pool_array(struct attn_pool *pool, size_t count, size_t size);
+
 /* Frees what was taken since the mark, but for the last of it, which may move: its new place. */
 struct attn_pool_mark {
   void *chunk;

@@ -41,6 +41,13 @@ char *attn_group_copy(struct attn_grouping *g, const char *text, size_t bytes) {
   return copy;
 }
 
+/* Cells to which attn_block_add_row can add. */
+static attn_cell *take_cells(struct attn_grouping *g, int count) {
+  attn_cell *cells = attn_pool_array(g->scan->pool, (size_t)count, sizeof *cells);
+  if (!cells) attn_group_no_memory(g);
+  return cells;
+}
+
 int attn_group_grow(struct attn_grouping *g, void **array, size_t count, size_t size) {
   return attn_pool_grow(g->scan->pool, array, count, size) == 0 || attn_group_no_memory(g);
 }
@@ -228,7 +235,7 @@ static int gives_transposed_keys(struct attn_grouping *g, const struct attn_bloc
 static void transpose(struct attn_grouping *g, struct attn_block *b) {
   attn_printing *p = &b->reading[0];
   int rows = p->rows, cols = p->cols;
-  attn_cell *cells = attn_group_take(g, (size_t)rows * (size_t)cols, sizeof *cells);
+  attn_cell *cells = take_cells(g, rows * cols);
   for (int n = 0; cells && n < rows * cols; n++) cells[n] = p->cells[n % rows * cols + n / rows];
   if (!cells) return;
   p->cells = cells, p->rows = cols, p->cols = rows;
@@ -320,8 +327,11 @@ static const char NAMES[] = "\\s*(?:(?:W\\s*[_^]?\\s*)?[QKV]\\s*=\\s*){2,3}$";
 static void add_grid(struct attn_grouping *g, int line, const attn_printing *grid, char *name,
                      int is_factor) {
   struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_GRID, line, name);
-  if (!b) return;
+  attn_cell *cells = b ? take_cells(g, grid->rows * grid->cols) : NULL;
+  if (!cells) return;
+  memcpy(cells, grid->cells, (size_t)grid->rows * (size_t)grid->cols * sizeof *cells);
   b->reading[0] = *grid;
+  b->reading[0].cells = cells;
   b->is_factor = is_factor;
   attn_block_end(g, b, line);
 }
