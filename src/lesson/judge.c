@@ -115,15 +115,31 @@ static double half_of_unprinted(const attn_example *e, int32_t index) {
   return n < e->steps ? fmin(0.005, attn_cell_half(&e->step[n].printing[0].cells[0])) : 0;
 }
 
+/* Weights that are given next to queries or keys, or of which a row has another sum than 1, follow
+ * from numbers that the document does not show: they are rounded. */
+static int is_given_rounded(const attn_example *e, const attn_step *s) {
+  if (s->op != ATTN_OP_GIVEN || s->name != ATTN_STEP_WEIGHTS) return 0;
+  if (attn_find_step(e, ATTN_STEP_Q, s->head) || attn_find_step(e, ATTN_STEP_K, s->head)) return 1;
+  for (int32_t r = 0; r < s->exact.rows; r++) {
+    double sum = 0;
+    for (int32_t c = 0; c < s->exact.cols; c++) sum += s->exact.at[r * s->exact.cols + c];
+    if (fabs(sum - 1) > 1e-9) return 1;
+  }
+  return 0;
+}
+
 /* The interval of a cell as an operand: what was printed, or the range that rounds to it. */
 static void spread(struct attn_judged *j, const attn_example *e, int32_t index) {
   const attn_step *s = &e->step[index];
   const double unprinted = half_of_unprinted(e, index);
+  const int is_rounded = is_given_rounded(e, s);
   for (size_t n = 0; n < (size_t)s->exact.rows * (size_t)s->exact.cols; n++) {
     const attn_cell *cell = j->printed[n];
     double exact = s->exact.at[n];
     if (s->op == ATTN_OP_GIVEN || (!cell && !j->range.lo.at)) {
-      j->right.lo.at[n] = j->right.hi.at[n] = j->author.lo.at[n] = j->author.hi.at[n] = exact;
+      const int may_move = is_rounded && cell && cell->kind == ATTN_CELL_NUMBER;
+      j->right.lo.at[n] = j->author.lo.at[n] = may_move ? cell->lo : exact;
+      j->right.hi.at[n] = j->author.hi.at[n] = may_move ? cell->hi : exact;
       continue;
     }
     double lo = j->range.lo.at[n] - unprinted, hi = j->range.hi.at[n] + unprinted;

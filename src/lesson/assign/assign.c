@@ -311,11 +311,11 @@ static int try_settings(struct searched_document *d, struct attn_reading *out) {
 }
 
 /* The place in the order of the only block that is called so; -1: none, or several. */
-static int only_called(const struct searched_document *d, int role) {
+static int only_called(const struct searched_document *d, int role, double least) {
   int found = -1;
   for (int i = 0; i < d->blocks; i++) {
     const struct attn_priors *p = d->candidate[d->order[i]].priors;
-    if (p->bits[role] < BY_ITSELF || p->bits[role] < p->best) continue;
+    if (p->bits[role] < least || p->bits[role] < p->best) continue;
     if (found >= 0) return -1;
     found = i;
   }
@@ -324,25 +324,30 @@ static int only_called(const struct searched_document *d, int role) {
 
 /* "The result is O = ..", then Q, K and V: the output is read last. */
 static void move_result(struct searched_document *d) {
-  if (only_called(d, ATTN_ROLE_OUTPUT) != 0 || only_called(d, ATTN_ROLE_V) < 0) return;
+  if (only_called(d, ATTN_ROLE_OUTPUT, BY_ITSELF) != 0 ||
+      only_called(d, ATTN_ROLE_V, BY_ITSELF) < 0) return;
   const struct attn_priors *p = d->candidate[0].priors; /* h1 may be a state */
   if (p->bits[ATTN_ROLE_X] >= p->best || p->bits[ATTN_ROLE_K] >= p->best) return;
   for (int i = 1; i < d->blocks; i++) d->order[i - 1] = i;
   d->order[d->blocks - 1] = 0;
 }
 
-/* The weights of a projection may be printed after it. */
+/* The weights of a projection may be printed after it: also those that captions name, right after
+ * it. */
+static int move_weights(struct searched_document *d, int role, double least) {
+  int x = only_called(d, ATTN_ROLE_X, least), from = only_called(d, role, least),
+      to = only_called(d, ATTN_ROLE_Q + role - ATTN_ROLE_W_Q, least);
+  if (x < 0 || to < x || from < to || (least < BY_ITSELF && from != to + 1)) return 0;
+  int moved = d->order[from];
+  memmove(d->order + to + 1, d->order + to, (size_t)(from - to) * sizeof *d->order);
+  return d->order[to] = moved, 1;
+}
+
 static void set_order(struct searched_document *d) {
   for (int i = 0; i < d->scan->blocks; i++) d->order[i] = i;
   move_result(d);
-  int x = only_called(d, ATTN_ROLE_X);
-  for (int role = ATTN_ROLE_W_Q; role <= ATTN_ROLE_W_V; role++) {
-    int from = only_called(d, role), to = only_called(d, ATTN_ROLE_Q + role - ATTN_ROLE_W_Q);
-    if (x < 0 || to < x || from < to) continue;
-    int moved = d->order[from];
-    memmove(d->order + to + 1, d->order + to, (size_t)(from - to) * sizeof *d->order);
-    d->order[to] = moved;
-  }
+  for (int role = ATTN_ROLE_W_Q; role <= ATTN_ROLE_W_V; role++)
+    if (!move_weights(d, role, BY_ITSELF)) move_weights(d, role, OWN_NAME);
 }
 
 static int set_document(struct searched_document *d, const struct attn_priors *priors) {

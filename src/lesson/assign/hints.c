@@ -49,10 +49,11 @@ static const char WEIGHTS_LAST[] = "(*UCP)(?<!\\w)" INPUT "[ ·@*×]{0,3}" WEIGH
 static const char DIVIDED[] =
     "(*UCP)(?i)(?:/|÷|\\bdivi\\w+|\\bscal\\w+)[^\\n=]{0,24}?(?:√|\\bsqrt|\\broots?\\b)|"
     "\\*\\* ?-? ?0?\\.5|(?:√|ルート|平方根)[^\\n]{0,24}?(?:割|除)";
-/* The last formula is that of scaled scores: "Q @ K.T / np.sqrt(2)". */
+/* The last formula is that of scaled scores: "Q @ K.T / np.sqrt(2)". Below it may be the name that
+ * the order of the numbers gives. */
 static const char SCALED_FORMULA[] =
-    "(*UCP)(?:^|[=:,\\s])\\(?Q\\w{0,2} ?[·×@*]? ?K\\w{0,2} ?(?:\\^ ?\\(?T\\)?|'|ᵀ|⊤|\\.T)\\)? ?"
-    "\\\\?/ ?(?:\\w{2,5}\\.)?(?:√|sqrt)[^=\\n]{1,12}\\s*\\w*[\\s=:*$]*$";
+    "(*UCP)(?:^|[=:,\\s(])\\(?Q\\w{0,2} ?[·×@*]? ?K\\w{0,2} ?(?:\\^ ?\\(?T\\)?|'|ᵀ|⊤|\\.T)\\)? ?"
+    "\\\\?/ ?(?:\\w{2,5}\\.)?(?:√|sqrt)[^=\\n]{1,12}\\s*\\w*[\\s=:*$]*(?:\\n scores = *)?$";
 #define NOT_DONE_JA                                                                            \
   "(?:せず|し(?:な(?!さい|がら|け|いと)|ませ)|[行使](?:わ[ずな]|いませ)|" \
   "用い(?:[ずな]|ませ)|な[しく]|無し|不要|省)"
@@ -340,6 +341,12 @@ int attn_is_section(struct attn_scan *scan, const struct attn_block *block) {
   return is_first(scan, block) && attn_occurs(scan->patterns, SECTION, end_of(block->heading));
 }
 
+/* A table of which the header has the only name. */
+static int is_below_scaled_formula(struct attn_scan *scan, const struct attn_block *b) {
+  return b->captions && !b->name[0] &&
+         attn_occurs(scan->patterns, SCALED_FORMULA, end_of(b->caption[b->captions - 1]));
+}
+
 int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
                     struct attn_candidate *out) {
   out->hints.text = text_of(scan, block);
@@ -348,7 +355,8 @@ int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
       attn_mentions_causal(scan, out->hints.text) && !attn_denies_mask(scan, out->hints.text);
   out->hints.divided =
       attn_occurs(scan->patterns, DIVIDED, out->hints.text) && !attn_denies_scale(scan);
-  out->hints.scaled_formula = attn_occurs(scan->patterns, SCALED_FORMULA, out->hints.text);
+  out->hints.scaled_formula = attn_occurs(scan->patterns, SCALED_FORMULA, out->hints.text) ||
+                              is_below_scaled_formula(scan, block);
   out->names_head =
       captions_mention(scan, block, HEAD) || attn_occurs(scan->patterns, HEAD, end_of(block->name));
   out->names_bias = attn_occurs(scan->patterns, BIAS, end_of(block->name)) ||

@@ -1,6 +1,7 @@
 /* contradicted.c -- words and numbers of the page that do not agree with the place of a step,
  * though its numbers fit there: then its example is at most doubtful. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "blocks.h"
@@ -128,6 +129,74 @@ static int is_other_row(const struct attn_builder *b, const struct attn_placemen
   if (block->source == ATTN_BLOCK_SCALARS && block->reading[0].cols > 1 && index == 1) return 0;
   return index > 0 && index < 10 && index != row + 1 && index != row;
 }
+
+/* ---- the numbers of another row once more ---- */
+
+/* The number of the token that a text begins with: "Token 2 (dog)". -1: there is none. */
+static int token_of(const struct attn_builder *b, const char *text) {
+  static const char TOKEN[] =
+      "(*UCP)(?i)^\\W*(?:tokens?|quer(?:y|ies)|words?|rows?|positions?|トークン|クエリ|単語|位置|行)"
+      "[ _]?(\\d{1,2})(?![\\d.])";
+  struct attn_match m;
+  if (!attn_find(b->scan->patterns, TOKEN, text, strlen(text), 0, &m)) return -1;
+  return atoi(text + m.group[1].begin);
+}
+
+/* The first digit of "α_21", "ε_21 = q_2·k_1", "o2"; -1: there is none. */
+static int query_of(const struct attn_builder *b, const char *label) {
+  static const char INDEX[] = "(*UCP)^\\W*[^\\W\\d_]{1,12}[_ ]?\\{?([0-9]),?[0-9]\\}?(?=\\s*(?:=|$))";
+  struct attn_match m;
+  if (!attn_find(b->scan->patterns, INDEX, label, strlen(label), 0, &m)) return -1;
+  return label[m.group[1].begin] - '0';
+}
+
+/* The number of the query whose row a block is, as its labels or the text above it have it. */
+static int row_called(const struct attn_builder *b, const struct attn_block *block) {
+  int row = block->labels && block->label[0] ? query_of(b, block->label[0]) : -1;
+  for (int n = 1; n < block->labels && row >= 0; n++)
+    if (!block->label[n] || query_of(b, block->label[n]) != row) row = -1;
+  return row >= 0 || !block->captions ? row : token_of(b, block->caption[0]);
+}
+
+static int are_equal(const attn_printing *a, const attn_printing *b) {
+  int n = 0;
+  if (a->rows != b->rows || a->cols != b->cols) return 0;
+  while (n < a->rows * a->cols && a->cells[n].value == b->cells[n].value) n++;
+  return n == a->rows * a->cols;
+}
+
+/* How many rows of a step have these numbers? */
+static int count_rows(const attn_step *s, const attn_printing *row) {
+  int count = 0;
+  for (int32_t r = 0; r < s->exact.rows && s->exact.cols == row->cols; r++) {
+    int32_t c = 0;
+    while (c < row->cols &&
+           attn_cell_is_near(&row->cells[c], s->exact.at[r * s->exact.cols + c], 2))
+      c++;
+    count += c == row->cols;
+  }
+  return count;
+}
+
+/* "Token 2" above the numbers of token 1: the row of one token, printed for another. */
+int attn_repeats_other_row(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_block *block = &b->scan->block[p->block];
+  const attn_printing *row = &block->reading[0];
+  const attn_step *s = attn_find_step(b->ex, attn_step_of_role(p->role),
+                                      b->ex->heads > 1 ? p->head : ATTN_ANY_HEAD);
+  if (p->role < ATTN_ROLE_SCORES || row->rows != 1 || row->cols < 2 || !s) return 0;
+  int called = row_called(b, block);
+  for (int n = 0; n < b->reading->placements && called >= 0; n++) {
+    const struct attn_placement *q = b->reading->placement[n];
+    if (q->block >= p->block || q->role != p->role || q->example != p->example) continue;
+    if (q->head != p->head || !are_equal(row, &b->scan->block[q->block].reading[0])) continue;
+    int other = row_called(b, &b->scan->block[q->block]);
+    if (other >= 0 && other != called && count_rows(s, row) < 2) return 1;
+  }
+  return 0;
+}
+
+/* ---- what numbers of a name divide and subtract ---- */
 
 /* Is a number the largest of a row that softmax is taken of? */
 static int is_largest(const attn_matrix *m, int axis, const attn_cell *cell) {

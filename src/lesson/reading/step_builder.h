@@ -55,6 +55,8 @@ int attn_best_role(const struct attn_priors *named, int first, int last);
 int attn_is_contradicted(const struct attn_builder *b, const struct attn_placement *p);
 /* Has the name of a block a formula, "softmax(QK^T) =", of another step than its own? */
 int attn_states_other_step(const struct attn_builder *b, const struct attn_placement *p);
+/* Is it the row of one token once more, where the page has that of another? */
+int attn_repeats_other_row(const struct attn_builder *b, const struct attn_placement *p);
 int attn_shifts_by_other(const struct attn_builder *b, const struct attn_block *block,
                          const attn_step *s);
 /* Are the numbers of a step printed again, times another number? */

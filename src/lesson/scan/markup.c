@@ -251,6 +251,7 @@ static void read_line(struct markup *m, const struct line *l) {
 /* "||1|2|h" of PukiWiki is a header: its numbers count columns. So is a cell "~1", and of Textile
  * "_. 1"; ">. 0" is a cell that is aligned. */
 static void rewrite_headers(struct attn_rewrite *r) {
+  attn_rewrite_all(r, "(?<=\\|)(?:(?:RIGHT|LEFT|CENTER|(?:BG)?COLOR\\(\\w*+\\)):)++", "", ":");
   attn_rewrite_all(r, "(?<=\\|)~[ \\t]*+(\\d++)(?=[ \\t]*\\|)", "c$1", "~");
   attn_rewrite_all(r, "(?<=\\|)_\\.[ \\t]++(\\d++)(?=[ \\t]*\\|)", "c$1", "_");
   attn_rewrite_all(r, "(?<=\\|)[_<>=]{1,2}\\. ++(?=[^|\\n]*+\\|)", "", "|");

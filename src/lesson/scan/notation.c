@@ -74,6 +74,8 @@ struct notation {
 #define ROW_IN_BRACKETS "[ \\t]*+" ROW_OF_LINE "[ \\t]*+"
 #define SPACED_ROW "[ \\t]*+" LITERAL "(?:[ \\t]++" LITERAL "){1,40}+[ \\t]*+"
 #define ROWS_ABREAST SPACED_ROW "\\|" SPACED_ROW "(?:\\|" SPACED_ROW ")++"
+#define CLOSE_ROW LITERAL "(?:[ \\t]{1,4}+" LITERAL "){1,40}+"
+#define ROWS_APART "[ \\t]*+" CLOSE_ROW "(?:[ \\t]{6,}+" CLOSE_ROW "){2,}+"
 #define OF_WEIGHTS "[^=\\n,;\\[\\](){}]{0,12}?"
 /* The second row 0.5 and 1, sum 1.5; second query 0.5 / 1; */
 #define ROW_BY_WORD(word)                                                                \
@@ -232,6 +234,10 @@ static const struct notation notations[] = {
     {"(?m)(?:^([ \\t]*+)(?=" ROWS_ABREAST "\\n[ \\t]*+" ROWS_ABREAST
      "$)|(?!\\A)\\G(?:\\||(\\n[ \\t]*+)(?=" ROWS_ABREAST "$)))(" SPACED_ROW ")(?=\\||$)",
      "$1$2[$3]  ", 0, "|"},
+    /* or with wide gaps between them, but not below their names */
+    {"(?m)(?:^(?<=\\n\\n)(?=" ROWS_APART "\\n" ROWS_APART "$)|(?!\\A)\\G(?:[ \\t]{6,}+|(\\n)(?=" ROWS_APART
+     "$)))[ \\t]*+(" CLOSE_ROW ")(?=[ \\t]{6,}|$)",
+     "$1[$2]  ", 0, " "},
     /* p[0][1] = 0.5, as p_01 */
     {"\\b([A-Za-z]\\w{0,11})\\[(\\d)\\]\\[(\\d)\\](?=[ \\t]*+=(?![ \\t]*+[={]))", "$1_$2$3", 0,
      "["},
@@ -425,6 +431,13 @@ static const struct notation notations[] = {
      "(?=\\2[ \\t]?[/\\x{F7}][ \\t]?\\x{221A}[\\d= \\t.-]++$)",
      "$1; scaled: ", 0, "\xE2>"},
 
+    {"</?math>", "", 0, "<"}, /* MediaWiki */
+    /* tanh(\\,(0, 0.5) + (2, 0)\\,) */
+    {"(?<=\\()\\\\[,;:! ]|\\\\[,;:! ](?=\\))", "", 0, "\\"},
+    /* cat query (1, 0)  key (0, 1) */
+    {"(?mi)^([^\\s:|=()\\[\\]]{1,24})[ \\t]++(?=query [(\\[][^()\\[\\]\\n]{1,80}+[)\\]][ \\t,;]++key "
+     "[(\\[])",
+     "$1: ", 0, "qQ"},
     /* LaTeX: blanks, but not in 12\\,345 or after a new row */
     {"(?<!\\\\)\\\\[,;:! ](?!\\d{3})[ \\t]*+", " ", 0, "\\"},
 
@@ -484,9 +497,11 @@ static const struct notation notations[] = {
     {"\\\\(?:approx|simeq|cong|(?:falling|rising)?doteq|(?:falling|rising)dotseq)" END, "=", 0,
      "\\"},
     {"\\^\\s*+\\\\?(?:top|intercal)" END "|\\\\top" END, "^T", 0, "^\\"},
+    {"\\\\leq?(?:slant)?" END, "\u2264", 0, "\\"},
     {"\\\\alpha" END, "\u03B1", 0, "\\"},
     {"\\\\tau" END, "\u03C4", 0, "\\"},
     {"(?:\\\\Omega|\u03A9)(?=_\\{?[qkvQKV]\\b)", "W", 0, "\\\xCE"}, /* of queries, keys, values */
+    {"(?<![A-Za-z\\d_])(W_[qkvQKV])(?=[xhe](?:_|\\b))", "$1 ", 0, "W"}, /* W_qx_i */
     {"\\\\(exp|tanh)" END, "$1", 0, "\\"},
     {"\\\\[cdlv]?dots" END, "\u2026", 0, "\\"},
     {"\\\\[a-zA-Z]++\\*?", " ", 0, "\\"},
