@@ -325,7 +325,8 @@ static int only_called(const struct searched_document *d, int role, double least
 /* "The result is O = ..", then Q, K and V: the output is read last. */
 static void move_result(struct searched_document *d) {
   if (only_called(d, ATTN_ROLE_OUTPUT, BY_ITSELF) != 0 ||
-      only_called(d, ATTN_ROLE_V, BY_ITSELF) < 0) return;
+      only_called(d, ATTN_ROLE_V, BY_ITSELF) < 0)
+    return;
   const struct attn_priors *p = d->candidate[0].priors; /* h1 may be a state */
   if (p->bits[ATTN_ROLE_X] >= p->best || p->bits[ATTN_ROLE_K] >= p->best) return;
   for (int i = 1; i < d->blocks; i++) d->order[i - 1] = i;

@@ -14,6 +14,7 @@ static const struct {
   double hidden;     /* the same of a mask that is mentioned: half of the weights are 0 */
   double own;        /* a role has its own name, and nothing else */
   double clear;      /* a name next to which hints of other roles count little */
+  double faint;      /* of the bits of the best named role: a hint that counts little */
   double hinted;     /* a role is hinted at from here on */
   double unscaled;   /* scaled scores, where the text denies that they are scaled */
   double formula;    /* scores below the formula of scaled ones */
@@ -33,6 +34,7 @@ static const struct {
     .hidden = .2,
     .own = 5.9,
     .clear = 8.5,
+    .faint = .2,
     .hinted = 5,
     .unscaled = 8,
     .formula = 12,
@@ -106,9 +108,18 @@ void attn_push_option(struct attn_options *out, const struct attn_option *option
   if (out->count == ATTN_OPTIONS) out->least = fmax(out->least, out->at[kept].bits);
 }
 
+/* Queries, keys or values that are called another of them, and this hardly. */
+static int is_other_input(const struct attn_priors *p, int role) {
+  const double *bits = p->bits;
+  double best = fmax(bits[ATTN_ROLE_Q], fmax(bits[ATTN_ROLE_K], bits[ATTN_ROLE_V]));
+  return role >= ATTN_ROLE_Q && role <= ATTN_ROLE_V && best == p->best &&
+         bits[role] < PRICE.faint * best;
+}
+
 double attn_word_bits(const struct attn_priors *p, int role) {
   int hinted = p->best < PRICE.clear || p->bits[role] > p->best / 2;
   if (p->bits[role] <= 0) return -PRICE.contrary * p->best;
+  if (is_other_input(p, role)) return p->bits[role] - PRICE.contrary * p->best;
   return hinted ? p->bits[role] : p->bits[role] - PRICE.contrary * p->best / 2;
 }
 

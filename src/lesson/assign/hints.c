@@ -121,7 +121,7 @@ int attn_denies_mask(struct attn_scan *scan, const char *text) {
 int attn_mentions_tanh(struct attn_scan *scan) {
   static const char TANH[] =
       "(?i)(?<!\\bno )(?<!without )(?<!not )(?<!nor "
-      ")tanh(?!\\s?[はもを]?(?:な[しく]|使わ|用い[ずな]|不要))";
+      ")tanh(?! layer|層)(?!\\s?[はもを]?(?:な[しく]|使わ|用い[ずな]|不要))";
   return attn_occurs(scan->patterns, TANH, scan->text);
 }
 

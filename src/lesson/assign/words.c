@@ -72,7 +72,8 @@ static const struct word WORDS[] = {
      "?V)\\d?\\b|\\bA(?:_?\\d)? ?V(?:_?\\d)?" END "|output|\\b(?:new|updated) "
      "(?:vector|representation|embedding)|\\bout(?:_?\\d|(?=\\s*[=:\\[]))|context|weighted "
      "(?:sum|mean|average)(?: of (?:the |all )?values?(?: vectors?| columns?| "
-     "rows?)?)?|(?:multiply|weigh) (?:each|every) value (?:vector )?by its weight|(?:blend|mix|combin|averag)\\w*(?: of)? (?:the |all "
+     "rows?)?)?|(?:multiply|weigh) (?:each|every) value (?:vector )?by its "
+     "weight|(?:blend|mix|combin|averag)\\w*(?: of)? (?:the |all "
      ")?values?|result|\\bO\\b|\\bhead_?\\d|(?-i:\\bH\\d?\\b)(?!\\pM)|\\bh\\d\\b(?!\\pM)"
      "|\\bo_?\\d|"
      "\\bz_?\\d|\\bc_?\\d|\\by_?\\d|(?-i:\\bZ\\b)"},

@@ -216,9 +216,9 @@ int attn_group_ragged(struct attn_grouping *g, struct attn_source_position place
   if (g->status == ATTN_OK)
     g->status =
         attn_fail_at(g->scan->err, ATTN_ERR_FORMAT, place.line, place.column,
-                     "this row has %d numbers, but the rows next to it have %d: give all rows of "
+                     "this row has %d number%s, but the rows next to it have %d: give all rows of "
                      "a matrix the same length",
-                     other, cols);
+                     other, other == 1 ? "" : "s", cols);
   return 0;
 }
 

@@ -186,15 +186,20 @@ static int are_apart(struct attn_grouping *g, const struct attn_row *last,
          !same_name(last, row) && !is_next_name(g, last->label.text, row->label.text);
 }
 
+/* "QKの転置", "√2で割ると": what is done, and not whose the vectors are. */
+static int is_phrase(struct attn_grouping *g, const char *label) {
+  return attn_occurs(g->scan->patterns, "\\bQK|(?:と|で|は)\\s*=?$", label);
+}
+
 /* "Q = [1, 0], [0, 1]", "key [1, 0] [0, 1]", "keys: [1, 0]  [0, 1]", "scores / sqrt(2) = [1, 0],
  * [0, 1]": all rows of a matrix. */
 static int is_matrix_row(struct attn_grouping *g, const struct attn_row *row) {
   int step = row->style == ATTN_ROW_VALUES ? attn_label_step(row->label.text) : -1;
   int is_input = step >= ATTN_STEP_Q && step <= ATTN_STEP_V;
-  if (row->items < 2 ||
-      (row->style != ATTN_ROW_COLON && row->style != ATTN_ROW_EQUALS && !is_input))
-    return 0;
-  int is_called = row->style == ATTN_ROW_COLON || row->label.stem || is_input;
+  if (row->items < 2) return 0;
+  int is_called = is_input || is_phrase(g, row->label.text);
+  if (row->style != ATTN_ROW_COLON && row->style != ATTN_ROW_EQUALS && !is_called) return 0;
+  is_called |= row->style == ATTN_ROW_COLON || row->label.stem;
   if (!is_called || row->label.index >= 0) return 0;
   for (int n = 0; n < row->items; n++)
     if (!item_length(g, &row->item[n]) ||
@@ -303,7 +308,9 @@ static int lacks_number(struct attn_grouping *g, const struct attn_row *row) {
   if (row->items + 1 != last->items || count_numbers(row) + 1 != row->items) return 0;
   if (count_texts(last) != 1 || last->item[0].kind != ATTN_ITEM_TEXT) return 0;
   char *name = row->item[0].kind == ATTN_ITEM_TEXT ? attn_item_text(g, row, 0) : NULL;
-  return name && attn_label_step(name) < 0 && !strstr(row->line->text, ATTN_MARK_VALUE);
+  int is_indexed = name && row->style == ATTN_ROW_PIPES && attn_label_is_indexed(name);
+  int is_row = is_indexed || (name && attn_label_step(name) < 0);
+  return is_row && !strstr(row->line->text, ATTN_MARK_VALUE);
 }
 
 /* "q.k | 9 | 6" below " | cat | dog | sum" of a sheet: the last cell was blank. */
@@ -336,9 +343,9 @@ static void report_missing(struct attn_grouping *g, const struct attn_row *row, 
   struct attn_source_position p = attn_group_place(g, row->line, row->item[0].begin);
   attn_status status =
       attn_scan_add_misprint(g->scan, p,
-                             "this row has %d numbers, but the rows next to it have %d: "
+                             "this row has %d number%s, but the rows next to it have %d: "
                              "give all rows of a matrix the same length",
-                             numbers, numbers + 1);
+                             numbers, numbers == 1 ? "" : "s", numbers + 1);
   if (g->status == ATTN_OK) g->status = status;
 }
 
@@ -401,11 +408,25 @@ static int is_short_row(struct attn_grouping *g, const struct attn_row *row) {
   return !title || attn_label_step(title) < 0;
 }
 
+/* "x2 = (1, 0)" below "x1 = (1, 0, 0)". */
+static int is_short_vector(struct attn_grouping *g, const struct attn_row *row) {
+  const struct attn_row *last = &g->row[g->rows - 1];
+  int is_next = last->items == 1 && row->items == 1 && attn_same_stem(&last->label, &row->label) &&
+                row->label.index == last->label.index + 1 &&
+                row->line->line == last->line->line + 1;
+  if (!is_next || !strchr("xekqv", *row->label.stem) || row->label.stem[1]) return 0;
+  int above = item_length(g, &last->item[0]), here = item_length(g, &row->item[0]);
+  return above > 1 && here > 1 && above != here;
+}
+
 static void check_ragged(struct attn_grouping *g, const struct attn_row *row) {
   const struct attn_row *last = &g->row[g->rows - 1];
   int is_numbered = are_numbered(last, row) && row->items != last->items;
   if (is_numbered && g->rows == 1 && row->items > last->items)
     report_ragged(g, last, row->items);
+  else if (is_short_vector(g, row))
+    attn_group_ragged(g, attn_group_place(g, row->line, row->item[0].begin),
+                      item_length(g, &last->item[0]), item_length(g, &row->item[0]));
   else if (is_numbered || is_ragged(g, row) || is_short_row(g, row))
     report_ragged(g, row, last->items);
 }

@@ -58,12 +58,13 @@ static int has_step(struct attn_account *a, const attn_example *e, int name, int
   return find_step(a, e, name, head) || find_step(a, e, name, -1) || a->work >= ATTN_ACCOUNT_WORK;
 }
 
-/* Inputs beside given keys of their width: queries by another name. */
-static int has_queries_as_inputs(struct attn_account *a, const attn_example *e, int head) {
-  const attn_step *x = find_step(a, e, ATTN_STEP_X, -1);
-  const attn_step *k = find_step(a, e, ATTN_STEP_K, head);
-  return x && k && x->op == ATTN_OP_GIVEN && k->op == ATTN_OP_GIVEN &&
-         x->exact.cols == k->exact.cols;
+/* Two steps that are given, one as wide as the other: inputs beside keys may be queries by another
+ * name, values beside queries keys and values. */
+static int are_as_wide(struct attn_account *a, const attn_example *e, int name, int of, int head) {
+  const attn_step *x = find_step(a, e, name, name == ATTN_STEP_X ? -1 : head);
+  const attn_step *y = find_step(a, e, of, head);
+  return x && y && x->op == ATTN_OP_GIVEN && y->op == ATTN_OP_GIVEN &&
+         x->exact.cols == y->exact.cols;
 }
 
 /* Scores or weights that do not follow from the queries and keys of their example; W q, not from W
@@ -74,10 +75,10 @@ static int is_unexplained(struct attn_account *a, const attn_example *e, const a
     return has_step(a, e, ATTN_STEP_Q, s->head);
   if (!of_scores || e->from_python) return 0;
   int keys = has_step(a, e, ATTN_STEP_K, s->head) || has_step(a, e, ATTN_STEP_X, s->head) ||
+             are_as_wide(a, e, ATTN_STEP_Q, ATTN_STEP_V, s->head) ||
              (has_step(a, e, ATTN_STEP_W_A, s->head) && has_step(a, e, ATTN_STEP_V, s->head));
-  int queries = has_step(a, e, ATTN_STEP_Q, s->head) || has_step(a, e, ATTN_STEP_Y, s->head) ||
-                has_queries_as_inputs(a, e, s->head);
-  return queries && keys;
+  return keys && (has_step(a, e, ATTN_STEP_Q, s->head) || has_step(a, e, ATTN_STEP_Y, s->head) ||
+                  are_as_wide(a, e, ATTN_STEP_X, ATTN_STEP_K, s->head));
 }
 
 /* Is anything that is printed computed of this head? */
@@ -446,7 +447,7 @@ static int is_mention(struct attn_account *a, int block) {
   if (step == ATTN_ANY_STEP && (is_answer(a, b) || is_sentence)) step = A_RESULT;
   if (attn_has_more_added(a->scan, b->name)) return 0;
   if (!is_list && (q->cols < 2 || (by_chance && step == ATTN_ANY_STEP))) return 0;
-  return attn_has_printing_of(a, q, step);
+  return attn_has_printing_of(a, q, step) && !attn_is_of_other_row(a->scan, block);
 }
 
 /* Rows of two matrices, one after the other: [c; s]. */

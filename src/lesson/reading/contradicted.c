@@ -132,30 +132,45 @@ static int is_other_row(const struct attn_builder *b, const struct attn_placemen
 
 /* ---- the numbers of another row once more ---- */
 
-/* The number of the token that a text begins with: "Token 2 (dog)". -1: there is none. */
-static int token_of(const struct attn_builder *b, const char *text) {
+/* The token that a text begins with, "Token 2 (dog)", "dog -> cat": its number, or the bytes of its
+ * word as one. -1: there is none. */
+static int token_of(struct attn_scan *scan, const char *text) {
   static const char TOKEN[] =
-      "(*UCP)(?i)^\\W*(?:tokens?|quer(?:y|ies)|words?|rows?|positions?|トークン|クエリ|単語|位置|行)"
-      "[ _]?(\\d{1,2})(?![\\d.])";
+      "(*UCP)(?i)^\\W*(?:(?:tokens?|quer(?:y|ies)|words?|rows?|positions?|トークン|クエリ|単語|"
+      "位置|行)"
+      "[ _]?(\\d{1,2})(?![\\d.])|([^\\s\\d=:,]{1,24}) ?(?:->|→) ?[^\\s\\d])";
   struct attn_match m;
-  if (!attn_find(b->scan->patterns, TOKEN, text, strlen(text), 0, &m)) return -1;
-  return atoi(text + m.group[1].begin);
+  unsigned word = 100; /* no number of a token */
+  if (!attn_find(scan->patterns, TOKEN, text, strlen(text), 0, &m)) return -1;
+  if (m.group[1].end > m.group[1].begin) return atoi(text + m.group[1].begin);
+  for (size_t n = m.group[2].begin; n < m.group[2].end; n++)
+    word = word * 31 + (unsigned char)text[n];
+  return (int)(word >> 1);
 }
 
-/* The first digit of "α_21", "ε_21 = q_2·k_1", "o2"; -1: there is none. */
-static int query_of(const struct attn_builder *b, const char *label) {
-  static const char INDEX[] = "(*UCP)^\\W*[^\\W\\d_]{1,12}[_ ]?\\{?([0-9]),?[0-9]\\}?(?=\\s*(?:=|$))";
+/* The first digit of "α_21", "ε_21 = q_2·k_1"; the one of "output o_2". -1: there is none. */
+static int query_of(struct attn_scan *scan, const struct attn_block *block, int label) {
+  static const char INDEX[] =
+      "(*UCP)^\\W*(?:\\pL+ )?[^\\W\\d_]{1,12}[_ ]?\\{?([0-9])(,?[0-9])?\\}?(?=\\s*(?:=|$))";
+  const char *text = block->label[label];
   struct attn_match m;
-  if (!attn_find(b->scan->patterns, INDEX, label, strlen(label), 0, &m)) return -1;
-  return label[m.group[1].begin] - '0';
+  if (!text || !attn_find(scan->patterns, INDEX, text, strlen(text), 0, &m)) return -1;
+  int is_pair = m.group[2].end > m.group[2].begin;
+  return is_pair || block->labels == 1 ? text[m.group[1].begin] - '0' : -1;
 }
 
-/* The number of the query whose row a block is, as its labels or the text above it have it. */
-static int row_called(const struct attn_builder *b, const struct attn_block *block) {
-  int row = block->labels && block->label[0] ? query_of(b, block->label[0]) : -1;
+/* The query whose row a block is, as its labels or the text above it have it, or above the first of
+ * the blocks that end there. */
+static int row_called(struct attn_scan *scan, int at) {
+  const struct attn_block *block = &scan->block[at];
+  int row = block->labels ? query_of(scan, block, 0) : -1, token = -1;
   for (int n = 1; n < block->labels && row >= 0; n++)
-    if (!block->label[n] || query_of(b, block->label[n]) != row) row = -1;
-  return row >= 0 || !block->captions ? row : token_of(b, block->caption[0]);
+    if (query_of(scan, block, n) != row) row = -1;
+  if (row >= 0) return row;
+  while (at > 0 && !block->captions) block = &scan->block[--at];
+  for (int n = block->captions - 1; n >= 0 && token < 0; n--)
+    token = token_of(scan, block->caption[n]);
+  return token;
 }
 
 static int are_equal(const attn_printing *a, const attn_printing *b) {
@@ -163,6 +178,18 @@ static int are_equal(const attn_printing *a, const attn_printing *b) {
   if (a->rows != b->rows || a->cols != b->cols) return 0;
   while (n < a->rows * a->cols && a->cells[n].value == b->cells[n].value) n++;
   return n == a->rows * a->cols;
+}
+
+int attn_is_of_other_row(struct attn_scan *scan, int block) {
+  int called = row_called(scan, block), found = 0;
+  for (int n = 0; n < scan->blocks && called >= 0; n++) {
+    if (n == block || !are_equal(&scan->block[block].reading[0], &scan->block[n].reading[0]))
+      continue;
+    int other = row_called(scan, n);
+    if (other < 0 || other == called) return 0;
+    found = 1;
+  }
+  return found;
 }
 
 /* How many rows of a step have these numbers? */
@@ -182,15 +209,15 @@ static int count_rows(const attn_step *s, const attn_printing *row) {
 int attn_repeats_other_row(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_block *block = &b->scan->block[p->block];
   const attn_printing *row = &block->reading[0];
-  const attn_step *s = attn_find_step(b->ex, attn_step_of_role(p->role),
-                                      b->ex->heads > 1 ? p->head : ATTN_ANY_HEAD);
-  if (p->role < ATTN_ROLE_SCORES || row->rows != 1 || row->cols < 2 || !s) return 0;
-  int called = row_called(b, block);
+  const attn_step *s =
+      attn_find_step(b->ex, attn_step_of_role(p->role), b->ex->heads > 1 ? p->head : ATTN_ANY_HEAD);
+  if (p->role < ATTN_ROLE_SCORES || row->rows != 1 || row->cols < 2 || !s || !s->exact.at) return 0;
+  int called = row_called(b->scan, p->block);
   for (int n = 0; n < b->reading->placements && called >= 0; n++) {
     const struct attn_placement *q = b->reading->placement[n];
     if (q->block >= p->block || q->role != p->role || q->example != p->example) continue;
     if (q->head != p->head || !are_equal(row, &b->scan->block[q->block].reading[0])) continue;
-    int other = row_called(b, &b->scan->block[q->block]);
+    int other = row_called(b->scan, q->block);
     if (other >= 0 && other != called && count_rows(s, row) < 2) return 1;
   }
   return 0;

@@ -79,6 +79,64 @@ attn_status attn_doubt_below_unread(attn_lesson *l, struct attn_pool *pool, attn
   return status;
 }
 
+/* ---- echoes ---- */
+
+/* Is there a row of these numbers, or, of one number, the number? */
+static int shows_row(const attn_printing *p, const attn_cell *row, int32_t cols) {
+  int32_t step = cols == 1 ? 1 : cols, n = 0;
+  if (cols > 1 && p->cols != cols) return 0;
+  for (; n < p->rows * p->cols; n += step) {
+    int32_t c = 0;
+    while (c < cols && p->cells[n + c].value == row[c].value) c++;
+    if (c == cols) return 1;
+  }
+  return 0;
+}
+
+static int is_shown(const attn_example *e, const attn_cell *row, int32_t cols, int64_t *work) {
+  for (int32_t n = 0; n < e->steps; n++)
+    for (int32_t p = 0; p < e->step[n].printings; p++) {
+      *work += (int64_t)e->step[n].printing[p].rows * e->step[n].printing[p].cols;
+      if (shows_row(&e->step[n].printing[p], row, cols)) return 1;
+    }
+  return 0;
+}
+
+/* Are the rows of what it is given, and the numbers that it computes, all in an example above? */
+static int is_echo(const attn_example *e, const attn_example *above, int64_t *work) {
+  enum { WORK = 1 << 22 };
+  for (int32_t n = 0; n < e->steps; n++) {
+    const attn_step *s = &e->step[n];
+    for (int32_t p = 0; p < s->printings; p++) {
+      const attn_printing *q = &s->printing[p];
+      int32_t cols = s->op == ATTN_OP_GIVEN ? q->cols : 1;
+      for (int32_t c = 0; c < q->rows * q->cols; c += cols)
+        if (*work > WORK || !is_shown(above, q->cells + c, cols, work)) return 0;
+    }
+  }
+  return 1;
+}
+
+static int has_wrong(const attn_example *e, const struct attn_judged *judged) {
+  int32_t n = 0;
+  while (n < e->steps && judged[n].worst != ATTN_JUDGED_WRONG) n++;
+  return n < e->steps;
+}
+
+attn_status attn_drop_echoes(attn_lesson *l, struct attn_pool *pool, attn_error *err) {
+  int64_t work = 0;
+  for (int32_t i = l->examples - 1; i > 0; i--) {
+    attn_example *e = (attn_example *)&l->example[i];
+    struct attn_judged *judged;
+    if (e->from_python || e[-1].from_python || !is_echo(e, e - 1, &work)) continue;
+    attn_status status = attn_judge_example(e, pool, &judged, err);
+    if (status) return status;
+    if (!has_wrong(e, judged)) continue;
+    memmove(e, e + 1, (size_t)(--l->examples - i) * sizeof *e);
+  }
+  return ATTN_OK;
+}
+
 /* ---- programs ---- */
 
 /* Do numbers that are given differ from what a program computes under their name? */

@@ -99,7 +99,8 @@ static int may_be_other_scores(const struct attn_builder *b, const struct attn_p
 /* Does the text state another formula than the softmax of scores, or a mask of its own? */
 static int states_other_formula(const struct attn_builder *b, const struct attn_placement *p) {
   static const char OTHER[] =
-      "(*UCP)(?i)\\bno softmax(?! temp)|\\blinear attention|softmax1|quiet softmax|\\btruncated?\\b|"
+      "(*UCP)(?i)\\bno softmax(?! temp)|\\blinear attention|softmax1|quiet "
+      "softmax|\\btruncated?\\b|"
       "\\breversed? order|right[- ]to[- ]left|逆順|\\bcut \\(?not rounded|切り捨て|sliding "
       "window|\\bonly (?:\\w+ )?(?:its |their )?"
       "neighbou?rs\\b|\\btop-?k\\b|\\b(?:two|three) largest scores|itself and the later|"
@@ -138,7 +139,7 @@ static int is_supposed(const struct attn_builder *b, const struct attn_placement
 /* Its place is known too little to call a number wrong: words of a sentence are not a name, and its
  * own name may be that of another step. */
 int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p) {
-  static const char SENTENCE[] = "(?i)\\s(?:is|are|was|were|gives?|yields?)\\W*$|は$";
+  static const char SENTENCE[] = "(?i)\\s(?:is|are|was|were|gives?|yields?|becomes?)\\W*$|は$";
   const struct attn_block *block = &b->scan->block[p->block];
   const struct attn_priors *named = &b->priors[p->block];
   int in_sentence =
@@ -148,6 +149,9 @@ int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p) 
   if (may_be_other_scores(b, p) || lacks_values(b, p) || is_of_other_input(b, p)) return 1;
   if (states_other_formula(b, p) || shows_other_mask(b, p) || is_of_gradients(b, p)) return 1;
   if (p->node->share < 1 && is_of_later_step(b, p->relation)) return 1;
+  if (p->node->share < 1 && p->role == ATTN_ROLE_ROW_SUM && in_sentence &&
+      named->bits[p->role] <= 0)
+    return 1;
   if (p->node->share <= .5 && is_supposed(b, p)) return 1;
   int is_other = named->best >= OWN_NAME && named->bits[p->role] <= 0;
   if (is_other && p->node->share <= .5) return 1;

@@ -123,8 +123,8 @@ static const char SOME_SIZE[] =
     "(\\d{1,2}+)\\)(?! ?[-+=*/\\x{B7}\\x{D7}])|"
     "(?<![\\w.])(\\d{1,2}+)" BY
     "(\\d{1,2}+)\\$? ?(?:の)?(?:行列|表)|"
-    "行列[はが] ?\\$?(\\d{1,2}+)" BY
-    "(\\d{1,2}+)\\$? ?(?=で|と|[、。])|"
+    "(?:行列|スコア)[はが] ?\\$?(\\d{1,2}+)" BY
+    "(\\d{1,2}+)\\$? ?(?=で|と|に|[、。])|"
     "\\b(?:are|(?:size|shape)s?(?: is| are)?) \\$?(\\d{1,2}+)" BY
     "(\\d{1,2}+)\\$?(?=[.,:;]?\\s)"
     "(?!\\s*[-+=*/\\x{B7}\\x{D7}\\x{2248}]))";
@@ -210,10 +210,12 @@ static void check_counts(struct attn_placing *x) {
       "|(?<!sequence of )(?<!padded to )\\b(?:length|dimension|size) (?:is |of "
       ")?\\*{0,2}(\\d{1,2}+)(?![.\\d%]|, padded)"
       "|(?m:^[^\\x00-\\x7F]*d_?[kv][,\\t](\\d{1,2}+)[,\\t\\r]*(?:$|[A-Za-z\\x{221A}]))"
-      "|\\bd_?(?:\\{?\\\\?(?:text|mathrm)?\\{?)?model\\}{0,2} ?=[ ~]?(1?\\d)(?![\\d.])";
+      "|\\bd_?(?:\\{?\\\\?(?:text|mathrm)?\\{?)?model\\}{0,2} ?=[ ~]?(1?\\d)(?![\\d.])"
+      "|\\b(?:weights?|matri(?:x|ces)|layers?)[^()\\n\\d]{0,16}\\((\\d{1,2}+) ?(?:->|→|inputs?,) "
+      "?(\\d{1,2}+)(?: outputs?)?\\)";
   struct attn_match m;
   for (size_t at = 0; attn_placing_find(x, COUNT, at, &m); at = m.group[0].end)
-    for (int n = 1; n <= 7; n++) {
+    for (int n = 1; n <= 9; n++) {
       int value = value_of(x, m.group[n]);
       if (value > 1 && !attn_is_known_size(x->a->known, value) && !has_heads(x->a->lesson, value) &&
           !is_of_heads(x, &m))

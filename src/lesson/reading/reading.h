@@ -66,6 +66,8 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
 /* doubt.c. unread[] has the blocks that no step shows: a step below them is not called wrong where
  * half of it is. */
 attn_status attn_doubt_below_unread(attn_lesson *lesson, struct attn_pool *pool, attn_error *err);
+/* An example is none whose numbers are those of the one above, read wrongly: remarks below it. */
+attn_status attn_drop_echoes(attn_lesson *lesson, struct attn_pool *pool, attn_error *err);
 /* Queries, keys or values that a program below the same heading computes otherwise; elsewhere it
  * may compute another example. */
 void attn_doubt_contradicted(attn_lesson *lesson);
@@ -118,6 +120,10 @@ struct attn_document {
   struct attn_pool *search;        /* memory of one reading */
   struct attn_shared_text *shared; /* [0]: with the text of its snippets, [1]: without it */
 };
+
+/* contradicted.c: is a block the row of another token, as its labels or the text above it have it,
+ * than all blocks with the same numbers? */
+int attn_is_of_other_row(struct attn_scan *scan, int block);
 
 /* numbers.c: a document read by its numbers: scan, priors, search, steps, account. snippets: 1 to
  * follow its Python as programs. left: lines whose numbers are gathered by what they are called;

@@ -59,6 +59,7 @@ struct notation {
 #define LITERAL "-?(?:\\d++(?:\\.\\d++)?+|\\.\\d++)"
 #define ROW_OF_LINE LITERAL "(?:(?:,[ \\t]*+|[ \\t]++)" LITERAL "){1,40}+"
 #define EOL "[ \\t]*+$"
+#define EOL_AND "[ \\t]*+(?:\\n|\\z)"
 #define SUM_WORD "(?:(?i:sum|total)|\u5408\u8A08|\u7DCF?\u548C)"
 /* row 1: exp 2.7, 1 (sum 3.7) -> 0.73, 0.27: a label, words, a list; an arrow in front of one */
 #define OF_ROW                                                                            \
@@ -235,8 +236,9 @@ static const struct notation notations[] = {
      "$)|(?!\\A)\\G(?:\\||(\\n[ \\t]*+)(?=" ROWS_ABREAST "$)))(" SPACED_ROW ")(?=\\||$)",
      "$1$2[$3]  ", 0, "|"},
     /* or with wide gaps between them, but not below their names */
-    {"(?m)(?:^(?<=\\n\\n)(?=" ROWS_APART "\\n" ROWS_APART "$)|(?!\\A)\\G(?:[ \\t]{6,}+|(\\n)(?=" ROWS_APART
-     "$)))[ \\t]*+(" CLOSE_ROW ")(?=[ \\t]{6,}|$)",
+    {"(?m)(?:^(?<=\\n\\n)(?=" ROWS_APART "\\n" ROWS_APART
+     "$)|(?!\\A)\\G(?:[ \\t]{6,}+|(\\n)(?=" ROWS_APART "$)))[ \\t]*+(" CLOSE_ROW
+     ")(?=[ \\t]{6,}|$)",
      "$1[$2]  ", 0, " "},
     /* p[0][1] = 0.5, as p_01 */
     {"\\b([A-Za-z]\\w{0,11})\\[(\\d)\\]\\[(\\d)\\](?=[ \\t]*+=(?![ \\t]*+[={]))", "$1_$2$3", 0,
@@ -434,8 +436,14 @@ static const struct notation notations[] = {
     {"</?math>", "", 0, "<"}, /* MediaWiki */
     /* tanh(\\,(0, 0.5) + (2, 0)\\,) */
     {"(?<=\\()\\\\[,;:! ]|\\\\[,;:! ](?=\\))", "", 0, "\\"},
+    /* Q = in the middle of its rows, as in text from a PDF */
+    {"(?m)(?<=\\n\\n)((?:[ \\t]{2,}+" CLOSE_ROW EOL_AND
+     ")++)[ \\t]*+([^\\s\\d=][^\\n=\\d]{0,20}=)[ "
+     "\\t]++(" CLOSE_ROW EOL_AND "(?:[ \\t]{2,}+" CLOSE_ROW EOL_AND ")*+)",
+     "$2\n$1$3", 0, "="},
     /* cat query (1, 0)  key (0, 1) */
-    {"(?mi)^([^\\s:|=()\\[\\]]{1,24})[ \\t]++(?=query [(\\[][^()\\[\\]\\n]{1,80}+[)\\]][ \\t,;]++key "
+    {"(?mi)^([^\\s:|=()\\[\\]]{1,24})[ \\t]++(?=query [(\\[][^()\\[\\]\\n]{1,80}+[)\\]][ "
+     "\\t,;]++key "
      "[(\\[])",
      "$1: ", 0, "qQ"},
     /* LaTeX: blanks, but not in 12\\,345 or after a new row */
@@ -456,6 +464,10 @@ static const struct notation notations[] = {
      "\\s*+" BRACED_TWICE,
      ATTN_MARK_OPEN, 0, "\\"},
     {"\\\\end\\{(?:" MATRICES "|" ARRAYS ")\\}", ATTN_MARK_CLOSE, 0, "\\"},
+    /* what is around them */
+    {"\\\\(?:begin|end)\\{[a-zA-Z]++\\*?\\}(?:\\[[^\\]\\n]{0,20}\\])?+|\\\\label\\{[^{}\\n]*+\\}|"
+     "~?\\\\(?:eq|page|auto)?ref\\{[^{}\\n]*+\\}",
+     "", TEX, "\\"},
     {"\\\\\\\\(?:\\[[^\\]\\n]{0,80}\\])?", ATTN_MARK_ROW, 0, "\\"},
     {"\\\\\\n", ATTN_MARK_ROW "\n", 0, "\\"},
     {"\\\\(?:hline|toprule|midrule|bottomrule)" END, ATTN_MARK_RULE, 0, "\\"},
@@ -500,7 +512,7 @@ static const struct notation notations[] = {
     {"\\\\leq?(?:slant)?" END, "\u2264", 0, "\\"},
     {"\\\\alpha" END, "\u03B1", 0, "\\"},
     {"\\\\tau" END, "\u03C4", 0, "\\"},
-    {"(?:\\\\Omega|\u03A9)(?=_\\{?[qkvQKV]\\b)", "W", 0, "\\\xCE"}, /* of queries, keys, values */
+    {"(?:\\\\Omega|\u03A9)(?=_\\{?[qkvQKV]\\b)", " W", 0, "\\\xCE"}, /* of queries, keys, values */
     {"(?<![A-Za-z\\d_])(W_[qkvQKV])(?=[xhe](?:_|\\b))", "$1 ", 0, "W"}, /* W_qx_i */
     {"\\\\(exp|tanh)" END, "$1", 0, "\\"},
     {"\\\\[cdlv]?dots" END, "\u2026", 0, "\\"},
