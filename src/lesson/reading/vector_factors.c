@@ -149,8 +149,38 @@ static void check_tanh(struct attn_placing *x) {
   }
 }
 
+/* Is it a row of a step, but for the signs? */
+static int is_row(const struct attn_placing *x, const struct vector *v) {
+  for (int32_t e = 0; e < x->a->lesson->examples; e++) {
+    const attn_example *ex = &x->a->lesson->example[e];
+    for (int32_t s = 0; s < ex->steps; s++) {
+      const attn_matrix *m = &ex->step[s].exact;
+      for (int32_t row = 0; m->at && m->cols == v->numbers && row < m->rows; row++) {
+        int n = 0;
+        while (n < v->numbers &&
+               attn_cell_is_near(&v->number[n], fabs(m->at[row * m->cols + n]), 2))
+          n++;
+        if (n == v->numbers) return 1;
+      }
+    }
+  }
+  return 0;
+}
+
+/* "tanh((0, 0.5) + (2, 0))": the rows that are added. */
+static void check_sums_in_tanh(struct attn_placing *x) {
+  static const char SUM[] = "tanh" ATTN_SPACE "\\(" ATTN_SPACE VECTOR PLUS VECTOR ATTN_SPACE "\\)";
+  struct attn_match m;
+  struct vector v;
+  for (size_t at = 0; attn_placing_find(x, SUM, at, &m); at = m.group[0].end)
+    for (int g = 1; g <= 2; g++)
+      if (read_vector(x, m.group[g], &v) && !is_row(x, &v))
+        attn_list_number(x, v.part[0], v.part[0].begin);
+}
+
 void attn_list_vectors(struct attn_placing *x) {
   check_tanh(x);
+  check_sums_in_tanh(x);
   check_products(x);
   check_sums_of_vectors(x);
 }
