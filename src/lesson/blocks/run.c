@@ -243,8 +243,8 @@ static int is_numbered_header(const struct attn_row *header, const struct attn_r
 
 static int is_blank_item(const struct attn_row_item *item) { return item->begin == item->end; }
 
-/* "query \\ key | 1 | 2 | 3" above "1 | 0.5 | 0.2 | 0.3", or with a blank corner: both are
- * numbered.
+/* "query \\ key | 1 | 2 | 3", "Q | 1 | 2 | 3" above "1 | 0.5 | 0.2 | 0.3", or with a blank corner:
+ * both are numbered.
  */
 static int numbers_both(struct attn_grouping *g, const struct attn_row *header,
                         const struct attn_row *row) {
@@ -260,7 +260,8 @@ static int numbers_both(struct attn_grouping *g, const struct attn_row *header,
     if (!attn_item_is_integer(&header->item[n], first + n - 1)) return 0;
   if (!attn_item_is_integer(&row->item[0], first)) return 0;
   char *title = attn_item_text(g, header, 0);
-  return is_blank || (title && attn_occurs(g->scan->patterns, PAIR, title));
+  return is_blank ||
+         (title && (attn_label_step(title) >= 0 || attn_occurs(g->scan->patterns, PAIR, title)));
 }
 
 /* Is the run below such a title: "Q,1,2"? */

@@ -130,6 +130,16 @@ static int has_index_column(const struct attn_table *t) {
   return attn_table_counts(t, attn_item_is_integer(attn_table_item(t, 0, t->number[0]), 1));
 }
 
+/* "Q | d_1 | d_2": the columns are numbered, and the first is none of them. */
+static int is_beside_numbered(struct attn_grouping *g, const struct attn_table *t) {
+  char *corner = attn_item_text(g, &t->header, 0), *first = attn_item_text(g, &t->header, 1);
+  for (int n = 1; n < t->header.items; n++) {
+    char *name = attn_item_text(g, &t->header, n);
+    if (!name || !attn_label_is_indexed(name) || !attn_same_letters(name, first)) return 0;
+  }
+  return t->header.items > 2 && corner && !attn_same_letters(corner, first);
+}
+
 /* Is the cell above the first column blank, or does it call what is counted: "token", "#"? */
 static int has_counting_corner(struct attn_grouping *g, const struct attn_table *t) {
   static const char COUNTED[] =
@@ -137,6 +147,7 @@ static int has_counting_corner(struct attn_grouping *g, const struct attn_table 
       "トークン|位置|番号|行|単語|語)?\\W*$";
   if (t->header.items != t->cols) return 0;
   char *corner = attn_item_text(g, &t->header, 0);
+  if (is_beside_numbered(g, t)) return 1;
   return corner && attn_match_at(g->scan->patterns, COUNTED, corner, strlen(corner), 0, NULL);
 }
 
