@@ -188,7 +188,10 @@ static int are_apart(struct attn_grouping *g, const struct attn_row *last,
 
 /* "QKの転置", "√2で割ると": what is done, and not whose the vectors are. */
 static int is_phrase(struct attn_grouping *g, const char *label) {
-  return attn_occurs(g->scan->patterns, "\\bQK|(?:と|で|は)\\s*=?$", label);
+  static const char PHRASE[] =
+      "(?i)\\bQK|(?:割ると|割って|すると|かけると|とると|(?:softmax|ソフトマックス)で|"
+      "(?:出力|重み|スコア|内積)は)\\s*=?$";
+  return attn_occurs(g->scan->patterns, PHRASE, label);
 }
 
 /* "Q = [1, 0], [0, 1]", "key [1, 0] [0, 1]", "keys: [1, 0]  [0, 1]", "scores / sqrt(2) = [1, 0],

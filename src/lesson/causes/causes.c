@@ -1,32 +1,13 @@
 /* causes.c -- why a step is wrong, where no slip of the whole step explains it: the first wrong
  * number is explained, with its row. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "error.h"
 #include "eval.h"
-#include "judge.h"
-#include "operations.h"
+#include "cause_search.h"
 
 enum { WORK_MAX = 200000000 };
-
-struct cause_search {
-  const attn_example *example;
-  const struct attn_judged *all, *judged; /* of all steps; of this one */
-  const attn_step *step;
-  struct attn_pool *pool;
-  size_t cells;
-  unsigned as_printed; /* bit n: operand n is read as printed, else as exact */
-  double work;         /* multiplications left: a large wrong matrix is not tried forever */
-  int out_of_memory;
-};
-
-/* Cells of one row or column: `count` of them, `stride` apart. */
-struct cell_line {
-  size_t first, stride, count;
-  int is_query; /* what one query sees or gets */
-};
 
 /* ---- What the search is made of ---------------------------------------------------------- */
 
@@ -43,34 +24,8 @@ static int afford(struct cause_search *h, double multiplications) {
   return h->work > 0;
 }
 
-/* Is value what cell n prints, give or take one unit: values of another step were rounded once
- * more. Of a wrong cell it must be twice as near to what is printed as the right value. */
-static int fits(const struct cause_search *h, size_t n, double value) {
-  const attn_cell *cell = h->judged->printed[n];
-  if (attn_judged_fits(h->judged, n, value)) return 1;
-  double unit = pow(10, -(double)h->judged->decimals), off = fabs(cell->value - value);
-  double right =
-      fmin(fabs(cell->value - h->step->exact.at[n]), fabs(cell->value - h->judged->followed.at[n]));
-  int better = h->judged->verdict[n] != ATTN_JUDGED_WRONG || 2 * off < right;
-  return cell->kind == ATTN_CELL_NUMBER && h->judged->decimals > 0 && off <= unit && better;
-}
-
-static int is_miss(const struct cause_search *h, size_t n) {
-  return h->judged->verdict[n] == ATTN_JUDGED_WRONG ||
-         h->judged->verdict[n] == ATTN_JUDGED_DOUBTFUL;
-}
-
-/* Wrong or doubtful cells of a line. */
-static size_t misses(const struct cause_search *h, struct cell_line line) {
-  size_t count = 0;
-  for (size_t n = 0; n < line.count; n++) count += is_miss(h, line.first + n * line.stride) != 0;
-  return count;
-}
-
-/* From the author's own numbers, and the right one. */
+/* From the author's own numbers. */
 static double follows(const struct cause_search *h, size_t n) { return h->judged->followed.at[n]; }
-static double exact(const struct cause_search *h, size_t n) { return h->step->exact.at[n]; }
-
 static int is_output(const struct cause_search *h) { return h->step->name == ATTN_STEP_OUTPUT; }
 
 /* ---- Another row or column ----------------------------------------------------------------- */
@@ -362,30 +317,6 @@ static size_t first_wrong(const struct cause_search *h) {
   return n;
 }
 
-static struct cell_line all_cells(const struct cause_search *h) {
-  return (struct cell_line){0, 1, h->cells, 0};
-}
-
-/* Scores and weights are as the example has them; an output is turned as its weights are used. */
-static int queries_in_columns(const struct cause_search *h) {
-  const attn_step *s = h->step;
-  int columns = h->example->orientation == ATTN_QUERIES_IN_COLUMNS;
-  if (s->name != ATTN_STEP_OUTPUT || !attn_is_product(s->op)) return columns;
-  return h->example->step[s->operand[1]].name == ATTN_STEP_WEIGHTS;
-}
-
-/* The row of cell n, or its column. */
-static struct cell_line line_of(const struct cause_search *h, size_t n, int column) {
-  size_t rows = (size_t)h->step->exact.rows, cols = (size_t)h->step->exact.cols;
-  int is_query = column == queries_in_columns(h);
-  return column ? (struct cell_line){n % cols, cols, rows, is_query}
-                : (struct cell_line){n / cols * cols, 1, cols, is_query};
-}
-
-static struct cell_line query_of(const struct cause_search *h, size_t n) {
-  return line_of(h, n, queries_in_columns(h));
-}
-
 /* ---- The search ------------------------------------------------------------------------ */
 
 /* Both lines through the first wrong cell, the query's first. */
@@ -402,16 +333,6 @@ static int by_lines(struct cause_search *h, size_t first,
 /* A softmax is normalized, so one slip moves its whole row. */
 static int is_softmax(const attn_step *step) {
   return step->op == ATTN_OP_SOFTMAX || step->name == ATTN_STEP_WEIGHTS;
-}
-
-static size_t queries_of(const struct cause_search *h) {
-  size_t cols = (size_t)h->step->exact.cols;
-  return queries_in_columns(h) ? cols : h->cells / cols;
-}
-
-/* What query `n` sees or gets. */
-static struct cell_line line_of_query(const struct cause_search *h, size_t n) {
-  return query_of(h, queries_in_columns(h) ? n : n * (size_t)h->step->exact.cols);
 }
 
 /* Is some row, or column, printed and right? */
@@ -460,37 +381,6 @@ static int of_mask(const struct cause_search *h, size_t first) {
   return count > 1 || !hidden ? ATTN_CAUSE_MASK_IGNORED : ATTN_CAUSE_MASK_OFF_BY_ONE;
 }
 
-/* units: of the last digit in 1; 0: it is not rounded. */
-static double exponential(double x, double units) {
-  return units > 0 ? round(exp(x) * units) : exp(x);
-}
-
-/* Are the weights of a line the softmax of these logits, by exponentials that are rounded? */
-static int is_softmax_of(const struct cause_search *h, struct cell_line line, const double *logits,
-                         double units) {
-  double sum = 0;
-  for (size_t n = 0; n < line.count; n++)
-    sum += exponential(logits[line.first + n * line.stride], units);
-  for (size_t n = 0; n < line.count; n++) {
-    size_t at = line.first + n * line.stride;
-    double value = exponential(logits[at], units) / sum;
-    if (!h->judged->printed[at]) continue;
-    if (units > 0 ? !attn_judged_fits(h->judged, at, value) : !fits(h, at, value)) return 0;
-  }
-  return 1;
-}
-
-static int of_coarse_exponentials(const struct cause_search *h) {
-  if (h->step->op != ATTN_OP_SOFTMAX) return ATTN_CAUSE_NONE;
-  const double *logits = h->all[h->step->operand[0]].carried.at;
-  for (double units = 1; units < 1000; units *= 10) {
-    size_t n = 0;
-    while (n < queries_of(h) && is_softmax_of(h, line_of_query(h, n), logits, units)) n++;
-    if (n == queries_of(h)) return ATTN_CAUSE_ROUNDING_TOO_COARSE;
-  }
-  return ATTN_CAUSE_NONE;
-}
-
 /* Is a row of what is divided printed as it was? */
 static int of_undivided_row(const struct cause_search *h, size_t first) {
   struct cell_line line = query_of(h, first);
@@ -501,39 +391,6 @@ static int of_undivided_row(const struct cause_search *h, size_t first) {
     if (h->judged->printed[at] && !fits(h, at, source[at])) return ATTN_CAUSE_NONE;
   }
   return ATTN_CAUSE_MISSING_SCALE;
-}
-
-/* Are the weights of a line the softmax of all scores, with 0 where the mask hides one? */
-static int is_masked_after(const struct cause_search *h, struct cell_line line,
-                           const double *logits, const double *masked) {
-  double sum = 0, most = -INFINITY;
-  int hides = 0;
-  for (size_t n = 0; n < line.count; n++) most = fmax(most, logits[line.first + n * line.stride]);
-  for (size_t n = 0; n < line.count; n++) sum += exp(logits[line.first + n * line.stride] - most);
-  for (size_t n = 0; n < line.count; n++) {
-    size_t at = line.first + n * line.stride;
-    int is_hidden = isinf(masked[at]) != 0;
-    double weight = is_hidden ? 0 : exp(logits[at] - most) / sum;
-    hides |= is_hidden;
-    if (h->judged->printed[at] && !fits(h, at, weight)) return 0;
-  }
-  return hides;
-}
-
-/* Is a row of weights the softmax of the scores before they were masked, or of those with zeros in
- * place of the hidden ones? */
-static int of_unmasked_row(struct cause_search *h, size_t first) {
-  if (h->step->op != ATTN_OP_SOFTMAX) return ATTN_CAUSE_NONE;
-  const attn_step *masked = &h->example->step[h->step->operand[0]];
-  if (masked->op != ATTN_OP_MASK) return ATTN_CAUSE_NONE;
-  const double *logits = h->all[masked->operand[0]].carried.at, *all = masked->exact.at;
-  struct cell_line line = query_of(h, first);
-  if (is_softmax_of(h, line, logits, 0)) return ATTN_CAUSE_MASK_IGNORED;
-  if (is_masked_after(h, line, logits, all)) return ATTN_CAUSE_MASK_AFTER_SOFTMAX;
-  double *filled = attn_pool_take(h->pool, h->cells * sizeof *filled);
-  if (!filled) return h->out_of_memory = 1, ATTN_CAUSE_NONE;
-  for (size_t n = 0; n < h->cells; n++) filled[n] = isinf(all[n]) ? 0 : logits[n];
-  return is_softmax_of(h, line, filled, 0) ? ATTN_CAUSE_MASK_FILL : ATTN_CAUSE_NONE;
 }
 
 /* Nothing is known but the place. A step that only copies can only copy wrongly. */
@@ -566,9 +423,8 @@ static int search(struct cause_search *h) {
   if (misses(h, all_cells(h)) == 1) cause = of_cell(h, first);
   if (!cause) cause = of_rounding(h);
   if (!cause) cause = of_swap(h);
-  if (!cause) cause = of_coarse_exponentials(h);
+  if (!cause) cause = attn_cause_of_softmax(h, first);
   if (!cause) cause = of_undivided_row(h, first);
-  if (!cause) cause = of_unmasked_row(h, first);
   if (!cause && is_scattered(h, first)) return by_place(h, first);
   if (!cause) cause = by_lines(h, first, of_other_line);
   if (!cause) cause = by_lines(h, first, of_operand);
