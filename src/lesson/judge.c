@@ -115,17 +115,21 @@ static double half_of_unprinted(const attn_example *e, int32_t index) {
   return n < e->steps ? fmin(0.005, attn_cell_half(&e->step[n].printing[0].cells[0])) : 0;
 }
 
-/* Weights that are given next to queries or keys, or of which a row has another sum than 1, follow
- * from numbers that the document does not show: they are rounded. */
+/* Weights that are given next to queries or keys, or whose sums are 1 but for rounding, follow from
+ * numbers that the document does not show: they are rounded. */
 static int is_given_rounded(const attn_example *e, const attn_step *s) {
-  if (s->op != ATTN_OP_GIVEN || s->name != ATTN_STEP_WEIGHTS) return 0;
+  const attn_matrix *m = &s->exact;
+  const int in_columns = e->orientation == ATTN_QUERIES_IN_COLUMNS;
+  const int32_t queries = in_columns ? m->cols : m->rows, keys = in_columns ? m->rows : m->cols;
+  double most = 0;
+  if (s->op != ATTN_OP_GIVEN || s->name != ATTN_STEP_WEIGHTS || !s->printings) return 0;
   if (attn_find_step(e, ATTN_STEP_Q, s->head) || attn_find_step(e, ATTN_STEP_K, s->head)) return 1;
-  for (int32_t r = 0; r < s->exact.rows; r++) {
+  for (int32_t q = 0; q < queries; q++) {
     double sum = 0;
-    for (int32_t c = 0; c < s->exact.cols; c++) sum += s->exact.at[r * s->exact.cols + c];
-    if (fabs(sum - 1) > 1e-9) return 1;
+    for (int32_t k = 0; k < keys; k++) sum += m->at[in_columns ? k * m->cols + q : q * m->cols + k];
+    most = fmax(most, fabs(sum - 1));
   }
-  return 0;
+  return most > 1e-9 && most <= keys * attn_cell_half(&s->printing[0].cells[0]) + 1e-9;
 }
 
 /* The interval of a cell as an operand: what was printed, or the range that rounds to it. */
@@ -137,7 +141,8 @@ static void spread(struct attn_judged *j, const attn_example *e, int32_t index) 
     const attn_cell *cell = j->printed[n];
     double exact = s->exact.at[n];
     if (s->op == ATTN_OP_GIVEN || (!cell && !j->range.lo.at)) {
-      const int may_move = is_rounded && cell && cell->kind == ATTN_CELL_NUMBER;
+      const int may_move =
+          is_rounded && cell && cell->kind == ATTN_CELL_NUMBER && cell->decimals > 0;
       j->right.lo.at[n] = j->author.lo.at[n] = may_move ? cell->lo : exact;
       j->right.hi.at[n] = j->author.hi.at[n] = may_move ? cell->hi : exact;
       continue;

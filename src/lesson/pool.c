@@ -122,8 +122,9 @@ char *attn_pool_text(struct attn_pool *pool, const char *text, size_t bytes) {
 
 void *attn_pool_array(struct attn_pool *pool, size_t count, size_t size) {
   size_t capacity = 1;
+  if (count > SIZE_MAX / 8 / size) return NULL;
   while (capacity < count) capacity *= 2;
-  return capacity <= SIZE_MAX / 4 / size ? attn_pool_take(pool, capacity * size) : NULL;
+  return attn_pool_take(pool, capacity * size);
 }
 
 int attn_pool_grow(struct attn_pool *pool, void **array, size_t count, size_t size) {

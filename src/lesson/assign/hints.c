@@ -49,8 +49,8 @@ static const char WEIGHTS_LAST[] = "(*UCP)(?<!\\w)" INPUT "[ ·@*×]{0,3}" WEIGH
 static const char DIVIDED[] =
     "(*UCP)(?i)(?:/|÷|\\bdivi\\w+|\\bscal\\w+)[^\\n=]{0,24}?(?:√|\\bsqrt|\\broots?\\b)|"
     "\\*\\* ?-? ?0?\\.5|(?:√|ルート|平方根)[^\\n]{0,24}?(?:割|除)";
-/* The last formula is that of scaled scores: "Q @ K.T / np.sqrt(2)". Below it may be the name that
- * the order of the numbers gives. */
+/* The last formula is that of scaled scores: "Q @ K.T / np.sqrt(2)". Below it may be
+ * "scores =", which attn_sequence_merge writes. */
 static const char SCALED_FORMULA[] =
     "(*UCP)(?:^|[=:,\\s(])\\(?Q\\w{0,2} ?[·×@*]? ?K\\w{0,2} ?(?:\\^ ?\\(?T\\)?|'|ᵀ|⊤|\\.T)\\)? ?"
     "\\\\?/ ?(?:\\w{2,5}\\.)?(?:√|sqrt)[^=\\n]{1,12}\\s*\\w*[\\s=:*$]*(?:\\n scores = *)?$";
@@ -121,7 +121,7 @@ int attn_denies_mask(struct attn_scan *scan, const char *text) {
 int attn_mentions_tanh(struct attn_scan *scan) {
   static const char TANH[] =
       "(?i)(?<!\\bno )(?<!without )(?<!not )(?<!nor "
-      ")tanh(?! layer|層)(?!\\s?[はもを]?(?:な[しく]|使わ|用い[ずな]|不要))";
+      ")(?<!through a )tanh(?!\\s?[はもを]?(?:な[しく]|使わ|用い[ずな]|不要))";
   return attn_occurs(scan->patterns, TANH, scan->text);
 }
 

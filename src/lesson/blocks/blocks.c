@@ -42,8 +42,9 @@ char *attn_group_copy(struct attn_grouping *g, const char *text, size_t bytes) {
 }
 
 /* Cells to which attn_block_add_row can add. */
-static attn_cell *take_cells(struct attn_grouping *g, int count) {
-  attn_cell *cells = attn_pool_array(g->scan->pool, (size_t)count, sizeof *cells);
+static attn_cell *take_cells(struct attn_grouping *g, int rows, int cols) {
+  size_t count = (size_t)rows * (size_t)cols;
+  attn_cell *cells = attn_pool_array(g->scan->pool, count, sizeof *cells);
   if (!cells) attn_group_no_memory(g);
   return cells;
 }
@@ -216,9 +217,9 @@ int attn_group_ragged(struct attn_grouping *g, struct attn_source_position place
   if (g->status == ATTN_OK)
     g->status =
         attn_fail_at(g->scan->err, ATTN_ERR_FORMAT, place.line, place.column,
-                     "this row has %d number%s, but the rows next to it have %d: give all rows of "
+                     "this row has %d numbers, but the rows next to it have %d: give all rows of "
                      "a matrix the same length",
-                     other, other == 1 ? "" : "s", cols);
+                     other, cols);
   return 0;
 }
 
@@ -235,7 +236,7 @@ static int gives_transposed_keys(struct attn_grouping *g, const struct attn_bloc
 static void transpose(struct attn_grouping *g, struct attn_block *b) {
   attn_printing *p = &b->reading[0];
   int rows = p->rows, cols = p->cols;
-  attn_cell *cells = take_cells(g, rows * cols);
+  attn_cell *cells = take_cells(g, rows, cols);
   for (int n = 0; cells && n < rows * cols; n++) cells[n] = p->cells[n % rows * cols + n / rows];
   if (!cells) return;
   p->cells = cells, p->rows = cols, p->cols = rows;
@@ -327,7 +328,7 @@ static const char NAMES[] = "\\s*(?:(?:W\\s*[_^]?\\s*)?[QKV]\\s*=\\s*){2,3}$";
 static void add_grid(struct attn_grouping *g, int line, const attn_printing *grid, char *name,
                      int is_factor) {
   struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_GRID, line, name);
-  attn_cell *cells = b ? take_cells(g, grid->rows * grid->cols) : NULL;
+  attn_cell *cells = b ? take_cells(g, grid->rows, grid->cols) : NULL;
   if (!cells) return;
   memcpy(cells, grid->cells, (size_t)grid->rows * (size_t)grid->cols * sizeof *cells);
   b->reading[0] = *grid;

@@ -55,7 +55,7 @@ static const char NEXT[] = "(*UCP)" SEPARATOR "(-?" ATTN_NUMBER "(?:\\s?%)?+)" A
                            "(?:(?<=\\.\\d)|(?<=\\.\\d{2})|(?<=\\.\\d{3})|(?<=\\.\\d{4}))(?=\\s))";
 /* "0.25, 0.25 and 0.50" */
 static const char LIST[] =
-    "(*UCP)(?<!\\btoken )(?<!\\bkey )(?<!\\bword )(?<!\\bposition )(?:(?<=" PARTICLE
+    "(*UCP)(?!(?<=\\btoken |\\bkey |\\bword |\\bposition )\\d{1,2}(?![.\\d]))(?:(?<=" PARTICLE
     ")|(?<![\\w.\\x{25A3}/^(=\\x{221A})\\]\\x{D7}\\x{B7}*+-]))(-?" ATTN_NUMBER
     "(?:\\s?%)?+)" AFTER_NUMBER "(?=" SEPARATOR "-?(?:\\d|\\.\\d))";
 /* Ends a clause of Japanese that a result follows: "内積をとると、2、0、4" */

@@ -347,9 +347,9 @@ static void report_missing(struct attn_grouping *g, const struct attn_row *row, 
   struct attn_source_position p = attn_group_place(g, row->line, row->item[0].begin);
   attn_status status =
       attn_scan_add_misprint(g->scan, p,
-                             "this row has %d number%s, but the rows next to it have %d: "
+                             "this row has %d numbers, but the rows next to it have %d: "
                              "give all rows of a matrix the same length",
-                             numbers, numbers == 1 ? "" : "s", numbers + 1);
+                             numbers, numbers + 1);
   if (g->status == ATTN_OK) g->status = status;
 }
 
@@ -378,9 +378,10 @@ static void report_ragged(struct attn_grouping *g, const struct attn_row *row, i
 static int is_lone_number(const struct attn_row *before, const struct attn_row *odd,
                           const struct attn_row *row) {
   return before->style == ATTN_ROW_COMMAS && row->style == ATTN_ROW_COMMAS && row->items > 1 &&
-         before->items == row->items && odd->items == 1 && attn_item_is_number(&odd->item[0]) &&
-         count_numbers(before) == row->items && count_numbers(row) == row->items && is_bare(odd) &&
-         odd->line->line == before->line->line + 1 && row->line->line == odd->line->line + 1;
+         before->items > 1 && odd->items == 1 && attn_item_is_number(&odd->item[0]) &&
+         count_numbers(before) == before->items && count_numbers(row) == row->items &&
+         is_bare(odd) && odd->line->line == before->line->line + 1 &&
+         row->line->line == odd->line->line + 1;
 }
 
 /* One row of another length between rows of the same: "1 2", "3", "4 5"; in a sheet, three rows of
@@ -418,7 +419,7 @@ static int is_short_vector(struct attn_grouping *g, const struct attn_row *row) 
   int is_next = last->items == 1 && row->items == 1 && attn_same_stem(&last->label, &row->label) &&
                 row->label.index == last->label.index + 1 &&
                 row->line->line == last->line->line + 1;
-  if (!is_next || !strchr("xekqv", *row->label.stem) || row->label.stem[1]) return 0;
+  if (!is_next || !strchr("xkqv", *row->label.stem) || row->label.stem[1]) return 0;
   int above = item_length(g, &last->item[0]), here = item_length(g, &row->item[0]);
   return above > 1 && here > 1 && above != here;
 }

@@ -22,14 +22,21 @@ static int is_softmax_of(const struct cause_search *h, struct cell_line line, co
   return 1;
 }
 
+/* Are all weights, in lines along an axis, the softmax of these logits? */
+static int are_softmax_of(const struct cause_search *h, const double *logits, int column,
+                          double units) {
+  size_t lines = (size_t)(column ? h->step->exact.cols : h->step->exact.rows), n = 0;
+  size_t stride = column ? 1 : (size_t)h->step->exact.cols;
+  while (n < lines && is_softmax_of(h, line_of(h, n * stride, column), logits, units)) n++;
+  return n == lines;
+}
+
 static int of_coarse_exponentials(const struct cause_search *h) {
   if (h->step->op != ATTN_OP_SOFTMAX) return ATTN_CAUSE_NONE;
   const double *logits = h->all[h->step->operand[0]].carried.at;
-  for (double units = 1; units < 1000; units *= 10) {
-    size_t n = 0;
-    while (n < queries_of(h) && is_softmax_of(h, line_of_query(h, n), logits, units)) n++;
-    if (n == queries_of(h)) return ATTN_CAUSE_ROUNDING_TOO_COARSE;
-  }
+  for (double units = 1; units < 1000; units *= 10)
+    if (are_softmax_of(h, logits, queries_in_columns(h), units))
+      return ATTN_CAUSE_ROUNDING_TOO_COARSE;
   return ATTN_CAUSE_NONE;
 }
 
@@ -66,23 +73,15 @@ static int of_unmasked_row(struct cause_search *h, size_t first) {
   return is_softmax_of(h, line, filled, 0) ? ATTN_CAUSE_MASK_FILL : ATTN_CAUSE_NONE;
 }
 
-/* Are all weights, in lines along an axis, the softmax of these logits? */
-static int are_softmax_of(const struct cause_search *h, const double *logits, int column) {
-  size_t lines = (size_t)(column ? h->step->exact.cols : h->step->exact.rows), n = 0;
-  size_t stride = column ? 1 : (size_t)h->step->exact.cols;
-  while (n < lines && is_softmax_of(h, line_of(h, n * stride, column), logits, 0)) n++;
-  return n == lines;
-}
-
 /* Along the other axis, or of the scores that the unprinted step before divides. */
 static int of_other_logits(const struct cause_search *h) {
   if (h->step->op != ATTN_OP_SOFTMAX || misses(h, all_cells(h)) < 2) return ATTN_CAUSE_NONE;
   const int32_t of = h->step->operand[0];
   const attn_step *divided = &h->example->step[of];
-  if (are_softmax_of(h, h->all[of].carried.at, !queries_in_columns(h)))
+  if (are_softmax_of(h, h->all[of].carried.at, !queries_in_columns(h), 0))
     return ATTN_CAUSE_SOFTMAX_OVER_COLUMNS;
   if (divided->op != ATTN_OP_DIVIDE || divided->printings) return ATTN_CAUSE_NONE;
-  return are_softmax_of(h, h->all[divided->operand[0]].carried.at, queries_in_columns(h))
+  return are_softmax_of(h, h->all[divided->operand[0]].carried.at, queries_in_columns(h), 0)
              ? ATTN_CAUSE_MISSING_SCALE
              : ATTN_CAUSE_NONE;
 }

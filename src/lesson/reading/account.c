@@ -58,13 +58,21 @@ static int has_step(struct attn_account *a, const attn_example *e, int name, int
   return find_step(a, e, name, head) || find_step(a, e, name, -1) || a->work >= ATTN_ACCOUNT_WORK;
 }
 
-/* Two steps that are given, one as wide as the other: inputs beside keys may be queries by another
- * name, values beside queries keys and values. */
+/* Are two steps given, one as wide as the other? Inputs beside keys may be queries by another name.
+ */
 static int are_as_wide(struct attn_account *a, const attn_example *e, int name, int of, int head) {
   const attn_step *x = find_step(a, e, name, name == ATTN_STEP_X ? -1 : head);
   const attn_step *y = find_step(a, e, of, head);
   return x && y && x->op == ATTN_OP_GIVEN && y->op == ATTN_OP_GIVEN &&
          x->exact.cols == y->exact.cols;
+}
+
+/* "They serve as keys and as values." */
+static int are_values_keys(struct attn_account *a, const attn_example *e, int head) {
+  const attn_step *v = find_step(a, e, ATTN_STEP_V, head);
+  int block = v && v->printings ? attn_block_of(a->scan, &v->printing[0]) : -1;
+  return block >= 0 && a->priors[block].bits[ATTN_ROLE_K] > 0 &&
+         are_as_wide(a, e, ATTN_STEP_Q, ATTN_STEP_V, head);
 }
 
 /* Scores or weights that do not follow from the queries and keys of their example; W q, not from W
@@ -75,7 +83,7 @@ static int is_unexplained(struct attn_account *a, const attn_example *e, const a
     return has_step(a, e, ATTN_STEP_Q, s->head);
   if (!of_scores || e->from_python) return 0;
   int keys = has_step(a, e, ATTN_STEP_K, s->head) || has_step(a, e, ATTN_STEP_X, s->head) ||
-             are_as_wide(a, e, ATTN_STEP_Q, ATTN_STEP_V, s->head) ||
+             are_values_keys(a, e, s->head) ||
              (has_step(a, e, ATTN_STEP_W_A, s->head) && has_step(a, e, ATTN_STEP_V, s->head));
   return keys && (has_step(a, e, ATTN_STEP_Q, s->head) || has_step(a, e, ATTN_STEP_Y, s->head) ||
                   are_as_wide(a, e, ATTN_STEP_X, ATTN_STEP_K, s->head));
@@ -394,25 +402,6 @@ static const attn_cell *find_unplaced(const struct attn_account *a, const struct
   return placed && margins == *left ? NULL : first;
 }
 
-static int is_row(const attn_cell *shown, const attn_cell *row, int cols) {
-  int same = 0;
-  for (int j = 0; j < cols; j++) same += shown[j].value == row[j].value;
-  return same == cols;
-}
-
-/* Are the rows of a block rows that a step shows, in their order if they are all? Then it mentions
- * them. */
-static int has_rows_of(const attn_printing *shown, const attn_printing *p) {
-  const int in_order = shown->rows == p->rows;
-  if (shown->cols != p->cols || shown->rows < p->rows) return 0;
-  for (int32_t i = 0; i < p->rows; i++) {
-    int32_t k = in_order ? i : 0, end = in_order ? i + 1 : shown->rows;
-    while (k < end && !is_row(shown->cells + k * p->cols, p->cells + i * p->cols, p->cols)) k++;
-    if (k == end) return 0;
-  }
-  return 1;
-}
-
 static int is_read_printing(const struct attn_account *a, const attn_printing *p) {
   return p->rows * p->cols > 0 && attn_is_placed(a, &p->cells[0]);
 }
@@ -430,7 +419,7 @@ int attn_has_printing_of(struct attn_account *a, const attn_printing *q, int ste
       for (int32_t p = 0; p < l->example[i].step[s].printings; p++)
         if (is_step(&l->example[i].step[s], step) &&
             is_read_printing(a, &l->example[i].step[s].printing[p]) &&
-            has_rows_of(&l->example[i].step[s].printing[p], q))
+            attn_has_rows_of(&l->example[i].step[s].printing[p], q))
           return 1;
   return 0;
 }

@@ -132,35 +132,45 @@ static int is_other_row(const struct attn_builder *b, const struct attn_placemen
 
 /* ---- the numbers of another row once more ---- */
 
-/* The token that a text begins with, "Token 2 (dog)", "dog -> cat": its number, or the bytes of its
- * word as one. -1: there is none. */
+/* What a row is called by: an index of its label, the number of a token, a word. Only rows that are
+ * called by the same can be told apart. */
+enum { BY_INDEX = 0, BY_NUMBER = 100, BY_WORD = 1000, WORDS_END = 1 << 24 };
+
+static int kind_of(int called) {
+  return called < 0 ? -1 : called < BY_NUMBER ? BY_INDEX : called < BY_WORD ? BY_NUMBER : BY_WORD;
+}
+
+/* The token that a text begins with, "Token 2 (dog)", "dog -> cat": its number or its word. -1:
+ * there is none. */
 static int token_of(struct attn_scan *scan, const char *text) {
   static const char TOKEN[] =
       "(*UCP)(?i)^\\W*(?:(?:tokens?|quer(?:y|ies)|words?|rows?|positions?|トークン|クエリ|単語|"
       "位置|行)"
-      "[ _]?(\\d{1,2})(?![\\d.])|([^\\s\\d=:,]{1,24}) ?(?:->|→) ?[^\\s\\d])";
+      "[ _]?([0-9]{1,2})(?![0-9.])|([^\\s\\d=:,]{1,24}) ?(?:->|→) ?[^\\s\\d])";
   struct attn_match m;
-  unsigned word = 100; /* no number of a token */
+  unsigned word = 0;
   if (!attn_find(scan->patterns, TOKEN, text, strlen(text), 0, &m)) return -1;
-  if (m.group[1].end > m.group[1].begin) return atoi(text + m.group[1].begin);
+  if (m.group[1].end > m.group[1].begin) return BY_NUMBER + atoi(text + m.group[1].begin);
+  if (attn_label_step(text) >= 0) return -1;
   for (size_t n = m.group[2].begin; n < m.group[2].end; n++)
     word = word * 31 + (unsigned char)text[n];
-  return (int)(word >> 1);
+  return BY_WORD + (int)(word % WORDS_END);
 }
 
-/* The first digit of "α_21", "ε_21 = q_2·k_1"; the one of "output o_2". -1: there is none. */
+/* The first index of "α_21" and "ε_21 = q_2·k_1" among others, the one of "output o_2" alone. -1:
+ * there is none. */
 static int query_of(struct attn_scan *scan, const struct attn_block *block, int label) {
   static const char INDEX[] =
       "(*UCP)^\\W*(?:\\pL+ )?[^\\W\\d_]{1,12}[_ ]?\\{?([0-9])(,?[0-9])?\\}?(?=\\s*(?:=|$))";
   const char *text = block->label[label];
   struct attn_match m;
   if (!text || !attn_find(scan->patterns, INDEX, text, strlen(text), 0, &m)) return -1;
-  int is_pair = m.group[2].end > m.group[2].begin;
-  return is_pair || block->labels == 1 ? text[m.group[1].begin] - '0' : -1;
+  int is_pair = m.group[2].end > m.group[2].begin, is_alone = block->labels == 1;
+  return is_pair != is_alone ? BY_INDEX + text[m.group[1].begin] - '0' : -1;
 }
 
-/* The query whose row a block is, as its labels or the text above it have it, or above the first of
- * the blocks that end there. */
+/* The query whose row a block is, by its labels or by the text above it. Without text above it, it
+ * goes on with the blocks above. */
 static int row_called(struct attn_scan *scan, int at) {
   const struct attn_block *block = &scan->block[at];
   int row = block->labels ? query_of(scan, block, 0) : -1, token = -1;
@@ -186,7 +196,7 @@ int attn_is_of_other_row(struct attn_scan *scan, int block) {
     if (n == block || !are_equal(&scan->block[block].reading[0], &scan->block[n].reading[0]))
       continue;
     int other = row_called(scan, n);
-    if (other < 0 || other == called) return 0;
+    if (kind_of(other) != kind_of(called) || other == called) return 0;
     found = 1;
   }
   return found;
@@ -218,7 +228,7 @@ int attn_repeats_other_row(const struct attn_builder *b, const struct attn_place
     if (q->block >= p->block || q->role != p->role || q->example != p->example) continue;
     if (q->head != p->head || !are_equal(row, &b->scan->block[q->block].reading[0])) continue;
     int other = row_called(b->scan, q->block);
-    if (other >= 0 && other != called && count_rows(s, row) < 2) return 1;
+    if (kind_of(other) == kind_of(called) && other != called && count_rows(s, row) < 2) return 1;
   }
   return 0;
 }

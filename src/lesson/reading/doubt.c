@@ -102,14 +102,23 @@ static int is_shown(const attn_example *e, const attn_cell *row, int32_t cols, i
   return 0;
 }
 
-/* Are the rows of what it is given, and the numbers that it computes, all in an example above? */
-static int is_echo(const attn_example *e, const attn_example *above, int64_t *work) {
+/* A matrix in brackets, or a table, is no remark. */
+static int is_matrix(const struct attn_scan *scan, const attn_printing *p) {
+  int n = p->rows > 1 ? attn_block_of(scan, p) : -1;
+  return n >= 0 && (scan->block[n].source == ATTN_BLOCK_GRID ||
+                    (scan->block[n].source == ATTN_BLOCK_ROWS && !scan->block[n].name[0]));
+}
+
+/* Is it made of remarks whose numbers are all in an example above? */
+static int is_echo(const struct attn_scan *scan, const attn_example *e, const attn_example *above,
+                   int64_t *work) {
   enum { WORK = 1 << 22 };
   for (int32_t n = 0; n < e->steps; n++) {
     const attn_step *s = &e->step[n];
     for (int32_t p = 0; p < s->printings; p++) {
       const attn_printing *q = &s->printing[p];
       int32_t cols = s->op == ATTN_OP_GIVEN ? q->cols : 1;
+      if (is_matrix(scan, q)) return 0;
       for (int32_t c = 0; c < q->rows * q->cols; c += cols)
         if (*work > WORK || !is_shown(above, q->cells + c, cols, work)) return 0;
     }
@@ -123,13 +132,13 @@ static int has_wrong(const attn_example *e, const struct attn_judged *judged) {
   return n < e->steps;
 }
 
-attn_status attn_drop_echoes(attn_lesson *l, struct attn_pool *pool, attn_error *err) {
+attn_status attn_drop_echoes(const struct attn_scan *scan, attn_lesson *l, attn_error *err) {
   int64_t work = 0;
   for (int32_t i = l->examples - 1; i > 0; i--) {
     attn_example *e = (attn_example *)&l->example[i];
     struct attn_judged *judged;
-    if (e->from_python || e[-1].from_python || !is_echo(e, e - 1, &work)) continue;
-    attn_status status = attn_judge_example(e, pool, &judged, err);
+    if (e->from_python || e[-1].from_python || !is_echo(scan, e, e - 1, &work)) continue;
+    attn_status status = attn_judge_example(e, scan->pool, &judged, err);
     if (status) return status;
     if (!has_wrong(e, judged)) continue;
     memmove(e, e + 1, (size_t)(--l->examples - i) * sizeof *e);

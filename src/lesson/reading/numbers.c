@@ -36,7 +36,7 @@ static attn_status find_steps(struct numbers *n, struct attn_lesson_owner *o, at
   lesson->incomplete = reading.exhausted;
   if (!status) status = attn_find_mistakes(scan, &reading, n->priors, err);
   if (!status) status = attn_build_lesson(scan, r, &reading, n->priors, scan->pool, lesson, err);
-  if (!status) status = attn_drop_echoes(lesson, scan->pool, err);
+  if (!status) status = attn_drop_echoes(scan, lesson, err);
   if (!status) status = attn_attach_workings(scan, lesson, scan->pool, err);
   if (!status) status = attn_account_for(scan, n->priors, o, err);
   if (!status && scan->misprint.message && !is_whole(lesson)) return attn_scan_fail_misprint(scan);

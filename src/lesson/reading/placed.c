@@ -63,6 +63,23 @@ const struct attn_placed *attn_placed_after(const struct attn_placing *x, size_t
   return p;
 }
 
+static int is_row(const attn_cell *shown, const attn_cell *row, int cols) {
+  int same = 0;
+  for (int j = 0; j < cols; j++) same += shown[j].value == row[j].value;
+  return same == cols;
+}
+
+int attn_has_rows_of(const attn_printing *shown, const attn_printing *p) {
+  const int in_order = shown->rows == p->rows;
+  if (shown->cols != p->cols || shown->rows < p->rows) return 0;
+  for (int32_t i = 0; i < p->rows; i++) {
+    int32_t k = in_order ? i : 0, end = in_order ? i + 1 : shown->rows;
+    while (k < end && !is_row(shown->cells + k * p->cols, p->cells + i * p->cols, p->cols)) k++;
+    if (k == end) return 0;
+  }
+  return 1;
+}
+
 int attn_placing_find(const struct attn_placing *x, const char *pattern, size_t from,
                       struct attn_match *m) {
   return !x->failed && attn_find(x->a->scan->patterns, pattern, x->text, x->bytes, from, m);

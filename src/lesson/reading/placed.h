@@ -23,6 +23,9 @@ struct attn_placing {
   int failed;                 /* no memory */
 };
 
+/* Are the rows of a block rows that a step shows, in their order if they are all? Then it mentions
+ * them. */
+int attn_has_rows_of(const attn_printing *shown, const attn_printing *p);
 void attn_place_numbers(struct attn_placing *p, struct attn_account *a);
 /* The first number of a step at an offset or after it. NULL: there is none in so many lines. */
 const struct attn_placed *attn_next_placed(const struct attn_placing *p, size_t at, int lines);

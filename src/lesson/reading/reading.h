@@ -66,8 +66,9 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
 /* doubt.c. unread[] has the blocks that no step shows: a step below them is not called wrong where
  * half of it is. */
 attn_status attn_doubt_below_unread(attn_lesson *lesson, struct attn_pool *pool, attn_error *err);
-/* An example is none whose numbers are those of the one above, read wrongly: remarks below it. */
-attn_status attn_drop_echoes(attn_lesson *lesson, struct attn_pool *pool, attn_error *err);
+/* Drops examples that are remarks below another one: their numbers are all in it, and some are
+ * wrong. */
+attn_status attn_drop_echoes(const struct attn_scan *scan, attn_lesson *lesson, attn_error *err);
 /* Queries, keys or values that a program below the same heading computes otherwise; elsewhere it
  * may compute another example. */
 void attn_doubt_contradicted(attn_lesson *lesson);

@@ -155,6 +155,7 @@ static int is_row(const struct attn_placing *x, const struct vector *v) {
     const attn_example *ex = &x->a->lesson->example[e];
     for (int32_t s = 0; s < ex->steps; s++) {
       const attn_matrix *m = &ex->step[s].exact;
+      x->a->work += m->rows;
       for (int32_t row = 0; m->at && m->cols == v->numbers && row < m->rows; row++) {
         int n = 0;
         while (n < v->numbers &&
@@ -172,7 +173,8 @@ static void check_sums_in_tanh(struct attn_placing *x) {
   static const char SUM[] = "tanh" ATTN_SPACE "\\(" ATTN_SPACE VECTOR PLUS VECTOR ATTN_SPACE "\\)";
   struct attn_match m;
   struct vector v;
-  for (size_t at = 0; attn_placing_find(x, SUM, at, &m); at = m.group[0].end)
+  for (size_t at = 0; x->a->work < ATTN_ACCOUNT_WORK && attn_placing_find(x, SUM, at, &m);
+       at = m.group[0].end)
     for (int g = 1; g <= 2; g++)
       if (read_vector(x, m.group[g], &v) && !is_row(x, &v))
         attn_list_number(x, v.part[0], v.part[0].begin);

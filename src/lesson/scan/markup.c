@@ -251,7 +251,8 @@ static void read_line(struct markup *m, const struct line *l) {
 /* "||1|2|h" of PukiWiki is a header: its numbers count columns. So is a cell "~1", and of Textile
  * "_. 1"; ">. 0" is a cell that is aligned. */
 static void rewrite_headers(struct attn_rewrite *r) {
-  attn_rewrite_all(r, "(?<=\\|)(?:(?:RIGHT|LEFT|CENTER|(?:BG)?COLOR\\(\\w*+\\)):)++", "", ":");
+  attn_rewrite_all(r, "(?<=\\|)(?:(?:RIGHT|LEFT|CENTER|(?:(?:BG)?COLOR|SIZE)\\([#\\w]*+\\)):)++",
+                   "", ":");
   attn_rewrite_all(r, "(?<=\\|)~[ \\t]*+(\\d++)(?=[ \\t]*\\|)", "c$1", "~");
   attn_rewrite_all(r, "(?<=\\|)_\\.[ \\t]++(\\d++)(?=[ \\t]*\\|)", "c$1", "_");
   attn_rewrite_all(r, "(?<=\\|)[_<>=]{1,2}\\. ++(?=[^|\\n]*+\\|)", "", "|");
@@ -297,6 +298,24 @@ static void rewrite_references(struct attn_rewrite *r) {
   attn_rewrite_all(r, "(?<==)( ?)\\(\\d\\)(?= ?[*\\x{D7}\\x{B7}@] ?[A-Z]\\b)", "$1A", "=");
 }
 
+/* "Q =" in the middle of its rows, as in text from a PDF: above them, if there are two or more. */
+static void rewrite_middle_names(struct attn_rewrite *r) {
+#define NUMBER "-?(?:\\d++(?:\\.\\d++)?+|\\.\\d++)"
+#define ROW NUMBER "(?:[ \\t]{1,4}+" NUMBER "){1,40}+[ \\t]*+(?:\\n|\\z)"
+  static const char MIDDLE[] =
+      "(?m)(?<=\\n\\n)((?:[ \\t]{2,}+" ROW ")++)[ \\t]*+([^\\s\\d=][^\\n=\\d]{0,20}=)[ \\t]++(" ROW
+      "(?:[ \\t]{2,}+" ROW ")*+)";
+#undef ROW
+#undef NUMBER
+  const struct attn_canonical *text = &r->text->now;
+  struct attn_match m;
+  if (r->text->failed || !text->bytes ||
+      !attn_find(r->scan->patterns, MIDDLE, text->text, text->bytes, 0, &m) ||
+      !attn_find(r->scan->patterns, MIDDLE, text->text, text->bytes, m.group[0].end, &m))
+    return;
+  attn_rewrite_all(r, MIDDLE, "$2\n$1$3", "=");
+}
+
 /* "date = 2024-02-11" of a page of Hugo is no difference. */
 static void drop_date(struct attn_rewrite *r) {
   attn_rewrite_all(r, "(?m)^(?:date|lastmod) ?= ?\\d{4}-\\d\\d-\\d\\d[T\\d:+Z-]*+$", "", "=");
@@ -313,6 +332,7 @@ void attn_markup_tables(struct attn_rewrite *r, int kinds) {
   if (kinds & ATTN_NOTATION_TEX) drop_preamble(r);
   rewrite_references(r);
   rewrite_headers(r);
+  rewrite_middle_names(r);
   drop_references(r);
   rewrite_equations(r);
   struct markup m = {.patterns = r->scan->patterns,

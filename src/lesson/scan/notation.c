@@ -59,7 +59,6 @@ struct notation {
 #define LITERAL "-?(?:\\d++(?:\\.\\d++)?+|\\.\\d++)"
 #define ROW_OF_LINE LITERAL "(?:(?:,[ \\t]*+|[ \\t]++)" LITERAL "){1,40}+"
 #define EOL "[ \\t]*+$"
-#define EOL_AND "[ \\t]*+(?:\\n|\\z)"
 #define SUM_WORD "(?:(?i:sum|total)|\u5408\u8A08|\u7DCF?\u548C)"
 /* row 1: exp 2.7, 1 (sum 3.7) -> 0.73, 0.27: a label, words, a list; an arrow in front of one */
 #define OF_ROW                                                                            \
@@ -76,7 +75,7 @@ struct notation {
 #define SPACED_ROW "[ \\t]*+" LITERAL "(?:[ \\t]++" LITERAL "){1,40}+[ \\t]*+"
 #define ROWS_ABREAST SPACED_ROW "\\|" SPACED_ROW "(?:\\|" SPACED_ROW ")++"
 #define CLOSE_ROW LITERAL "(?:[ \\t]{1,4}+" LITERAL "){1,40}+"
-#define ROWS_APART "[ \\t]*+" CLOSE_ROW "(?:[ \\t]{6,}+" CLOSE_ROW "){2,}+"
+#define ROWS_APART "[ \\t]*+" CLOSE_ROW "(?:[ \\t]{5,}+" CLOSE_ROW "){2,}+"
 #define OF_WEIGHTS "[^=\\n,;\\[\\](){}]{0,12}?"
 /* The second row 0.5 and 1, sum 1.5; second query 0.5 / 1; */
 #define ROW_BY_WORD(word)                                                                \
@@ -237,7 +236,7 @@ static const struct notation notations[] = {
      "$1$2[$3]  ", 0, "|"},
     /* or with wide gaps between them, but not below their names */
     {"(?m)(?:^(?<=\\n\\n)(?=" ROWS_APART "\\n" ROWS_APART
-     "$)|(?!\\A)\\G(?:[ \\t]{6,}+|(\\n)(?=" ROWS_APART "$)))[ \\t]*+(" CLOSE_ROW
+     "$)|(?!\\A)\\G(?:[ \\t]{5,}+|(\\n)(?=" ROWS_APART "$)))[ \\t]*+(" CLOSE_ROW
      ")(?=[ \\t]{6,}|$)",
      "$1[$2]  ", 0, " "},
     /* p[0][1] = 0.5, as p_01 */
@@ -433,15 +432,10 @@ static const struct notation notations[] = {
      "(?=\\2[ \\t]?[/\\x{F7}][ \\t]?\\x{221A}[\\d= \\t.-]++$)",
      "$1; scaled: ", 0, "\xE2>"},
 
-    {"</?math>", "", 0, "<"}, /* MediaWiki */
-    /* tanh(\\,(0, 0.5) + (2, 0)\\,) */
-    {"(?<=\\()\\\\[,;:! ]|\\\\[,;:! ](?=\\))", "", 0, "\\"},
-    /* Q = in the middle of its rows, as in text from a PDF */
-    {"(?m)(?<=\\n\\n)((?:[ \\t]{2,}+" CLOSE_ROW EOL_AND
-     ")++)[ \\t]*+([^\\s\\d=][^\\n=\\d]{0,20}=)[ "
-     "\\t]++(" CLOSE_ROW EOL_AND "(?:[ \\t]{2,}+" CLOSE_ROW EOL_AND ")*+)",
-     "$2\n$1$3", 0, "="},
-    /* cat query (1, 0)  key (0, 1) */
+    {"</?math>", "", 0, "<"},                             /* MediaWiki */
+    {"(?<=[A-Za-z])~([A-Za-z0-9]{1,3})~", "_$1", 0, "~"}, /* AsciiDoc */
+    {"(?<=[A-Za-z])\\^(T)\\^", "^$1", 0, "^"},
+    {"(?<=\\()\\\\[,;:! ]|(?<!\\\\)\\\\[,;:! ](?=\\))", "", 0, "\\"},
     {"(?mi)^([^\\s:|=()\\[\\]]{1,24})[ \\t]++(?=query [(\\[][^()\\[\\]\\n]{1,80}+[)\\]][ "
      "\\t,;]++key "
      "[(\\[])",
@@ -465,7 +459,7 @@ static const struct notation notations[] = {
      ATTN_MARK_OPEN, 0, "\\"},
     {"\\\\end\\{(?:" MATRICES "|" ARRAYS ")\\}", ATTN_MARK_CLOSE, 0, "\\"},
     /* what is around them */
-    {"\\\\(?:begin|end)\\{[a-zA-Z]++\\*?\\}(?:\\[[^\\]\\n]{0,20}\\])?+|\\\\label\\{[^{}\\n]*+\\}|"
+    {"\\\\(?:begin|end)\\{[a-zA-Z]++\\*?\\}(?:\\[[a-zA-Z!]{1,6}\\])?+|\\\\label\\{[^{}\\n]*+\\}|"
      "~?\\\\(?:eq|page|auto)?ref\\{[^{}\\n]*+\\}",
      "", TEX, "\\"},
     {"\\\\\\\\(?:\\[[^\\]\\n]{0,80}\\])?", ATTN_MARK_ROW, 0, "\\"},

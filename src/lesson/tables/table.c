@@ -132,12 +132,13 @@ static int has_index_column(const struct attn_table *t) {
 
 /* "Q | d_1 | d_2": the columns are numbered, and the first is none of them. */
 static int is_beside_numbered(struct attn_grouping *g, const struct attn_table *t) {
+  if (t->header.items < 3) return 0;
   char *corner = attn_item_text(g, &t->header, 0), *first = attn_item_text(g, &t->header, 1);
   for (int n = 1; n < t->header.items; n++) {
     char *name = attn_item_text(g, &t->header, n);
     if (!name || !attn_label_is_indexed(name) || !attn_same_letters(name, first)) return 0;
   }
-  return t->header.items > 2 && corner && !attn_same_letters(corner, first);
+  return corner && !attn_same_letters(corner, first);
 }
 
 /* Is the cell above the first column blank, or does it call what is counted: "token", "#"? */
