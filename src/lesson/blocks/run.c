@@ -343,20 +343,21 @@ static int lacks_cell(struct attn_grouping *g, const struct attn_row *row) {
   return name && attn_label_step(name) < 0;
 }
 
-static void report_missing(struct attn_grouping *g, const struct attn_row *row, int numbers) {
+static void report_missing(struct attn_grouping *g, const struct attn_row *row, int numbers,
+                           int others) {
   struct attn_source_position p = attn_group_place(g, row->line, row->item[0].begin);
   attn_status status =
       attn_scan_add_misprint(g->scan, p,
                              "this row has %d numbers, but the rows next to it have %d: "
                              "give all rows of a matrix the same length",
-                             numbers, numbers + 1);
+                             numbers, others);
   if (g->status == ATTN_OK) g->status = status;
 }
 
 /* The missing number is read as a blank. */
 static struct attn_row complete_row(struct attn_grouping *g, const struct attn_row *row) {
   struct attn_row complete = *row;
-  report_missing(g, row, row->items - 1);
+  report_missing(g, row, row->items - 1, row->items);
   attn_row_pad(g, &complete, g->row[g->rows - 1].items);
   return complete;
 }
@@ -430,8 +431,7 @@ static void check_ragged(struct attn_grouping *g, const struct attn_row *row) {
   if (is_numbered && g->rows == 1 && row->items > last->items)
     report_ragged(g, last, row->items);
   else if (is_short_vector(g, row))
-    attn_group_ragged(g, attn_group_place(g, row->line, row->item[0].begin),
-                      item_length(g, &last->item[0]), item_length(g, &row->item[0]));
+    report_missing(g, row, item_length(g, &row->item[0]), item_length(g, &last->item[0]));
   else if (is_numbered || is_ragged(g, row) || is_short_row(g, row))
     report_ragged(g, row, last->items);
 }
@@ -467,7 +467,7 @@ int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
     complete = complete_row(g, row), row = &complete;
   if (is_prose(g, row)) return 0;
   check_odd_row(g, row);
-  if (lacks_cell(g, row)) report_missing(g, row, count_numbers(row));
+  if (lacks_cell(g, row)) report_missing(g, row, count_numbers(row), count_numbers(row) + 1);
   part_from_last(g, row);
   int is_pair = g->rows == 1 && numbers_both(g, &g->row[0], row);
   if (is_pair || (g->rows == 1 && is_numbered_header(&g->row[0], row))) {

@@ -243,8 +243,7 @@ static int states_other_axis(struct attn_scan *scan, const struct attn_placement
 
 int attn_states_other_mask(struct attn_scan *scan) {
   static const char OTHER[] =
-      "(*UCP)(?i)\\bwindow|\\bsliding|\\bprefix(?! of \\w+ "
-      "tokens)|\\bstrided?\\b|\\bstrict|\\blocal "
+      "(*UCP)(?i)\\bwindow|\\bsliding|(?<!for a )\\bprefix|\\bstrided?\\b|\\bstrict|\\blocal "
       "(?:attention|mask)|"
       "\\bband(?:ed)?\\b|\\bleft[- ]pad|\\bblock[- ](?:sparse|diagonal)|\\bdilat|\\bsoft[- ]mask|"
       "\\bALiBi|ウィンドウ|スライディング|局所(?:注意|アテンション)|プレフィックス|窓";

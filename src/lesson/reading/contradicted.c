@@ -132,27 +132,30 @@ static int is_other_row(const struct attn_builder *b, const struct attn_placemen
 
 /* ---- the numbers of another row once more ---- */
 
-/* What a row is called by: an index of its label, the number of a token, a word. Only rows that are
- * called by the same can be told apart. */
-enum { BY_INDEX = 0, BY_NUMBER = 100, BY_WORD = 1000, WORDS_END = 1 << 24 };
+/* What a row is called by: an index of its label, the number of a token or of a row, a word. Only
+ * rows that are called by the same can be told apart. */
+enum { BY_INDEX = 0, BY_TOKEN = 100, BY_ROW = 200, BY_WORD = 300, WORDS_END = 1 << 24 };
 
 static int kind_of(int called) {
-  return called < 0 ? -1 : called < BY_NUMBER ? BY_INDEX : called < BY_WORD ? BY_NUMBER : BY_WORD;
+  if (called < 0) return -1;
+  return called < BY_WORD ? called / BY_TOKEN * BY_TOKEN : BY_WORD;
 }
 
-/* The token that a text begins with, "Token 2 (dog)", "dog -> cat": its number or its word. -1:
- * there is none. */
+/* The token that a text begins with, "Token 2 (dog)", "Row 2", "dog -> cat": its number or its
+ * word. -1: there is none. */
 static int token_of(struct attn_scan *scan, const char *text) {
   static const char TOKEN[] =
-      "(*UCP)(?i)^\\W*(?:(?:tokens?|quer(?:y|ies)|words?|rows?|positions?|トークン|クエリ|単語|"
-      "位置|行)"
-      "[ _]?([0-9]{1,2})(?![0-9.])|([^\\s\\d=:,]{1,24}) ?(?:->|→) ?[^\\s\\d])";
+      "(*UCP)(?i)^\\W*(?:(rows?|行)?(?:tokens?|quer(?:y|ies)|words?|positions?|トークン|クエリ|"
+      "単語|"
+      "位置|(?<=rows|row|行))[ _]?([0-9]{1,2})(?![0-9.])[^=0-9]{0,40}$|"
+      "([^\\s\\d=:,]{1,24}) ?(?:->|→) ?[^\\s\\d])";
   struct attn_match m;
   unsigned word = 0;
   if (!attn_find(scan->patterns, TOKEN, text, strlen(text), 0, &m)) return -1;
-  if (m.group[1].end > m.group[1].begin) return BY_NUMBER + atoi(text + m.group[1].begin);
+  int is_row = m.group[1].end > m.group[1].begin, is_number = m.group[2].end > m.group[2].begin;
+  if (is_number) return (is_row ? BY_ROW : BY_TOKEN) + atoi(text + m.group[2].begin);
   if (attn_label_step(text) >= 0) return -1;
-  for (size_t n = m.group[2].begin; n < m.group[2].end; n++)
+  for (size_t n = m.group[3].begin; n < m.group[3].end; n++)
     word = word * 31 + (unsigned char)text[n];
   return BY_WORD + (int)(word % WORDS_END);
 }
@@ -190,6 +193,22 @@ static int are_equal(const attn_printing *a, const attn_printing *b) {
   return n == a->rows * a->cols;
 }
 
+/* Does the document count from 0? */
+static int counts_from_zero(struct attn_scan *scan) {
+  static const char ZERO[] =
+      "(?i)\\b(?:[a-z]|(?:token|query|row|word|position)s?[ _]?)_?[{\\[(]?0\\b(?!\\.\\d)|"
+      "(?:トークン|クエリ|単語|位置) ?0(?![0-9.])";
+  return attn_occurs(scan->patterns, ZERO, scan->text);
+}
+
+/* Is a row, counted from 0, the one that is called so? 1 also where a label or a word calls it: its
+ * index may be that of a key. */
+static int is_row_called(struct attn_scan *scan, int called, int row) {
+  int kind = kind_of(called), number = called - kind;
+  if ((kind != BY_TOKEN && kind != BY_ROW) || row == number - 1) return 1;
+  return row == number && counts_from_zero(scan);
+}
+
 int attn_is_of_other_row(struct attn_scan *scan, int block) {
   int called = row_called(scan, block), found = 0;
   for (int n = 0; n < scan->blocks && called >= 0; n++) {
@@ -223,12 +242,39 @@ int attn_repeats_other_row(const struct attn_builder *b, const struct attn_place
       attn_find_step(b->ex, attn_step_of_role(p->role), b->ex->heads > 1 ? p->head : ATTN_ANY_HEAD);
   if (p->role < ATTN_ROLE_SCORES || row->rows != 1 || row->cols < 2 || !s || !s->exact.at) return 0;
   int called = row_called(b->scan, p->block);
+  int at = p->relation ? p->relation->row : -1;
+  if (at >= 0 && s->exact.rows > 1 && count_rows(s, row) < 2 && !is_row_called(b->scan, called, at))
+    return 1;
   for (int n = 0; n < b->reading->placements && called >= 0; n++) {
     const struct attn_placement *q = b->reading->placement[n];
     if (q->block >= p->block || q->role != p->role || q->example != p->example) continue;
     if (q->head != p->head || !are_equal(row, &b->scan->block[q->block].reading[0])) continue;
     int other = row_called(b->scan, q->block);
     if (kind_of(other) == kind_of(called) && other != called && count_rows(s, row) < 2) return 1;
+  }
+  return 0;
+}
+
+/* One of "[..] [..] = [..]"? */
+static int is_in_product(const struct attn_scan *scan, int block) {
+  const struct attn_block *b = &scan->block[block];
+  return b->is_factor || (block + 1 < scan->blocks && b[1].line == b->line) ||
+         (block > 0 && b[-1].line == b->line);
+}
+
+/* "Scaled scores" whose numbers are those of the output, which is printed by its name, too. */
+int attn_repeats_other_step(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_priors *named = &b->priors[p->block];
+  const attn_printing *of = &b->scan->block[p->block].reading[0];
+  if (called_role(named) < ATTN_ROLE_SCORES || called_role(named) == ATTN_ROLE_OTHER ||
+      named->bits[p->role] > 0 || of->rows * of->cols < 2 || is_in_product(b->scan, p->block))
+    return 0;
+  for (int n = 0; n < b->reading->placements; n++) {
+    const struct attn_placement *q = b->reading->placement[n];
+    if (q != p && q->role == p->role && q->example == p->example && q->head == p->head &&
+        b->priors[q->block].bits[p->role] > 0 &&
+        are_equal(of, &b->scan->block[q->block].reading[0]))
+      return 1;
   }
   return 0;
 }

@@ -57,6 +57,8 @@ int attn_is_contradicted(const struct attn_builder *b, const struct attn_placeme
 int attn_states_other_step(const struct attn_builder *b, const struct attn_placement *p);
 /* Is it the row of one token once more, where the page has that of another? */
 int attn_repeats_other_row(const struct attn_builder *b, const struct attn_placement *p);
+/* Has it the numbers of another step than it is called, which are printed by their name, too? */
+int attn_repeats_other_step(const struct attn_builder *b, const struct attn_placement *p);
 int attn_shifts_by_other(const struct attn_builder *b, const struct attn_block *block,
                          const attn_step *s);
 /* Are the numbers of a step printed again, times another number? */

@@ -461,7 +461,7 @@ static void add_block(struct attn_builder *b, const struct attn_placement *p) {
     set_symbol(b, &b->scan->block[p->block], &b->ex->step[step]);
     remember(b, p->node, step, 0);
   }
-  b->ex->uncertain |= attn_repeats_other_row(b, p);
+  b->ex->uncertain |= attn_repeats_other_row(b, p) || attn_repeats_other_step(b, p);
 }
 
 /* ---- Examples ---- */

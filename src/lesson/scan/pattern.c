@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-  SLOTS = 1024,
+  SLOTS = 2048, /* of which half are used at most: more than the module has patterns */
   MATCH_LIMIT = 200000,
   DEPTH_LIMIT = 2000,
   FAST_BYTES = 1 << 15, /* searched by a pattern: from here on machine code pays */
@@ -56,7 +56,7 @@ void attn_patterns_free(struct attn_patterns *p) {
 int attn_patterns_failed(const struct attn_patterns *p) { return p->failed; }
 
 static struct slot *slot_of(struct attn_patterns *p, const char *pattern) {
-  size_t at = (size_t)(((uintptr_t)pattern >> 1) * 0x9E3779B97F4A7C15u >> 54) % SLOTS;
+  size_t at = (size_t)(((uintptr_t)pattern >> 1) * 0x9E3779B97F4A7C15u >> 53) % SLOTS;
   while (p->slot[at].pattern && p->slot[at].pattern != pattern) at = (at + 1) % SLOTS;
   return &p->slot[at];
 }
