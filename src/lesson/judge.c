@@ -239,7 +239,7 @@ static attn_status explain_as(const struct example_judgement *g, int32_t index,
     slipped |= how[n] != READ_EXACT && g->all[s->operand[n]].tainted;
   }
   attn_status status = attn_eval_step(&as, operand, g->pool, &out, g->err);
-  if (status) return status;
+  if (status || out.rows != s->exact.rows || out.cols != s->exact.cols) return status;
   for (size_t n = 0; n < (size_t)out.rows * (size_t)out.cols; n++)
     if (j->printed[n] && attn_judged_fits(j, n, out.at[n])) explained[n] |= slipped ? 2 : 1;
   return ATTN_OK;
