@@ -75,16 +75,6 @@ static inline struct cell_line query_of(const struct cause_search *h, size_t n) 
   return line_of(h, n, queries_in_columns(h));
 }
 
-static inline size_t queries_of(const struct cause_search *h) {
-  size_t cols = (size_t)h->step->exact.cols;
-  return queries_in_columns(h) ? cols : h->cells / cols;
-}
-
-/* What query `n` sees or gets. */
-static inline struct cell_line line_of_query(const struct cause_search *h, size_t n) {
-  return query_of(h, queries_in_columns(h) ? n : n * (size_t)h->step->exact.cols);
-}
-
 /* softmax.c. Of weights: the slip of the softmax that explains all of them, or the row of the first
  * wrong one. */
 int attn_cause_of_softmax(struct cause_search *h, size_t first);

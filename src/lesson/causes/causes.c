@@ -335,6 +335,16 @@ static int is_softmax(const attn_step *step) {
   return step->op == ATTN_OP_SOFTMAX || step->name == ATTN_STEP_WEIGHTS;
 }
 
+static size_t queries_of(const struct cause_search *h) {
+  size_t cols = (size_t)h->step->exact.cols;
+  return queries_in_columns(h) ? cols : h->cells / cols;
+}
+
+/* What query `n` sees or gets. */
+static struct cell_line line_of_query(const struct cause_search *h, size_t n) {
+  return query_of(h, queries_in_columns(h) ? n : n * (size_t)h->step->exact.cols);
+}
+
 /* Is some row, or column, printed and right? */
 static int has_right_query(const struct cause_search *h) {
   for (size_t l = 0; l < queries_of(h); l++) {

@@ -133,7 +133,7 @@ static int is_between_words(const struct attn_fact_reader *r, int at) {
          r->line->text[r->token[at].part.begin] != '=';
 }
 
-/* "cat: 0.5, dog: 0.3": is a number behind the colon at `at`, and then another colon? */
+/* "cat: 0.5, dog: 0.3": is a number after the colon at `at`, and then another colon? */
 static int has_next_label(const struct attn_fact_reader *r, int at) {
   int n = at + 1;
   while (n < r->tokens && !attn_fact_is_sign(r, n, ":")) n++;

@@ -6,6 +6,7 @@
 
 #include "blocks.h"
 #include "cell.h"
+#include "placed.h"
 #include "role_search.h"
 #include "step_builder.h"
 
@@ -187,10 +188,7 @@ static int row_called(struct attn_scan *scan, int at) {
 }
 
 static int are_equal(const attn_printing *a, const attn_printing *b) {
-  int n = 0;
-  if (a->rows != b->rows || a->cols != b->cols) return 0;
-  while (n < a->rows * a->cols && a->cells[n].value == b->cells[n].value) n++;
-  return n == a->rows * a->cols;
+  return a->rows == b->rows && attn_has_rows_of(a, b);
 }
 
 /* Does the document count from 0? */
@@ -238,19 +236,18 @@ static int count_rows(const attn_step *s, const attn_printing *row) {
 int attn_repeats_other_row(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_block *block = &b->scan->block[p->block];
   const attn_printing *row = &block->reading[0];
+  if (p->role < ATTN_ROLE_SCORES || row->rows != 1 || row->cols < 2) return 0;
   const attn_step *s =
       attn_find_step(b->ex, attn_step_of_role(p->role), b->ex->heads > 1 ? p->head : ATTN_ANY_HEAD);
-  if (p->role < ATTN_ROLE_SCORES || row->rows != 1 || row->cols < 2 || !s || !s->exact.at) return 0;
-  int called = row_called(b->scan, p->block);
-  int at = p->relation ? p->relation->row : -1;
-  if (at >= 0 && s->exact.rows > 1 && count_rows(s, row) < 2 && !is_row_called(b->scan, called, at))
-    return 1;
-  for (int n = 0; n < b->reading->placements && called >= 0; n++) {
+  int called = row_called(b->scan, p->block), at = p->relation ? p->relation->row : -1;
+  if (called < 0 || !s || !s->exact.at || count_rows(s, row) > 1) return 0;
+  if (at >= 0 && s->exact.rows > 1 && !is_row_called(b->scan, called, at)) return 1;
+  for (int n = 0; n < b->reading->placements; n++) {
     const struct attn_placement *q = b->reading->placement[n];
     if (q->block >= p->block || q->role != p->role || q->example != p->example) continue;
     if (q->head != p->head || !are_equal(row, &b->scan->block[q->block].reading[0])) continue;
     int other = row_called(b->scan, q->block);
-    if (kind_of(other) == kind_of(called) && other != called && count_rows(s, row) < 2) return 1;
+    if (kind_of(other) == kind_of(called) && other != called) return 1;
   }
   return 0;
 }

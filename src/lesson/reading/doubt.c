@@ -7,6 +7,7 @@
 
 #include "cell.h"
 #include "judge.h"
+#include "placed.h"
 #include "reading.h"
 #include "steps.h"
 
@@ -82,22 +83,18 @@ attn_status attn_doubt_below_unread(attn_lesson *l, struct attn_pool *pool, attn
 /* ---- echoes ---- */
 
 /* Is there a row of these numbers, or, of one number, the number? */
-static int shows_row(const attn_printing *p, const attn_cell *row, int32_t cols) {
-  int32_t step = cols == 1 ? 1 : cols, n = 0;
-  if (cols > 1 && p->cols != cols) return 0;
-  for (; n < p->rows * p->cols; n += step) {
-    int32_t c = 0;
-    while (c < cols && p->cells[n + c].value == row[c].value) c++;
-    if (c == cols) return 1;
-  }
-  return 0;
+static int shows_row(const attn_printing *p, const attn_printing *row) {
+  int32_t n = 0;
+  if (row->cols > 1) return attn_has_rows_of(p, row);
+  while (n < p->rows * p->cols && p->cells[n].value != row->cells[0].value) n++;
+  return n < p->rows * p->cols;
 }
 
-static int is_shown(const attn_example *e, const attn_cell *row, int32_t cols, int64_t *work) {
+static int is_shown(const attn_example *e, const attn_printing *row, int64_t *work) {
   for (int32_t n = 0; n < e->steps; n++)
     for (int32_t p = 0; p < e->step[n].printings; p++) {
       *work += (int64_t)e->step[n].printing[p].rows * e->step[n].printing[p].cols;
-      if (shows_row(&e->step[n].printing[p], row, cols)) return 1;
+      if (shows_row(&e->step[n].printing[p], row)) return 1;
     }
   return 0;
 }
@@ -119,8 +116,10 @@ static int is_echo(const struct attn_scan *scan, const attn_example *e, const at
       const attn_printing *q = &s->printing[p];
       int32_t cols = s->op == ATTN_OP_GIVEN ? q->cols : 1;
       if (is_matrix(scan, q)) return 0;
-      for (int32_t c = 0; c < q->rows * q->cols; c += cols)
-        if (*work > WORK || !is_shown(above, q->cells + c, cols, work)) return 0;
+      for (int32_t c = 0; c < q->rows * q->cols; c += cols) {
+        const attn_printing row = {.rows = 1, .cols = cols, .cells = q->cells + c};
+        if (*work > WORK || !is_shown(above, &row, work)) return 0;
+      }
     }
   }
   return 1;
