@@ -206,8 +206,8 @@ int attn_operands_are_called(const struct attn_expansion *e, int head, int role)
     case ATTN_ROLE_Q:
     case ATTN_ROLE_K:
     case ATTN_ROLE_V:
-      return !shared->at[ATTN_ROLE_Y] && knows(e, head, ATTN_ROLE_X) &&
-             knows(e, head, ATTN_ROLE_W_Q + role - ATTN_ROLE_Q);
+      return (!shared->at[ATTN_ROLE_Y] || knows(e, head, ATTN_ROLE_Y)) &&
+             knows(e, head, ATTN_ROLE_X) && knows(e, head, ATTN_ROLE_W_Q + role - ATTN_ROLE_Q);
     case ATTN_ROLE_SCORES:
       return knows(e, head, ATTN_ROLE_Q) && knows(e, head, ATTN_ROLE_K) && !at[ATTN_ROLE_W_A];
     case ATTN_ROLE_WEIGHTS: /* of logits by any of their names */

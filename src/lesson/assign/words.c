@@ -25,7 +25,8 @@ struct word {
 /* Scaled scores are not the scores. */
 #define OF_SCORES "(?:scores?|logits?|products?|energ(?:y|ies)|similarit(?:y|ies))"
 /* "Q K^T" */
-#define PRODUCT "q\\w*\\s*[·@*.×]?\\s*k\\w*\\s*(?:\\^?\\s*T|'|\\.T)"
+#define OF_HEAD "(?:\\^\\(\\d\\))?"
+#define PRODUCT "q\\w*" OF_HEAD "\\s*[·@*.×]?\\s*k\\w*" OF_HEAD "\\s*(?:\\^?\\s*T|'|\\.T)"
 /* "not scaled yet" is not scaled. */
 #define NOT_DENIED "(?<!not )(?<!un)(?<!before )(?<!before the )(?<!without )"
 
@@ -68,8 +69,8 @@ static const struct word WORDS[] = {
      "?-)(?!(?-i:(?<=a) (?!is\\b|are\\b)[a-z]{2}))|normali[sz]"},
     {ATTN_ROLE_OUTPUT,
      "(*UCP)(?i)" TERM "(?: ?\\+ ?" TERM
-     ")+|(?:(?:times|by|with) (?:the )?V(?:alues?)?(?!(?: vectors?)? v_?\\d)|[×·@*] "
-     "?V)\\d?\\b|\\bA(?:_?\\d)? ?V(?:_?\\d)?" END "|output|\\b(?:new|updated) "
+     ")+|\\battention ?\\(Q, ?K, ?V\\)|(?:(?:times|by|with) (?:the )?V(?:alues?)?(?!(?: vectors?)? v_?\\d)|"
+     "(?:[×·@]|(?<=[\\w)] |[\\w)])\\*) ?V)\\d?\\b|\\bA(?:_?\\d)? ?V(?:_?\\d)?" END "|output|\\b(?:new|updated) "
      "(?:vector|representation|embedding)|\\bout(?:_?\\d|(?=\\s*[=:\\[]))|context|weighted "
      "(?:sum|mean|average)(?: of (?:the |all )?values?(?: vectors?| columns?| "
      "rows?)?)?|(?:multiply|weigh) (?:each|every) value (?:vector )?by its "

@@ -411,17 +411,46 @@ static int is_step(const attn_step *s, int step) {
   return step == ATTN_ANY_STEP || s->name == step;
 }
 
-/* Does a printing that was read have the rows of q? step: of this step; ATTN_ANY_STEP. */
-int attn_has_printing_of(struct attn_account *a, const attn_printing *q, int step) {
+/* Is a block of one row, "z_2 = (1, 0)", that row of a step, if it is called a row? */
+static int is_row_of(struct attn_account *a, int block, const attn_printing *p) {
+  attn_printing row = {.rows = 1, .cols = p->cols};
+  if (a->scan->block[block].reading[0].rows != 1) return 1;
+  for (int32_t r = 0; r < p->rows; r++) {
+    row.cells = p->cells + r * p->cols;
+    if (attn_has_rows_of(&row, &a->scan->block[block].reading[0]) &&
+        !attn_is_called_other_row(a->scan, block, p->row0 + r))
+      return 1;
+  }
+  return 0;
+}
+
+int attn_has_printing_of(struct attn_account *a, const attn_printing *q, int step, int block) {
   const attn_lesson *l = a->lesson;
   for (int32_t i = 0; i < l->examples && a->work < ATTN_ACCOUNT_WORK; i++)
     for (int32_t s = 0; s < l->example[i].steps; s++, a->work += q->rows)
       for (int32_t p = 0; p < l->example[i].step[s].printings; p++)
         if (is_step(&l->example[i].step[s], step) &&
             is_read_printing(a, &l->example[i].step[s].printing[p]) &&
-            attn_has_rows_of(&l->example[i].step[s].printing[p], q))
+            attn_has_rows_of(&l->example[i].step[s].printing[p], q) &&
+            (block < 0 || is_row_of(a, block, &l->example[i].step[s].printing[p])))
           return 1;
   return 0;
+}
+
+/* Are there two other blocks of this name that were read, with the rows of other queries? Then it
+ * is the row of one more. */
+static int is_row_more(const struct attn_account *a, int block) {
+  const struct attn_block *b = &a->scan->block[block];
+  int rows = 0, others = 0;
+  if (b->reading[0].rows != 1 || !*b->name) return 0;
+  for (int n = 0; n < a->scan->blocks; n++) {
+    const struct attn_block *other = &a->scan->block[n];
+    if (n == block || strcmp(other->name, b->name) || other->reading[0].rows != 1 ||
+        !is_read_printing(a, &other->reading[0]))
+      continue;
+    rows++, others += !attn_has_rows_of(&other->reading[0], &b->reading[0]);
+  }
+  return rows > 1 && others;
 }
 
 static int is_mention(struct attn_account *a, int block) {
@@ -434,9 +463,9 @@ static int is_mention(struct attn_account *a, int block) {
   int step = is_argument ? ATTN_ANY_STEP : called_step(a, block, A_WORD);
   int is_sentence = b->source == ATTN_BLOCK_SCALARS && q->rows == 1 && q->cols > 2;
   if (step == ATTN_ANY_STEP && (is_answer(a, b) || is_sentence)) step = A_RESULT;
-  if (attn_has_more_added(a->scan, b->name)) return 0;
+  if (attn_has_more_added(a->scan, b->name) || is_row_more(a, block)) return 0;
   if (!is_list && (q->cols < 2 || (by_chance && step == ATTN_ANY_STEP))) return 0;
-  return attn_has_printing_of(a, q, step) && !attn_is_of_other_row(a->scan, block);
+  return attn_has_printing_of(a, q, step, block) && !attn_is_of_other_row(a->scan, block);
 }
 
 /* Rows of two matrices, one after the other: [c; s]. */
@@ -446,8 +475,8 @@ static int is_joined(struct attn_account *a, int block) {
   if (p->rows != 1 || !has_decimals(p)) return 0;
   for (int32_t n = 2; n + 2 <= p->cols; n++) {
     left.cols = n, right.cols = p->cols - n, right.cells = p->cells + n;
-    if (attn_has_printing_of(a, &left, ATTN_ANY_STEP) &&
-        attn_has_printing_of(a, &right, ATTN_ANY_STEP))
+    if (attn_has_printing_of(a, &left, ATTN_ANY_STEP, -1) &&
+        attn_has_printing_of(a, &right, ATTN_ANY_STEP, -1))
       return 1;
   }
   return 0;

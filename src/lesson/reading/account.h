@@ -31,8 +31,9 @@ struct attn_account {
 int attn_is_placed(const struct attn_account *a, const attn_cell *cell); /* in a step */
 /* Is the number one of arithmetic? That is listed as a whole if its sides differ. */
 int attn_is_worked_out(const struct attn_scan *scan, const attn_cell *cell);
-/* Does a printing that was read have the rows of q? step: of this step; ATTN_ANY_STEP. */
-int attn_has_printing_of(struct attn_account *a, const attn_printing *q, int step);
+/* Does a printing that was read have the rows of q? step: of this step; ATTN_ANY_STEP. block: that
+ * q is of, if its one row is to be the one that it is called; -1: none. */
+int attn_has_printing_of(struct attn_account *a, const attn_printing *q, int step, int block);
 
 /* mentioned.c */
 /* "total", "Σ" */

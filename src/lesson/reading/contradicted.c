@@ -207,6 +207,12 @@ static int is_row_called(struct attn_scan *scan, int called, int row) {
   return row == number && counts_from_zero(scan);
 }
 
+int attn_is_called_other_row(struct attn_scan *scan, int block, int row) {
+  int called = row_called(scan, block), kind = kind_of(called);
+  if (kind != BY_INDEX) return !is_row_called(scan, called, row);
+  return row != called - 1 && !(row == called && counts_from_zero(scan));
+}
+
 int attn_is_of_other_row(struct attn_scan *scan, int block) {
   int called = row_called(scan, block), found = 0;
   for (int n = 0; n < scan->blocks && called >= 0; n++) {
@@ -270,7 +276,7 @@ int attn_repeats_other_step(const struct attn_builder *b, const struct attn_plac
     const struct attn_placement *q = b->reading->placement[n];
     if (q != p && q->role == p->role && q->example == p->example && q->head == p->head &&
         b->priors[q->block].bits[p->role] > 0 &&
-        are_equal(of, &b->scan->block[q->block].reading[0]))
+        attn_has_rows_of(&b->scan->block[q->block].reading[0], of))
       return 1;
   }
   return 0;
@@ -355,7 +361,8 @@ static const struct formula {
 } FORMULAS[] = {
     {ATTN_ROLE_WEIGHTS,
      BEGINS "(?i)(?:row-?)?softmax(?:_\\w+)? ?\\((?:[^()=]|\\([^()]*\\))*\\)" ENDS},
-    {ATTN_ROLE_OUTPUT, BEGINS "(?:A|P|[Ww]eights)" TIMES "V" ENDS},
+    {ATTN_ROLE_OUTPUT,
+     BEGINS "(?:(?:A|P|[Ww]eights)" TIMES "V|(?i)attention ?\\(Q, ?K, ?V\\))" ENDS},
     {ATTN_ROLE_SCALED, BEGINS "\\(?Q" TIMES K_T "\\)? ?/ ?(?:√|sqrt)[^=]{1,8}$"},
     {ATTN_ROLE_SCORES, BEGINS "(?<![\\d)}]\\s)Q" TIMES K_T ENDS},
     {ATTN_ROLE_Q, BEGINS "X" TIMES "W_?\\^?\\(?Q\\)?" ENDS},
@@ -366,10 +373,9 @@ static const struct formula {
     {ATTN_ROLE_W_V, "^\\W*W_?\\^?\\(?V\\)?" ENDS},
 };
 
-/* The role of the result of a formula. OTHER: the name has none. */
-static int role_of_formula(const struct attn_builder *b, const char *name) {
+int attn_role_of_formula(struct attn_scan *scan, const char *name) {
   for (size_t n = 0; n < sizeof FORMULAS / sizeof *FORMULAS; n++)
-    if (attn_occurs(b->scan->patterns, FORMULAS[n].pattern, name)) return FORMULAS[n].role;
+    if (attn_occurs(scan->patterns, FORMULAS[n].pattern, name)) return FORMULAS[n].role;
   return ATTN_ROLE_OTHER;
 }
 
@@ -397,7 +403,7 @@ static int is_of_turned(const struct attn_builder *b, const struct attn_placemen
 }
 
 int attn_states_other_step(const struct attn_builder *b, const struct attn_placement *p) {
-  int stated = role_of_formula(b, b->scan->block[p->block].name);
+  int stated = attn_role_of_formula(b->scan, b->scan->block[p->block].name);
   if (stated == ATTN_ROLE_OUTPUT && is_of_turned(b, p)) return 1;
   if (stated == ATTN_ROLE_OTHER || stated == p->role || !is_plain(p->role)) return 0;
   return !may_be(stated, p->role);

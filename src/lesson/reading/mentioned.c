@@ -190,8 +190,17 @@ static int is_called_input(const struct attn_account *a, const struct attn_stray
   return attn_occurs(a->scan->patterns, INPUT, s->name);
 }
 
+static int prints_scores(const struct attn_account *a) {
+  for (int32_t i = 0; i < a->lesson->examples; i++)
+    for (int32_t n = 0; n < a->lesson->example[i].steps; n++)
+      if (a->lesson->example[i].step[n].name == ATTN_STEP_SCORES &&
+          a->lesson->example[i].step[n].printings)
+        return 1;
+  return 0;
+}
+
 /* How many numbers has the vector or list that begins there, if no step shows one of them and they
- * are no row of a step? Else 0. */
+ * are no row of a step, or of scores that are printed nowhere else? Else 0. */
 static int out_of_order(struct attn_account *a, const struct attn_stray *s) {
   const struct attn_stray *end = a->scan->stray + a->scan->strays;
   int count = 0, decimals = 0;
@@ -202,6 +211,7 @@ static int out_of_order(struct attn_account *a, const struct attn_stray *s) {
   }
   if (count < 2 || count > ROW_MAX || a->work >= ATTN_ACCOUNT_WORK) return 0;
   if (s->vector ? !decimals && !is_called_input(a, s) : !are_called_scores(a, s, count)) return 0;
+  if (!s->vector && !prints_scores(a)) return count;
   return attn_is_known_row(a->lesson, s, count, &a->work) ? 0 : count;
 }
 
@@ -251,7 +261,7 @@ static int list_worked(struct attn_account *a, const struct attn_worked *w) {
   int is_other = has_unknown_operand(a, w) || attn_divides_other_pair(a, w);
   if (w->is_read && !is_other) return 0;
   int unknown = w->differs || is_other ||
-                (w->sides == 1 && !attn_has_printing_of(a, &w->side[0], ATTN_ANY_STEP));
+                (w->sides == 1 && !attn_has_printing_of(a, &w->side[0], ATTN_ANY_STEP, -1));
   return unknown ? attn_add_unread(a->pool, a->lesson, &w->first, 1, w->numbers, w->name) : 0;
 }
 

@@ -77,6 +77,8 @@ int attn_is_turned_on_one_side(const attn_example *ex);
 
 /* contradicted.c. Is something added to what is called so, or done to it? "output + residual" */
 int attn_has_more_added(struct attn_scan *scan, const char *name);
+/* The role of the result of the formula that a name ends in, "A V =". OTHER: it has none. */
+int attn_role_of_formula(struct attn_scan *scan, const char *name);
 
 /* The block of a printing; -1: none. */
 int attn_block_of(const struct attn_scan *scan, const attn_printing *p);
@@ -125,6 +127,8 @@ struct attn_document {
 /* contradicted.c: is a block the row of another token, as its labels or the text above it have it,
  * than all blocks with the same numbers? */
 int attn_is_of_other_row(struct attn_scan *scan, int block);
+/* Do they call a block another row, counted from 0? "z_2", "Token 2" */
+int attn_is_called_other_row(struct attn_scan *scan, int block, int row);
 
 /* numbers.c: a document read by its numbers: scan, priors, search, steps, account. snippets: 1 to
  * follow its Python as programs. left: lines whose numbers are gathered by what they are called;

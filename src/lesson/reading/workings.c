@@ -268,8 +268,11 @@ static int shows_row(const attn_step *s, int row) {
 }
 
 /* "output: 0.1, 0.9" is not the row of weights that it equals. */
-static int is_called_other(const struct workings *w, const struct cells *c, const char *name) {
-  int step = *name ? attn_step_called(name) : -1;
+static int is_called_other(const struct workings *w, const struct cells *c,
+                           const struct attn_block *b) {
+  const char *name = *b->name || !b->captions ? b->name : b->caption[b->captions - 1];
+  int formula = attn_role_of_formula(w->scan, name);
+  int step = formula != ATTN_ROLE_OTHER ? attn_step_of_role(formula) : attn_step_called(name);
   return step > ATTN_STEP_V && step <= ATTN_STEP_PROJECTED &&
          step != w->lesson->example[c->example].step[c->step].name;
 }
@@ -299,8 +302,10 @@ static attn_status attach_block(struct workings *w, const struct attn_block *b) 
     struct cells c;
     side.line = row.first.line, side.column = row.first.column;
     if (!find_row(w, &row, &c) || (c.step == last.step && c.row <= last.row)) continue;
-    if (p->rows == 1 && (is_of_other(w, &c, side.line) || is_called_other(w, &c, b->name)))
+    if (p->rows == 1 && is_of_other(w, &c, side.line)) continue;
+    if (p->rows == 1 && attn_is_called_other_row(w->scan, (int)(b - w->scan->block), c.row))
       continue;
+    if (is_called_other(w, &c, b)) continue;
     last = c;
     status = add_side(w, &c, &side);
   }

@@ -136,7 +136,7 @@ static const char SEMICOLONS[] =
 
 /* <p> of HTML, [td] of forums */
 static const char HTML[] =
-    "(?i)<(?:html|table|t[dr]|p)\\b[^<>\\n]*+>|</(?:p|pre|li|d[dt]|div|h[1-6])>|\\[/"
+    "(?i)<(?:html|table|t[dr]|p|mtable)\\b[^<>\\n]*+>|</(?:p|pre|li|d[dt]|div|h[1-6])>|\\[/"
     "(?:t[dr]|b|i|u)\\]";
 
 static int find_kinds(struct attn_rewrite *r, const char *file) {
@@ -162,6 +162,7 @@ attn_status attn_canonical_text(struct attn_scan *scan, const char *file,
   read_source(&scan->source, &a);
   attn_text_end(&a, (uint32_t)scan->source.size);
   if (a.failed) return attn_scan_no_memory(scan);
+  attn_rewrite_dialects(&r);
   int kinds = find_kinds(&r, file);
   attn_blank_leaders(&r);
   replace_entities(&r);

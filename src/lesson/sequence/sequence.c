@@ -144,16 +144,33 @@ static void add_step(struct attn_sequence *s, const char *name, int rows, int co
   if (b && !by_query) attn_block_end(s->g, b, b->line);
 }
 
+/* Are the rows that both steps print in the same order on the page? Else those of two queries are
+ * exchanged in one of them. */
+static int are_in_order(const struct printed *a, const struct printed *b, int rows) {
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < i; j++) {
+      int are_printed = a->whole[i] && a->whole[j] && b->whole[i] && b->whole[j];
+      if (are_printed && (a->item[i][0] < a->item[j][0]) != (b->item[i][0] < b->item[j][0]))
+        return 0;
+    }
+  return 1;
+}
+
 /* 0: a row is in another order, or not whole. */
 static int add_steps(struct attn_sequence *s) {
   struct printed *p = attn_group_take(s->g, 1, sizeof *p);
-  for (int n = 0; p && n < STEPS_COUNT; n++) {
+  struct printed *above = attn_group_take(s->g, 1, sizeof *above);
+  if (!p || !above) return 0;
+  for (int n = 0; n < STEPS_COUNT; n++) {
+    int is_result = STEPS[n].step >= ATTN_STEP_SCORES;
     if (STEPS[n].step < 0 && s->given.scoring != ATTN_ADDITIVE) continue;
     if (attn_sequence_is_projection(STEPS[n].step) && !s->given.is_projected) continue;
     if (!find_printed(s, STEPS[n].step, p)) return 0;
+    if (is_result && !are_in_order(p, above, s->given.queries)) return 0;
+    if (is_result && p->rows == s->given.queries) *above = *p;
     add_step(s, STEPS[n].name, rows_of(s, STEPS[n].step), cols_of(s, STEPS[n].step), p);
   }
-  return p != NULL;
+  return 1;
 }
 
 static void add_givens(struct attn_sequence *s) {

@@ -100,21 +100,32 @@ static int has_titles(const struct attn_table *t) {
   return 2 * attn_table_count(t, 0, ATTN_ITEM_TEXT) <= t->rows;
 }
 
+/* Words without a number among them: the tokens "x" and "y", though "x" hides a key elsewhere. */
+static int has_no_number(const struct attn_table *t, int col) {
+  int r = 0;
+  while (r < t->rows && !attn_item_is_number(attn_table_item(t, r, col))) r++;
+  return r == t->rows;
+}
+
 static int kind_of_column(struct attn_grouping *g, const struct attn_table *t, int col) {
   if (has_workings(t, col)) return COLUMN_TEXT;
   int texts = attn_table_count(t, col, ATTN_ITEM_TEXT);
   if (2 * attn_table_count(t, col, ATTN_ITEM_VALUE) > t->rows) return COLUMN_VALUES;
   if (2 * texts > t->rows || (t->titles && col == 0)) return COLUMN_TEXT;
+  if (col == 0 && texts && has_no_number(t, col)) return COLUMN_TEXT;
   if (are_misprints(g, t, col, texts)) check_words(g, t, col);
   return COLUMN_NUMBERS;
 }
 
+/* Is nothing in it? The signs of keys that are hidden from all queries are something. */
 static int is_blank_column(const struct attn_table *t, int col) {
+  int signs = 0;
   for (int r = 0; r < t->rows; r++) {
     const struct attn_row_item *item = attn_table_item(t, r, col);
     if (item->kind != ATTN_ITEM_CELL || attn_item_is_number(item)) return 0;
+    signs += item->begin < item->end;
   }
-  return 1;
+  return signs < t->rows;
 }
 
 int attn_table_counts(const struct attn_table *t, int first) {
