@@ -100,7 +100,7 @@ static const struct way {
                               BIT(U_A_K) | BIT(TANH_INPUT) | BIT(TANH) | SOURCES | BIT(W_Q) |
                               BIT(W_K),
                           BIT(K),
-                          BIT(Q) | BIT(K) | BIT(U_A_K) | BIT(V) | POSITIONED_X | BIT(TANH_INPUT) |
+                          BIT(Q) | BIT(K) | BIT(U_A_K) | BIT(V) | SOURCES | BIT(TANH_INPUT) |
                               BIT(TANH),
                           BIT(Q) | BIT(K) | BIT(W_A_Q) | SOURCES, 0},
     [ATTN_ROLE_SCALED] = {attn_list_scaled, BIT(SCORES) | GIVENS, BIT(SCORES), KEYS,
@@ -118,7 +118,7 @@ static const struct way {
                            LOGITS | BIT(SHIFTED) | BIT(EXPONENTIALS) | QUERIES, 0},
     [ATTN_ROLE_OUTPUT] = {attn_list_output,
                           LOGITS | BIT(SHIFTED) | BIT(EXPONENTIALS) | BIT(WEIGHTS) | GIVENS,
-                          BIT(Q) | BIT(K) | BIT(V) | POSITIONED_X | BIT(W_V), 0,
+                          BIT(Q) | BIT(K) | BIT(V) | SOURCES | BIT(W_V), 0,
                           LOGITS | BIT(SHIFTED) | BIT(EXPONENTIALS) | BIT(WEIGHTS) | QUERIES, 0},
     [ATTN_ROLE_CONCAT] = {attn_list_concat, 0, 0, 0, 0, 1},
     [ATTN_ROLE_PROJECTED] = {attn_list_projected, BIT(CONCAT) | BIT(W_O) | BIT(WEIGHTS) | BIT(V),

@@ -47,6 +47,10 @@ struct rule {
   (1u << ATTN_ROLE_W_A | 1u << ATTN_ROLE_U_A | 1u << ATTN_ROLE_W_A_Q | 1u << ATTN_ROLE_U_A_K)
 #define OF_ADDITIVE \
   5, { ATTN_ROLE_Q, ATTN_ROLE_KEYS, ATTN_ROLE_W_A, ATTN_ROLE_U_A, ATTN_ROLE_V_A }
+#define OF_PROJECTED(x, y) \
+  5, { ATTN_ROLE_##x, ATTN_ROLE_##y, ATTN_ROLE_W_Q, ATTN_ROLE_W_K, ATTN_ROLE_V_A }
+#define ADDITIVE_OF_PROJECTED \
+  USE(TRANSPOSE, W_A, 2), USE(TRANSPOSE, U_A, 3), USE(ADDITIVE, SCORES, 0, 1, FIRST, SECOND, 4)
 #define USE(op, name, ...)                                                 \
   {                                                                        \
     ATTN_OP_##op, ATTN_STEP_##name, 1, COUNT(__VA_ARGS__), { __VA_ARGS__ } \
@@ -130,6 +134,17 @@ static const struct rule rules[] = {
     {ATTN_ROLE_SCORES, OF3(Q, KEYS, V_A), 3,
      {USE(ADD, OTHER, 0, 1), USE(TANH, OTHER, FIRST), USE(MATMUL_NT, SCORES, 2, SECOND)}, 0, 2, TANH_OF_SUM,
      0, OF_ALIGNMENT_WEIGHTS | 1u << ATTN_ROLE_TANH | 1u << ATTN_ROLE_TANH_INPUT},
+    /* of projections q = x W_Q and k = y W_K: what W and U are for upright vectors */
+    {ATTN_ROLE_SCORES, OF_PROJECTED(SOURCE, SOURCE), 3, {ADDITIVE_OF_PROJECTED}, 0, 1, TANH_OF_SUM | ROWS,
+     0, OF_ALIGNMENT_WEIGHTS},
+    {ATTN_ROLE_SCORES, OF_PROJECTED(SOURCE, Y), 3, {ADDITIVE_OF_PROJECTED}, 0, 1, TANH_OF_SUM | ROWS,
+     0, OF_ALIGNMENT_WEIGHTS},
+    {ATTN_ROLE_SCORES, OF_PROJECTED(Y, SOURCE), 3, {ADDITIVE_OF_PROJECTED}, 0, 1, TANH_OF_SUM | ROWS,
+     0, OF_ALIGNMENT_WEIGHTS},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, SOURCE), 1, {USE(MATMUL, OUTPUT, 0, 1)}, 0, 3, TANH_OF_SUM | COARSE | ROWS,
+     1u << ATTN_ROLE_V_A, 1u << ATTN_ROLE_V | 1u << ATTN_ROLE_W_V},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, Y), 1, {USE(MATMUL, OUTPUT, 0, 1)}, 0, 3, TANH_OF_SUM | COARSE | ROWS,
+     1u << ATTN_ROLE_V_A, 1u << ATTN_ROLE_V | 1u << ATTN_ROLE_W_V},
     {ATTN_ROLE_TANH_INPUT, OF2(Q, KEYS), 1, {USE(ADD, OTHER, 0, 1)}, 0, 2, TANH_OF_SUM | ROWS, 0, OF_ALIGNMENT_WEIGHTS},
     {ATTN_ROLE_TANH, OF2(Q, KEYS), 2, {USE(ADD, OTHER, 0, 1), USE(TANH, OTHER, FIRST)}, 0, 2, TANH_OF_SUM | ROWS,
      0, OF_ALIGNMENT_WEIGHTS | 1u << ATTN_ROLE_TANH_INPUT},

@@ -41,11 +41,11 @@ struct word {
 /* Symbols, and English. */
 static const struct word WORDS[] = {
     {ATTN_ROLE_W_Q, "(*UCP)(?i)" WEIGHTS
-                    "Q|quer(?:y|ies)[ -](?:(?:weight |projection )matrix|(?:projection )?weights)"},
+                    "Q|quer(?:y|ies) matrix(?! Q)|quer(?:y|ies)[ -](?:(?:weight |projection )matrix|(?:projection )?weights)"},
     {ATTN_ROLE_W_K,
-     "(*UCP)(?i)" WEIGHTS "K|key[ -](?:(?:weight |projection )matrix|(?:projection )?weights)"},
+     "(*UCP)(?i)" WEIGHTS "K|key matrix(?! K)|key[ -](?:(?:weight |projection )matrix|(?:projection )?weights)"},
     {ATTN_ROLE_W_V,
-     "(*UCP)(?i)" WEIGHTS "V|value[ -](?:(?:weight |projection )matrix|(?:projection )?weights)"},
+     "(*UCP)(?i)" WEIGHTS "V|value matrix(?! V)|value[ -](?:(?:weight |projection )matrix|(?:projection )?weights)"},
     {ATTN_ROLE_W_O, "(*UCP)(?i)" WEIGHTS "O" END "|output projection|projection matrix"},
     {ATTN_ROLE_SCALED,
      "(*UCP)(?i)" NOT_DENIED "scal(?:ed(?: attention| dot[- ]product)? " OF_SCORES
@@ -94,7 +94,7 @@ static const struct word WORDS[] = {
      "\\bas (?:the |its |their )?quer(?:y|ies),? (?:the )?keys?,? and (?:the )?values?" END},
     {ATTN_ROLE_Q, "(*UCP)(?i)quer(?:y|ies)(?: matrix)?+|" NAME "q" END
                   "|decoder states?|\\bh_t\\b|(?<!\\w\\()(?<!['’])\\b(?-i:s)(?:_?t)?" END},
-    {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?" END "|" NAME "k" END
+    {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?(?: matrix)?+" END "|" NAME "k" END
                   "|\\bh_?\\d|\\b[hk]_[ijt]\\b|(?-i:\\bh\\b)(?!\\pM)|h\\x{304}|encoder states?"},
     {ATTN_ROLE_V, "(*UCP)(?i)\\bvalues?(?: matrix)?+" END "|" NAME "v" END},
     {ATTN_ROLE_W_A, "(*UCP)(?i)\\bW(?:_?[as1])?" END "|matrix in (?:the middle|between)|bilinear"},

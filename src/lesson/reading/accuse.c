@@ -104,8 +104,24 @@ static int is_unscaled(const struct attn_roles *head, const struct attn_placemen
   return !head->at[ATTN_ROLE_SCALED] && !head->at[ATTN_ROLE_W_A];
 }
 
-/* Scores that are not divided, where the document divides them: next to them, or in a formula of
- * softmax. A root that is only mentioned leaves it open. */
+/* Does a sentence between the scores and a block divide by a root? */
+static int divides_between(struct attn_scan *scan, const struct attn_roles *head, int block) {
+  static const char DIVIDES[] =
+      "(*UCP)(?i)(?:√|\\bsqrt|ルート|平方根)[^\\n]{0,24}?(?:割|除|わ[りる])|"
+      "\\bdivi\\w+[^\\n=]{0,24}?(?:√|\\bsqrt|\\broot)";
+  const struct attn_node *scores = head->at[ATTN_ROLE_SCORES];
+  int line = scores ? scan->block[scores->grid->block].end + 1 : scan->block[block].line;
+  for (; line < scan->block[block].line; line++) {
+    size_t bytes;
+    const char *text = attn_source_line(&scan->source, line, &bytes);
+    char *copy = attn_pool_text(scan->pool, text, bytes);
+    if (copy && attn_states(scan, copy, DIVIDES)) return 1;
+  }
+  return 0;
+}
+
+/* Scores that are not divided, where the document divides them: next to them, between them and
+ * their softmax, or in a formula of softmax. A root that is only mentioned leaves it open. */
 static enum attn_accusation accuse_unscaled(struct attn_scan *scan, const struct attn_roles *head,
                                             const struct attn_placement *p, int *cause) {
   if (!is_unscaled(head, p)) return ATTN_EXCUSED;
@@ -113,7 +129,8 @@ static enum attn_accusation accuse_unscaled(struct attn_scan *scan, const struct
   int has_keys = head->at[ATTN_ROLE_K] || head->at[ATTN_ROLE_W_K];
   int is_open = has_keys && !attn_denies_scale(scan);
   int is_stated = has_keys && attn_states(scan, scan->text, SCALED_SOFTMAX);
-  if (states_root(scan, &scan->block[p->block]) || (is_open && is_stated))
+  if (states_root(scan, &scan->block[p->block]) || (is_open && is_stated) ||
+      (is_open && divides_between(scan, head, p->block)))
     return *cause = ATTN_CAUSE_MISSING_SCALE, ATTN_ACCUSED;
   if (is_stated) return ATTN_UNCERTAIN;
   return is_open && attn_states(scan, scan->text, ROOT) ? ATTN_UNCERTAIN : ATTN_EXCUSED;
