@@ -237,6 +237,17 @@ static int is_number_token(struct attn_grouping *g, const char *text, struct att
          (is_plain_number(text, p) || attn_part_begins_in(g, NUMBER_TOKEN, text, p, NULL));
 }
 
+/* "1.00  -  -": masked cells at the end of a row, which no minus is. */
+static int is_hidden_cell(const char *text, struct attn_part p) {
+  if (p.end - p.begin != 1 || text[p.begin] != '-') return 0;
+  size_t at = p.begin;
+  while (text[at] == '-' && (attn_is_blank(text[at + 1]) || !text[at + 1])) {
+    at++;
+    while (attn_is_blank(text[at])) at++;
+  }
+  return !text[at] && p.begin > 0 && attn_is_blank(text[p.begin - 1]);
+}
+
 /* "1.00, -, -": a masked cell of a row with commas. */
 static int follows_comma(const char *text, struct attn_part p) {
   while (p.begin > 0 && attn_is_blank(text[p.begin - 1])) p.begin--;
@@ -246,7 +257,7 @@ static int follows_comma(const char *text, struct attn_part p) {
 static int add_token(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
   const char *text = row->line->text;
   attn_cell cell;
-  if (follows_comma(text, p) && attn_group_cell(g, row->line, p, &cell) &&
+  if ((follows_comma(text, p) || is_hidden_cell(text, p)) && attn_group_cell(g, row->line, p, &cell) &&
       cell.kind == ATTN_CELL_BLANK)
     return add_cell(g, row, p, &cell);
   if (!is_number_token(g, text, p)) return 0;
@@ -362,7 +373,9 @@ static size_t numbers_begin(struct attn_grouping *g, const char *text, struct at
     size_t at = end;
     while (at > p.begin && !attn_is_blank(text[at - 1])) at--;
     struct attn_part token = {at, end};
-    if (at == end || !is_number_token(g, text, attn_part_chop(text, token, ",;"))) return begin;
+    if (at == end || (!is_number_token(g, text, attn_part_chop(text, token, ",;")) &&
+                      !is_hidden_cell(text, token)))
+      return begin;
     begin = end = at;
   }
 }
