@@ -40,12 +40,15 @@ struct word {
 
 /* Symbols, and English. */
 static const struct word WORDS[] = {
-    {ATTN_ROLE_W_Q, "(*UCP)(?i)" WEIGHTS
-                    "Q|quer(?:y|ies) matrix(?! Q)|quer(?:y|ies)[ -](?:(?:weight |projection )matrix|(?:projection )?weights)"},
+    {ATTN_ROLE_W_Q,
+     "(*UCP)(?i)" WEIGHTS "Q|quer(?:y|ies) matrix(?! Q)|quer(?:y|ies)[ -](?:(?:weight |projection "
+     ")matrix|(?:projection )?weights)"},
     {ATTN_ROLE_W_K,
-     "(*UCP)(?i)" WEIGHTS "K|key matrix(?! K)|key[ -](?:(?:weight |projection )matrix|(?:projection )?weights)"},
+     "(*UCP)(?i)" WEIGHTS
+     "K|key matrix(?! K)|key[ -](?:(?:weight |projection )matrix|(?:projection )?weights)"},
     {ATTN_ROLE_W_V,
-     "(*UCP)(?i)" WEIGHTS "V|value matrix(?! V)|value[ -](?:(?:weight |projection )matrix|(?:projection )?weights)"},
+     "(*UCP)(?i)" WEIGHTS
+     "V|value matrix(?! V)|value[ -](?:(?:weight |projection )matrix|(?:projection )?weights)"},
     {ATTN_ROLE_W_O, "(*UCP)(?i)" WEIGHTS "O" END "|output projection|projection matrix"},
     {ATTN_ROLE_SCALED,
      "(*UCP)(?i)" NOT_DENIED "scal(?:ed(?: attention| dot[- ]product)? " OF_SCORES
@@ -68,9 +71,10 @@ static const struct word WORDS[] = {
      "matri)|attn|α|alpha|probab|\\ba_?\\d|\\ba_[ijkst]{1,2}\\b|\\bA\\d?\\b(?! ?\\^ "
      "?-)(?!(?-i:(?<=a) (?!is\\b|are\\b)[a-z]{2}))|normali[sz]"},
     {ATTN_ROLE_OUTPUT,
-     "(*UCP)(?i)" TERM "(?: ?\\+ ?" TERM
-     ")+|\\battention ?\\(Q, ?K, ?V\\)|(?:(?:times|by|with) (?:the )?V(?:alues?)?(?!(?: vectors?)? v_?\\d)|"
-     "(?:[×·@]|(?<=[\\w)] |[\\w)])\\*) ?V)\\d?\\b|\\bA(?:_?\\d)? ?V(?:_?\\d)?" END "|output|\\b(?:new|updated) "
+     "(*UCP)(?i)" TERM "(?: ?\\+ ?" TERM ")+|\\battention ?\\(Q, ?K, ?V\\)|(?:(?:times|by|with) "
+     "(?:the )?V(?:alues?)?(?!(?: vectors?)? v_?\\d)|"
+     "(?:[×·@]|(?<=[\\w)] |[\\w)])\\*) ?V)\\d?\\b|\\bA(?:_?\\d)? ?V(?:_?\\d)?" END
+     "|output|\\b(?:new|updated) "
      "(?:vector|representation|embedding)|\\bout(?:_?\\d|(?=\\s*[=:\\[]))|context|weighted "
      "(?:sum|mean|average)(?: of (?:the |all )?values?(?: vectors?| columns?| "
      "rows?)?)?|(?:multiply|weigh) (?:each|every) value (?:vector )?by its "

@@ -257,8 +257,8 @@ static int follows_comma(const char *text, struct attn_part p) {
 static int add_token(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
   const char *text = row->line->text;
   attn_cell cell;
-  if ((follows_comma(text, p) || is_hidden_cell(text, p)) && attn_group_cell(g, row->line, p, &cell) &&
-      cell.kind == ATTN_CELL_BLANK)
+  if ((follows_comma(text, p) || is_hidden_cell(text, p)) &&
+      attn_group_cell(g, row->line, p, &cell) && cell.kind == ATTN_CELL_BLANK)
     return add_cell(g, row, p, &cell);
   if (!is_number_token(g, text, p)) return 0;
   if (!attn_group_cell(g, row->line, p, &cell) || cell.kind == ATTN_CELL_BLANK) return 0;

@@ -14,8 +14,6 @@
 
 static const double A_WORD = 6, HEADING = 1.5; /* bits of what a block is called by */
 
-enum { A_RESULT = ATTN_ANY_STEP - 1 }; /* any step that is computed */
-
 /* What decides whether the steps of an example are read. */
 struct flow {
   unsigned char *is_operand; /* of each step: something is computed from it */
@@ -402,41 +400,6 @@ static const attn_cell *find_unplaced(const struct attn_account *a, const struct
   return placed && margins == *left ? NULL : first;
 }
 
-static int is_read_printing(const struct attn_account *a, const attn_printing *p) {
-  return p->rows * p->cols > 0 && attn_is_placed(a, &p->cells[0]);
-}
-
-static int is_step(const attn_step *s, int step) {
-  if (step == A_RESULT) return s->op != ATTN_OP_GIVEN;
-  return step == ATTN_ANY_STEP || s->name == step;
-}
-
-/* Is a block of one row, "z_2 = (1, 0)", that row of a step, if it is called a row? */
-static int is_row_of(struct attn_account *a, int block, const attn_printing *p) {
-  attn_printing row = {.rows = 1, .cols = p->cols};
-  if (a->scan->block[block].reading[0].rows != 1) return 1;
-  for (int32_t r = 0; r < p->rows; r++) {
-    row.cells = p->cells + r * p->cols;
-    if (attn_has_rows_of(&row, &a->scan->block[block].reading[0]) &&
-        !attn_is_called_other_row(a->scan, block, p->row0 + r))
-      return 1;
-  }
-  return 0;
-}
-
-int attn_has_printing_of(struct attn_account *a, const attn_printing *q, int step, int block) {
-  const attn_lesson *l = a->lesson;
-  for (int32_t i = 0; i < l->examples && a->work < ATTN_ACCOUNT_WORK; i++)
-    for (int32_t s = 0; s < l->example[i].steps; s++, a->work += q->rows)
-      for (int32_t p = 0; p < l->example[i].step[s].printings; p++)
-        if (is_step(&l->example[i].step[s], step) &&
-            is_read_printing(a, &l->example[i].step[s].printing[p]) &&
-            attn_has_rows_of(&l->example[i].step[s].printing[p], q) &&
-            (block < 0 || is_row_of(a, block, &l->example[i].step[s].printing[p])))
-          return 1;
-  return 0;
-}
-
 /* Are there two other blocks of this name that were read, with the rows of other queries? Then it
  * is the row of one more. */
 static int is_row_more(const struct attn_account *a, int block) {
@@ -446,7 +409,7 @@ static int is_row_more(const struct attn_account *a, int block) {
   for (int n = 0; n < a->scan->blocks; n++) {
     const struct attn_block *other = &a->scan->block[n];
     if (n == block || strcmp(other->name, b->name) || other->reading[0].rows != 1 ||
-        !is_read_printing(a, &other->reading[0]))
+        !attn_is_read(a, &other->reading[0]))
       continue;
     rows++, others += !attn_has_rows_of(&other->reading[0], &b->reading[0]);
   }
@@ -462,7 +425,7 @@ static int is_mention(struct attn_account *a, int block) {
   int is_argument = attn_occurs(a->scan->patterns, "(?i)(?:softmax|exp)\\W*$", b->name);
   int step = is_argument ? ATTN_ANY_STEP : called_step(a, block, A_WORD);
   int is_sentence = b->source == ATTN_BLOCK_SCALARS && q->rows == 1 && q->cols > 2;
-  if (step == ATTN_ANY_STEP && (is_answer(a, b) || is_sentence)) step = A_RESULT;
+  if (step == ATTN_ANY_STEP && (is_answer(a, b) || is_sentence)) step = ATTN_ANY_RESULT;
   if (attn_has_more_added(a->scan, b->name) || is_row_more(a, block)) return 0;
   if (!is_list && (q->cols < 2 || (by_chance && step == ATTN_ANY_STEP))) return 0;
   return attn_has_printing_of(a, q, step, block) && !attn_is_of_other_row(a->scan, block);

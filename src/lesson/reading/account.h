@@ -6,6 +6,7 @@
 
 enum {
   ATTN_ANY_STEP = -1,
+  ATTN_ANY_RESULT = -2,        /* a step that is computed */
   ATTN_ACCOUNT_WORK = 20000000 /* then what is a mention or a mask is listed, too */
 };
 
@@ -31,11 +32,12 @@ struct attn_account {
 int attn_is_placed(const struct attn_account *a, const attn_cell *cell); /* in a step */
 /* Is the number one of arithmetic? That is listed as a whole if its sides differ. */
 int attn_is_worked_out(const struct attn_scan *scan, const attn_cell *cell);
+
+/* mentioned.c. Does a step show the printing? */
+int attn_is_read(const struct attn_account *a, const attn_printing *p);
 /* Does a printing that was read have the rows of q? step: of this step; ATTN_ANY_STEP. block: that
  * q is of, if its one row is to be the one that it is called; -1: none. */
 int attn_has_printing_of(struct attn_account *a, const attn_printing *q, int step, int block);
-
-/* mentioned.c */
 /* "total", "Σ" */
 int attn_names_sum(const struct attn_scan *scan, const char *text);
 /* Lists the numbers of sentences that nothing explains, and arithmetic. -1: no memory */

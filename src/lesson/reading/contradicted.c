@@ -276,7 +276,7 @@ int attn_repeats_other_step(const struct attn_builder *b, const struct attn_plac
     const struct attn_placement *q = b->reading->placement[n];
     if (q != p && q->role == p->role && q->example == p->example && q->head == p->head &&
         b->priors[q->block].bits[p->role] > 0 &&
-        attn_has_rows_of(&b->scan->block[q->block].reading[0], of))
+        are_equal(of, &b->scan->block[q->block].reading[0]))
       return 1;
   }
   return 0;

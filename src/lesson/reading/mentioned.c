@@ -5,6 +5,7 @@
 #include "account.h"
 #include "blocks.h"
 #include "cell.h"
+#include "placed.h"
 #include "role_search.h"
 
 enum { FINE = 3, SOME = 3, ROW_MAX = 256 }; /* FINE: decimals that are not prose */
@@ -18,6 +19,45 @@ static const char GIVEN[] = "(?<![A-Za-z])[qkvQKV]\\($";
 /* An integer is no prose after it. */
 static const char SUM_OF_EXPONENTIALS[] =
     "(?i)\\bsums? of (?:the |all )*exp|(?:\\bexp|指数)[^。]{0,6}の(?:合計|総和|和)";
+
+/* ---- rows of steps ---- */
+
+int attn_is_read(const struct attn_account *a, const attn_printing *p) {
+  return p->rows * p->cols > 0 && attn_is_placed(a, &p->cells[0]);
+}
+
+static int is_step(const attn_step *s, int step) {
+  if (step == ATTN_ANY_RESULT) return s->op != ATTN_OP_GIVEN;
+  return step == ATTN_ANY_STEP || s->name == step;
+}
+
+/* Is a block of one row, "z_2 = (1, 0)", that row of a step, if it is called a row? */
+static int is_row_of(struct attn_account *a, int block, const attn_printing *p) {
+  attn_printing row = {.rows = 1, .cols = p->cols};
+  if (a->scan->block[block].reading[0].rows != 1) return 1;
+  for (int32_t r = 0; r < p->rows; r++) {
+    row.cells = p->cells + r * p->cols;
+    if (attn_has_rows_of(&row, &a->scan->block[block].reading[0]) &&
+        !attn_is_called_other_row(a->scan, block, p->row0 + r))
+      return 1;
+  }
+  return 0;
+}
+
+int attn_has_printing_of(struct attn_account *a, const attn_printing *q, int step, int block) {
+  const attn_lesson *l = a->lesson;
+  for (int32_t i = 0; i < l->examples && a->work < ATTN_ACCOUNT_WORK; i++)
+    for (int32_t s = 0; s < l->example[i].steps; s++, a->work += q->rows)
+      for (int32_t p = 0; p < l->example[i].step[s].printings; p++)
+        if (is_step(&l->example[i].step[s], step) &&
+            attn_is_read(a, &l->example[i].step[s].printing[p]) &&
+            attn_has_rows_of(&l->example[i].step[s].printing[p], q) &&
+            (block < 0 || is_row_of(a, block, &l->example[i].step[s].printing[p])))
+          return 1;
+  return 0;
+}
+
+/* ---- numbers of sentences ---- */
 
 int attn_names_sum(const struct attn_scan *scan, const char *text) {
   static const char SUM[] =
@@ -174,11 +214,11 @@ static int are_joined(const struct attn_stray *s, const struct attn_stray *next)
   return s->vector || (s->cell.decimals < 1 && next->cell.decimals < 1 && strlen(next->name) < 5);
 }
 
+#define SCORES_ARE "(?:\\bscores?|\\bdot products?|\\blogits?|スコア|内積)[^.:;。\\d]{0,12}$"
+
 /* "The dot products are 3, -1 and -2": what is called so is no prose. */
 static int are_called_scores(const struct attn_account *a, const struct attn_stray *s, int count) {
-  static const char SCORES[] =
-      "(*UCP)(?i)(?:\\bscores?|\\bdot products?|\\blogits?|スコア|内積)[^.:;。\\d]{0,12}$|"
-      "(?<!\\w)q_?\\d[^\\d]{0,6}$";
+  static const char SCORES[] = "(*UCP)(?i)" SCORES_ARE "|(?<!\\w)q_?\\d[^\\d]{0,6}$";
   for (int n = 1; n < count; n++)
     if (s[n].cell.column - s[n - 1].cell.column > 12) return 0;
   return attn_occurs(a->scan->patterns, SCORES, s->name);
@@ -190,13 +230,15 @@ static int is_called_input(const struct attn_account *a, const struct attn_stray
   return attn_occurs(a->scan->patterns, INPUT, s->name);
 }
 
-static int prints_scores(const struct attn_account *a) {
+/* Is it called the scores, which no step shows? */
+static int are_hidden_scores(const struct attn_account *a, const struct attn_stray *s) {
+  if (s->vector || !attn_occurs(a->scan->patterns, "(*UCP)(?i)" SCORES_ARE, s->name)) return 0;
   for (int32_t i = 0; i < a->lesson->examples; i++)
     for (int32_t n = 0; n < a->lesson->example[i].steps; n++)
       if (a->lesson->example[i].step[n].name == ATTN_STEP_SCORES &&
           a->lesson->example[i].step[n].printings)
-        return 1;
-  return 0;
+        return 0;
+  return 1;
 }
 
 /* How many numbers has the vector or list that begins there, if no step shows one of them and they
@@ -211,7 +253,7 @@ static int out_of_order(struct attn_account *a, const struct attn_stray *s) {
   }
   if (count < 2 || count > ROW_MAX || a->work >= ATTN_ACCOUNT_WORK) return 0;
   if (s->vector ? !decimals && !is_called_input(a, s) : !are_called_scores(a, s, count)) return 0;
-  if (!s->vector && !prints_scores(a)) return count;
+  if (are_hidden_scores(a, s)) return count;
   return attn_is_known_row(a->lesson, s, count, &a->work) ? 0 : count;
 }
 

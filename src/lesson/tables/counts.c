@@ -1,4 +1,4 @@
-/* counts.c -- labels of rows or columns that only count: "row 1", "row 2". */
+/* counts.c -- labels of rows or columns that only count, "row 1", "row 2"; and the first column. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,4 +62,27 @@ void attn_table_check_counts(struct attn_grouping *g, const struct attn_table *t
   for (int n = 0; n < t->numbers; n++)
     add_label(&columns, attn_item_text(g, &t->header, first + n));
   finish(&columns, t->header.line);
+}
+
+/* ---- a first column that counts the rows ---- */
+
+/* "Q | d_1 | d_2": the columns are numbered, and the first is none of them. */
+static int is_beside_numbered(struct attn_grouping *g, const struct attn_table *t) {
+  if (t->header.items < 3) return 0;
+  char *corner = attn_item_text(g, &t->header, 0), *first = attn_item_text(g, &t->header, 1);
+  for (int n = 1; n < t->header.items; n++) {
+    char *name = attn_item_text(g, &t->header, n);
+    if (!name || !attn_label_is_indexed(name) || !attn_same_letters(name, first)) return 0;
+  }
+  return corner && !attn_same_letters(corner, first);
+}
+
+int attn_table_counts_rows(struct attn_grouping *g, const struct attn_table *t) {
+  static const char COUNTED[] =
+      "(*UCP)(?i)\\W*(?:tokens?|pos(?:ition)?|index|idx|i|n|no|row|word|"
+      "トークン|位置|番号|行|単語|語)?\\W*$";
+  if (t->header.items != t->cols) return 0;
+  char *corner = attn_item_text(g, &t->header, 0);
+  if (is_beside_numbered(g, t)) return 1;
+  return corner && attn_match_at(g->scan->patterns, COUNTED, corner, strlen(corner), 0, NULL);
 }

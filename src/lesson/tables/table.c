@@ -141,28 +141,6 @@ static int has_index_column(const struct attn_table *t) {
   return attn_table_counts(t, attn_item_is_integer(attn_table_item(t, 0, t->number[0]), 1));
 }
 
-/* "Q | d_1 | d_2": the columns are numbered, and the first is none of them. */
-static int is_beside_numbered(struct attn_grouping *g, const struct attn_table *t) {
-  if (t->header.items < 3) return 0;
-  char *corner = attn_item_text(g, &t->header, 0), *first = attn_item_text(g, &t->header, 1);
-  for (int n = 1; n < t->header.items; n++) {
-    char *name = attn_item_text(g, &t->header, n);
-    if (!name || !attn_label_is_indexed(name) || !attn_same_letters(name, first)) return 0;
-  }
-  return corner && !attn_same_letters(corner, first);
-}
-
-/* Is the cell above the first column blank, or does it call what is counted: "token", "#"? */
-static int has_counting_corner(struct attn_grouping *g, const struct attn_table *t) {
-  static const char COUNTED[] =
-      "(*UCP)(?i)\\W*(?:tokens?|pos(?:ition)?|index|idx|i|n|no|row|word|"
-      "トークン|位置|番号|行|単語|語)?\\W*$";
-  if (t->header.items != t->cols) return 0;
-  char *corner = attn_item_text(g, &t->header, 0);
-  if (is_beside_numbered(g, t)) return 1;
-  return corner && attn_match_at(g->scan->patterns, COUNTED, corner, strlen(corner), 0, NULL);
-}
-
 static int read_columns(struct attn_grouping *g, struct attn_table *t) {
   t->kind = attn_group_take(g, (size_t)t->cols, 1);
   t->number = attn_group_take(g, (size_t)t->cols, sizeof *t->number);
@@ -320,7 +298,7 @@ static void add_table(struct attn_grouping *g, const struct attn_table *t) {
   if (counts)
     attn_block_add_reading(b, t->rows - 1, b->reading[0].cols,
                            b->reading[0].cells + b->reading[0].cols);
-  if (t->skip && !t->drop_first && !has_counting_corner(g, t)) add_table_reading(g, t, b, NULL);
+  if (t->skip && !t->drop_first && !attn_table_counts_rows(g, t)) add_table_reading(g, t, b, NULL);
   if (header_may_be_row(t)) add_table_reading(g, t, b, &t->header);
   if (t->numbers == 1 && t->rows > 1) add_scalar_shapes(b);
   attn_header_set(g, t, b, t->skip);

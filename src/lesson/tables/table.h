@@ -35,6 +35,8 @@ struct attn_table {
 struct attn_row_item *attn_table_item(const struct attn_table *t, int row, int col);
 /* Does the first column of numbers only count its rows, from `first` on? */
 int attn_table_counts(const struct attn_table *t, int first);
+/* counts.c. Is the cell above the first column blank, or does it call what is counted: "token"? */
+int attn_table_counts_rows(struct attn_grouping *g, const struct attn_table *t);
 /* The text of the column of labels, or what is in front of the row. */
 char *attn_table_label(struct attn_grouping *g, const struct attn_table *t, int row);
 char *attn_item_text(struct attn_grouping *g, const struct attn_row *row, int item);
