@@ -237,15 +237,18 @@ static int is_number_token(struct attn_grouping *g, const char *text, struct att
          (is_plain_number(text, p) || attn_part_begins_in(g, NUMBER_TOKEN, text, p, NULL));
 }
 
-/* "1.00  -  -": masked cells at the end of a row, which no minus is. */
+/* "1.00  -  -": masked cells at the end of a row, which no minus is; a few at most. */
 static int is_hidden_cell(const char *text, struct attn_part p) {
+  enum { CELLS = 12, BYTES = 120 };
   if (p.end - p.begin != 1 || text[p.begin] != '-') return 0;
-  size_t at = p.begin;
-  while (text[at] == '-' && (attn_is_blank(text[at + 1]) || !text[at + 1])) {
+  if (p.begin == 0 || !attn_is_blank(text[p.begin - 1])) return 0;
+  size_t at = p.begin, most = p.begin + BYTES;
+  for (int n = 0; n < CELLS && at < most && text[at] == '-'; n++) {
     at++;
-    while (attn_is_blank(text[at])) at++;
+    if (text[at] && !attn_is_blank(text[at])) return 0;
+    while (at < most && attn_is_blank(text[at])) at++;
   }
-  return !text[at] && p.begin > 0 && attn_is_blank(text[p.begin - 1]);
+  return !text[at];
 }
 
 /* "1.00, -, -": a masked cell of a row with commas. */

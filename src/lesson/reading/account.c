@@ -402,11 +402,11 @@ static const attn_cell *find_unplaced(const struct attn_account *a, const struct
 
 /* Are there two other blocks of this name that were read, with the rows of other queries? Then it
  * is the row of one more. */
-static int is_row_more(const struct attn_account *a, int block) {
+static int is_row_more(struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   int rows = 0, others = 0;
   if (b->reading[0].rows != 1 || !*b->name) return 0;
-  for (int n = 0; n < a->scan->blocks; n++) {
+  for (int n = 0; n < a->scan->blocks && a->work < ATTN_ACCOUNT_WORK; n++, a->work++) {
     const struct attn_block *other = &a->scan->block[n];
     if (n == block || strcmp(other->name, b->name) || other->reading[0].rows != 1 ||
         !attn_is_read(a, &other->reading[0]))

@@ -104,20 +104,26 @@ static int is_unscaled(const struct attn_roles *head, const struct attn_placemen
   return !head->at[ATTN_ROLE_SCALED] && !head->at[ATTN_ROLE_W_A];
 }
 
-/* Does a sentence between the scores and a block divide by a root? */
+/* Does a sentence between the scores and a block divide by a root, and none tell of what others do?
+ */
 static int divides_between(struct attn_scan *scan, const struct attn_roles *head, int block) {
   static const char DIVIDES[] =
       "(*UCP)(?i)(?:√|\\bsqrt|ルート|平方根)[^\\n]{0,24}?(?:割|除|わ[りる])|"
       "\\bdivi\\w+[^\\n=]{0,24}?(?:√|\\bsqrt|\\broot)";
+  static const char ELSEWHERE[] =
+      "(?i)\\b(?:often|usual|later|omit|skip|paper|chapter|unscaled|raw)|ことが多い|普通|省|生の|"
+      "扱わ|"
+      "あとで|後で|[第次].{0,6}章|論文";
   const struct attn_node *scores = head->at[ATTN_ROLE_SCORES];
-  int line = scores ? scan->block[scores->grid->block].end + 1 : scan->block[block].line;
+  int found = 0, line = scores ? scan->block[scores->grid->block].end + 1 : scan->block[block].line;
   for (; line < scan->block[block].line; line++) {
     size_t bytes;
     const char *text = attn_source_line(&scan->source, line, &bytes);
     char *copy = attn_pool_text(scan->pool, text, bytes);
-    if (copy && attn_states(scan, copy, DIVIDES)) return 1;
+    if (copy && attn_occurs(scan->patterns, ELSEWHERE, copy)) return 0;
+    found |= copy && attn_states(scan, copy, DIVIDES);
   }
-  return 0;
+  return found;
 }
 
 /* Scores that are not divided, where the document divides them: next to them, between them and

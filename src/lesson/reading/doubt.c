@@ -220,3 +220,28 @@ static int side_of(const attn_example *ex, int name) {
 int attn_is_turned_on_one_side(const attn_example *ex) {
   return side_of(ex, ATTN_STEP_W_A) * side_of(ex, ATTN_STEP_U_A) < 0;
 }
+
+/* ---- hidden keys ---- */
+
+/* Is a column of a printing blank, and not left to the reader, though each key there is seen? */
+static int is_hidden_and_seen(const attn_step *s, const attn_printing *p, int32_t col) {
+  for (int32_t row = 0; row < p->rows; row++) {
+    const attn_cell *cell = &p->cells[row * p->cols + col];
+    double exact = s->exact.at[(p->row0 + row) * s->exact.cols + p->col0 + col];
+    if (cell->kind != ATTN_CELL_BLANK || cell->decimals == ATTN_CELL_OPEN || !(exact > .01))
+      return 0;
+  }
+  return 1;
+}
+
+int attn_hides_seen_keys(const attn_example *ex) {
+  const attn_step *s = attn_find_step(ex, ATTN_STEP_WEIGHTS, ATTN_ANY_HEAD);
+  for (int32_t n = 0; s && s->exact.at && n < s->printings; n++) {
+    const attn_printing *p = &s->printing[n];
+    int32_t hidden = 0;
+    if (p->row0 + p->rows > s->exact.rows || p->col0 + p->cols > s->exact.cols) continue;
+    for (int32_t col = 0; col < p->cols; col++) hidden += is_hidden_and_seen(s, p, col);
+    if (hidden && hidden < p->cols) return 1;
+  }
+  return 0;
+}

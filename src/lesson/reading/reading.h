@@ -74,6 +74,8 @@ attn_status attn_drop_echoes(const struct attn_scan *scan, attn_lesson *lesson, 
 void attn_doubt_contradicted(attn_lesson *lesson);
 /* Is one of W and U of additive scores used as x W, the other as U x? */
 int attn_is_turned_on_one_side(const attn_example *ex);
+/* Is a column of the weights blank, whose keys no mask hides? */
+int attn_hides_seen_keys(const attn_example *ex);
 
 /* contradicted.c. Is something added to what is called so, or done to it? "output + residual" */
 int attn_has_more_added(struct attn_scan *scan, const char *name);

@@ -571,7 +571,7 @@ static attn_status build_example(struct attn_builder *b, int index) {
   if (title && title->line > after) ex.line = title->line;
   ex.uncertain |= is_turned_silently(b, &ex);
   ex.uncertain |= only_repeats(&ex);
-  ex.uncertain |= attn_is_turned_on_one_side(&ex);
+  ex.uncertain |= attn_is_turned_on_one_side(&ex) || attn_hides_seen_keys(&ex);
   ex.uncertain |= attn_forgets_mask(b->scan, b->reading, index);
   return attn_add_example(&b->maker, b->lesson, &ex);
 }

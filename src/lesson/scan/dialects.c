@@ -1,6 +1,6 @@
-/* dialects.c -- what one format or program writes, and rows with labels in one line, as notations
- * that notation.c knows: tables of DocBook, Texinfo and ConTeXt, data in XML, formulas of
- * LibreOffice, sessions of irb, cells with their addresses. */
+/* dialects.c -- what one format, program or kind of text writes, as notations that notation.c
+ * knows: tables of DocBook, Texinfo and ConTeXt, data in XML, formulas of LibreOffice, sessions of
+ * irb and psql, cells with their addresses, rows with labels in lists and in one line. */
 #include <string.h>
 
 #include "text.h"
@@ -32,28 +32,30 @@ static const struct dialect {
      "(?m)^[ \\t]*+<(?![Tt][RrDdHh]\\b|table\\b)([A-Za-z]\\w*+)" ATTRIBUTES
      ">[ \\t]*+\\n(?=[ \\t]*+-?[\\d.])",
      "\n$1 =\n"},
-    {"<?xml", "<\\?xml[^<>\\n]*+>|<!--|-->", ""},
+    {"<?xml", "<\\?xml[^<>\\n]*+>", ""},
+    {"<?xml", "<!--((?:[^\\d<>-]|-(?!->))*+)-->", "$1"}, /* a comment that names what is below */
+    {"<?xml", "(?s)<!--.{0,2000}?-->", ""},
 
     /* Texinfo */
     {"@tab", "(?m)^@(?:multitable|end multitable|noindent|node)\\b[^\\n]*+$", ""},
     {"@tab", "@(?:var|code|math|emph|strong|i|b)" BRACED, "$1"},
-    {"@tab", "(?m)^@(?:head)?item[ \\t]++([^\\n]*?@tab[^\\n]*+)$", "| $1 |"},
-    {"@tab", "[ \\t]*+@tab\\b[ \\t]*+", " | "},
+    {"@tab", "(?m)^@(?:head)?item[ \\t]++([^\\n]*+)$", "| $1 |"},
+    {"@tab", "@tab\\b[ \\t]*+", "| "},
 
     /* ConTeXt */
     {"\\bTABLE", "\\\\[be]TABLE\\b(?:\\[[^\\]\\n]*+\\])?", "\n"},
     {"\\bTR", "\\\\bT[DH]\\b(?:\\[[^\\]\\n]*+\\])?", " | "},
     {"\\bTR", "\\\\eTR\\b", " |"},
-    {"\\bTR", "[ \\t]*+\\\\(?:bTR\\b(?:\\[[^\\]\\n]*+\\])?|eT[DH]\\b)[ \\t]*+", ""},
+    {"\\bTR", "\\\\(?:bTR\\b(?:\\[[^\\]\\n]*+\\])?|eT[DH]\\b)[ \\t]*+", ""},
 
     /* LibreOffice: left [ matrix{1 # 2 ## 3 # 4} right ] */
+    {"matrix{", BRACED "[ ]over[ ]sqrt[ ]?" BRACED, "$1 / \u221A$2"},
+    {"matrix{", BRACED "[ ]over[ ]" BRACED, "$1 / $2"},
     {"matrix{", "\\bleft[ \\t]?[(\\[][ \\t]*+(?=matrix\\{)", ""},
     {"matrix{", "(?<![\\\\a-z])matrix\\{([^{}#]*+#[^{}]*+)\\}(?:[ \\t]*+right[ \\t]?[)\\]])?",
      ATTN_MARK_OPEN "$1" ATTN_MARK_CLOSE},
-    {"##", "[ \\t]*+##[ \\t]*+(?=[^\\x{27E6}\\n]{0,400}\\x{27E7})", ATTN_MARK_ROW},
-    {ATTN_MARK_CLOSE, "(?<=[\\w.])[ \\t]*+#[ \\t]*+(?=[^\\x{27E6}\\n]{0,400}\\x{27E7})", " & "},
-    {" over ", BRACED "[ \\t]*+over[ \\t]*+sqrt[ \\t]?" BRACED, "$1 / \u221A$2"},
-    {" over ", BRACED "[ \\t]*+over[ \\t]*+" BRACED, "$1 / $2"},
+    {"##", "##(?=[^\\x{27E6}\\x{27E7}\\n]{0,200}\\x{27E7})", ATTN_MARK_ROW},
+    {ATTN_MARK_CLOSE, "(?<=[\\w.] |[\\w.])#(?=[^\\x{27E6}\\x{27E7}\\n]{0,200}\\x{27E7})", " & "},
 
     /* MIT Scheme */
     {"]=>", "(?m)^(?:\\d++ \\]=>|;Value:)[ \\t]*+", ""},
@@ -64,28 +66,30 @@ static const struct dialect {
 
     /* B2: 1  C2: 0 of a sheet */
     {"2: ",
-     "(?m)(?:^(?=[A-Z]{1,2}\\d{1,3}:[ \\t])|(?<=[^\\n])[ \\t]{2,}+)[A-Z]{1,2}\\d{1,3}:[ \\t]"
-     "(?=[\".\\d-])(?=[^\\n]*+\\n(?:[^\\n]*+\\n){0,9}?[A-Z]\\d{1,3}:[ \\t]\\S++[ \\t]{2,}+"
-     "[A-Z]\\d{1,3}:[ \\t])",
-     "  "},
+     "(?m)(?:^(?=(?:[A-Z]{1,2}\\d{1,3}:[ ][^\\n]{0,200}\\n(?:[^\\n]{0,200}\\n){0,4}?)?"
+     "[A-Z]\\d{1,3}:[ ]\\S{1,20}[ ]{2,4}[A-Z]\\d{1,3}:[ ])|(?!\\A)\\G[ ]{2,4})[A-Z]{1,2}\\d{1,3}:[ "
+     "]"
+     "((?:\"[^\"\\n]*+\"|[-.\\d]++)(?=[ ]{2,4}|\\n|\\z))",
+     "$1  "},
 
-    /* p.75, a page */
-    {"p",
-     "(?<![A-Za-z])(?:pp?\\.[ ]?|(?<=[\\x{3040}-\\x{9FFF}])[ "
-     "]?p)\\d{1,4}(?:[-\\x{2013}]\\d{1,4})?(?![\\d.]*\\d|[ \\t]*+[=·])",
+    /* p.75 of a book: a page */
+    {"p.",
+     "(?:(?<=書|書 |ト|ト |ook|ook )pp?\\.[ ]?\\d{1,4}+|"
+     "(?<![A-Za-z])pp?\\.[ ]?\\d{1,4}+(?=[ ]?[)\\x{FF09}\\x{300D}のをに]))(?![\\d.])",
      "p"},
+    {"トp", "(?<=ト)p\\d{1,4}+(?![\\d.=])", "p"},
 
     {"·", "(?<=\\|)[ \\t]++·[ \\t]++(?=\\|)", " - "}, /* a hidden cell */
     /* psql: no pipes around a row */
     {"-+-", "(?m)^-{2,}+(?:\\+-{2,}+)++$", "|---|"},
-    {"|---|\n", "(?m)^[ ](?=[^|\\n]*+\\|)([^\\n]*?)([ \\t]*+)$", "| $1$2 |"},
+    {"|---|\n", "(?m)^[ ](?=[^|\\n]{1,200}+\\|)([^\\n]*+)$", "| $1 |"},
     /* boxes below each other */
     {"┌", "(?m)^([ \\t]*+└[^\\n]*+\\n)(?=[ \\t]*+┌)", "$1\n"},
     {"|*", "(?<=\\|)\\*(" NUMBER ")\\*(?=\\|)", "$1"}, /* bold, of Textile */
 
     /* "* a -> 1 / 2", "* a ... 1 to 2" of Japanese: rows of a list */
     {" / ",
-     "(?m)(?:^[ \\t]*+[*\\x{2022}-][ \\t]++[^\\d\\n=/]{1,24}?(?:[\\x{2192}:\\x{2026}]|[ \\t]{2})[ "
+     "(?m)(?:^[ \\t]*+[*\\x{2022}-][ \\t]++[^\\d\\n=/:]{1,24}?(?:[\\x{2192}\\x{2026}]|[ \\t]{2})[ "
      "\\t]*+"
      "(?=" NUMBER "(?: / " NUMBER ")++[ \\t]*+$)|(?!\\A)\\G)[ ]?\\K(" NUMBER ") /(?= " NUMBER ")",
      "$1,"},
@@ -103,7 +107,7 @@ static const struct dialect {
      ") /(?= [^\\s\\d/=()\\[\\]|]{1,12} -?[\\d.])",
      "$1,"},
     /* a: Q(0, 3) K(2, 2) V(2, 3) */
-    {"(",
+    {"V(",
      "([Qq])(\\(" LIST "\\))[ \\t,\\x{3001}]*+([Kk])(\\(" LIST
      "\\))[ \\t,\\x{3001}]*+([Vv])(\\(" LIST "\\))",
      "$1 $2  $3 $4  $5 $6"},
@@ -113,10 +117,12 @@ static const struct dialect {
      "$1[$2, $3]"},
     /* scores  1 0 | 0 1 | -1 x: the rows of a matrix */
     {" | ",
-     "(?m)^([ \\t]*+[^\\d\\n|:=()]{1,20}\\d?[ \\t]{2,}+)(" CELLS "(?:[ ]\\|[ ]" CELLS
+     "(?mi)^([ \\t]*+(?:[QKVX]|W_?[QKV]|(?:raw |scaled |masked )?scores?|scaled|/ ?(?:sqrt|√) "
+     "?\\d|masked|"
+     "exp\\w*|softmax|weights?|outputs?|スコア|重み|出力)[ \\t]{2,}+)(" CELLS "(?:[ ]\\|[ ]" CELLS
      "){1,12}+)(?=[ \\t]*+(?:$|\\())",
      "$1" ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE},
-    {ATTN_MARK_CLOSE, "(?<=[\\dx])[ ]\\|[ ](?=[-.\\dx |]{1,400}\\x{27E7})", ATTN_MARK_ROW},
+    {ATTN_MARK_CLOSE, "(?<=[\\dx])[ ]\\|[ ](?=[-.\\dx |]{1,200}\\x{27E7})", ATTN_MARK_ROW},
     /* q1: 2/√2, 0, 5/√2 */
     {"/√",
      "(?m)^([ \\t]*+[^\\s:|(){}\\[\\]=,]{1,12}:[ \\t]*+)(?=[^\\n]*/√)(" ROOT
@@ -135,14 +141,18 @@ static const struct dialect {
      "$1,"},
     /* "1st row (1, 0) 2nd row (0, 1)": a matrix; "Q 1st 1 0" above "2nd 0 1": below its name */
     {"行",
-     "(?m)(?<!^)(?<![\\n\\d])[ \\t]*+(第?[1-9一二三四]行目?)[:は]?"
+     "(?m)(?<!^)(?<![\\n\\d])(第?[1-9一二三四]行目?)[:は]?"
      "[ \\t]*+(?=[(\\[\\x{3014}]" LIST "[)\\]\\x{3015}])",
      ATTN_MARK_ROW "$1: "},
     {"1番 ", "(?m)^[ \\t]*+([^\\s\\d:]{1,12})[ \\t]++(?=1番[ \\t]++-?[\\d.])", "$1:" ATTN_MARK_ROW},
 };
 
 void attn_rewrite_dialects(struct attn_rewrite *r) {
-  for (size_t n = 0; n < sizeof DIALECTS / sizeof *DIALECTS; n++)
-    if (!r->text->failed && strstr(r->text->now.text, DIALECTS[n].has))
-      attn_rewrite_all(r, DIALECTS[n].pattern, DIALECTS[n].replacement, DIALECTS[n].has);
+  static const char XML[] = "<?xml"; /* begins a document */
+  const int is_xml = strncmp(r->text->now.text, XML, sizeof XML - 1) == 0;
+  for (size_t n = 0; n < sizeof DIALECTS / sizeof *DIALECTS && !r->text->failed; n++) {
+    const struct dialect *d = &DIALECTS[n];
+    if (strcmp(d->has, XML) == 0 ? is_xml : strstr(r->text->now.text, d->has) != NULL)
+      attn_rewrite_all(r, d->pattern, d->replacement, d->has);
+  }
 }

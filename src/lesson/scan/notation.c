@@ -289,7 +289,7 @@ static const struct notation notations[] = {
     {"([=:][ \\t]*+)(" ROW_OF_LINE "(?:[ \\t]*+(?://?|;|\\|)[ \\t]*+" ROW_OF_LINE
      ")++)(?![ \\t,;|]*+[-+*/=\\w.])",
      "$1" ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE, 0, "/;|"},
-    {"\\[(?![^\\]\\n]*,[^\\]\\n]*\\d/\\d)[ \\t]*+(" ROW_OF_LINE
+    {"\\[(?![^\\[\\]\\n]{0,80},[^\\[\\]\\n]{0,80}\\d/\\d)[ \\t]*+(" ROW_OF_LINE
      "(?:[ \\t]*+(?://?|\\|)[ \\t]*+" ROW_OF_LINE ")++)[ \\t]*+\\]",
      ATTN_MARK_OPEN "$1" ATTN_MARK_CLOSE, 0, "/|"},
     {"(?<=\\d)[ \\t]*+(?://?|;|\\|)[ \\t]*+(?=[-.\\d \\t/;,|]{1,400}+\\x{27E7})", ATTN_MARK_ROW, 0,

@@ -60,7 +60,7 @@ void attn_rewrite_commas(struct attn_rewrite *r);
 /* leader.c: blanks the signs that comments of programs begin their lines with. */
 void attn_blank_leaders(struct attn_rewrite *r);
 
-/* tagged.c: tables and data between tags, formulas of LibreOffice, cells with their addresses. */
+/* dialects.c: what one format, program or kind of text writes. */
 void attn_rewrite_dialects(struct attn_rewrite *r);
 
 /* markup.c: the tables of wikis, of AsciiDoc and of nested lists -> rows between pipes. */
