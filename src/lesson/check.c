@@ -136,7 +136,7 @@ static int is_misread(const attn_lesson *lesson, const attn_example *e,
   const attn_step_verdict *v = &out->verdict[out->first_wrong];
   const int is_single = v->cells == 1 || 2 * attn_errors_of(v) < v->cells;
   if (v->cause == ATTN_CAUSE_ARITHMETIC_CELL || v->cause == ATTN_CAUSE_SOFTMAX_CELL)
-    return !is_single && has_gaps(lesson, e);
+    return (!is_single || is_of_guess(e, &e->step[v->step])) && has_gaps(lesson, e);
   if (v->cause != ATTN_CAUSE_UNKNOWN || e->step[v->step].suspected || e->from_python) return 0;
   return is_mostly_wrong(&e->step[v->step], v) || is_nothing_right(out, v) || has_gaps(lesson, e) ||
          is_of_guess(e, &e->step[v->step]);

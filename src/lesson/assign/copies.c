@@ -6,7 +6,7 @@
 /* The constants of the score, in bits. */
 static const struct {
   double copy, transposed; /* numbers once more; and transposed */
-  double caption;          /* bits of a name or a caption: the block has a name */
+  double caption;          /* bits of words near an echo: with more it has a name */
   double own_name;         /* bits of a name of its own: if it is another role's, it is no copy */
   double section;          /* a given of another example */
   double weights;          /* a factor is one of the step rather than a weight matrix */
@@ -55,9 +55,11 @@ static int are_siblings(const struct attn_candidate *c, int block) {
   return c->siblings_line && c->siblings_line == other->siblings_line && block != c->block;
 }
 
-/* What a session prints of the matrix that is entered in the line before. */
-static int is_echo(const struct attn_candidate *c, const struct attn_node *of, int copy) {
-  return copy == ATTN_COPY && of->grid->block == c->block - 1 && c->priors->best < PRICE.caption;
+/* All that a session prints of the matrix that is entered in the line before. */
+static int is_echo(const struct attn_candidate *c, const struct attn_node *of,
+                   const struct attn_node *node, int copy) {
+  return copy == ATTN_COPY && of->grid->block == c->block - 1 && node->share == 1 &&
+         c->priors->best < PRICE.caption;
 }
 
 static void push_copy(struct attn_expansion *e, const struct attn_node *of, int role, int head,
@@ -73,7 +75,7 @@ static void push_copy(struct attn_expansion *e, const struct attn_node *of, int 
   attn_spend_node(e->budget, node, g->rows * g->cols * MAKE);
   if (!node || node->share < (copy >= ATTN_COPY_ROW ? 1 : PRICE.share)) return;
   double bits = node->bits - (copy == ATTN_COPY_TRANSPOSED ? PRICE.transposed : 0) -
-                (c->is_factor || is_echo(c, of, copy) ? 0 : PRICE.copy);
+                (c->is_factor || is_echo(c, of, node, copy) ? 0 : PRICE.copy);
   if (copy >= ATTN_COPY_ROW) bits += attn_word_bits(c->priors, role);
   if (c->is_factor && role >= ATTN_ROLE_W_Q && role <= ATTN_ROLE_W_V) bits -= PRICE.weights;
   if (role == ATTN_ROLE_SCORES && (c->priors->bits[ATTN_ROLE_SCALED] > 0 || c->hints.divided))

@@ -199,6 +199,15 @@ static int counts_from_zero(struct attn_scan *scan) {
   return attn_occurs(scan->patterns, ZERO, scan->text);
 }
 
+int attn_is_labelled_other(const struct attn_block *block, int role) {
+  int others = 0;
+  for (int n = 0; n < block->labels; n++) {
+    int called = block->label[n] ? attn_step_find(block->label[n]) : -1;
+    others += called >= ATTN_STEP_Q && called <= ATTN_STEP_V && called != attn_step_of_role(role);
+  }
+  return others && others == block->labels;
+}
+
 /* Is a row, counted from 0, the one that is called so? 1 also where a label or a word calls it: its
  * index may be that of a key. */
 static int is_row_called(struct attn_scan *scan, int called, int row) {

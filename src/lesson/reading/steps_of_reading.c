@@ -457,6 +457,7 @@ static void add_block(struct attn_builder *b, const struct attn_placement *p) {
     int step = add_given(b, STEP_OF_ROLE[p->role], head_of(b, p), printing_of(b, p->node));
     b->ex->uncertain |= is_other_query(b, p) || (is_other_input(b, p) && !is_size_of_keys(b, p));
     if (step < 0) return;
+    b->ex->step[step].uncertain |= attn_is_labelled_other(&b->scan->block[p->block], p->role);
     set_usual_symbol(b, p->role, &b->ex->step[step]);
     set_symbol(b, &b->scan->block[p->block], &b->ex->step[step]);
     remember(b, p->node, step, 0);

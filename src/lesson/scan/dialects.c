@@ -6,7 +6,7 @@
 #include "text.h"
 
 #define NUMBER "-?(?:\\d++(?:\\.\\d++)?+|\\.\\d++|inf)"
-#define LIST NUMBER "(?:,[ \\t]*+|[ \\t]++)" NUMBER "(?:(?:,[ \\t]*+|[ \\t]++)" NUMBER "){0,40}+"
+#define LIST NUMBER "(?:,[ \\t]*+|[ \\t]++)" NUMBER "(?:(?:,[ \\t]*+|[ \\t]++)" NUMBER ")*+"
 #define ROOT "-?\\d++(?:/(?:\\d++|√\\d++|\\(\\d++√\\d++\\)))?+"
 #define CELLS "(?:" NUMBER "|x)(?:[ ](?:" NUMBER "|x)(?![^ \\n])){1,12}+"
 #define NUMBERS NUMBER "(?:[ \\t,;/|]++" NUMBER ")*+"
@@ -122,7 +122,9 @@ static const struct dialect {
      "exp\\w*|softmax|weights?|outputs?|スコア|重み|出力)[ \\t]{2,}+)(" CELLS "(?:[ ]\\|[ ]" CELLS
      "){1,12}+)(?=[ \\t]*+(?:$|\\())",
      "$1" ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE},
-    {ATTN_MARK_CLOSE, "(?<=[\\dx])[ ]\\|[ ](?=[-.\\dx |]{1,200}\\x{27E7})", ATTN_MARK_ROW},
+    {" | ", "(?m)(?<==)([ \\t]*+)(" LIST "(?:[ ]\\|[ ]" LIST ")++)(?=[ \\t]*+(?:$|\\())",
+     "$1" ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE},
+    {ATTN_MARK_CLOSE, "(?<=[\\dx])[ ]\\|[ ](?=[-.\\dx ,|]{1,200}\\x{27E7})", ATTN_MARK_ROW},
     /* q1: 2/√2, 0, 5/√2 */
     {"/√",
      "(?m)^([ \\t]*+[^\\s:|(){}\\[\\]=,]{1,12}:[ \\t]*+)(?=[^\\n]*/√)(" ROOT
