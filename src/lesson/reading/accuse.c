@@ -13,6 +13,7 @@ static const char NO_SOFTMAX[] = "(?i)\\bno softmax|\\blinear attention|ソフ�
 static const char NORMALIZED[] = "(?i)normali[sz]|\\btotal|\\bsums?\\b|正規化|合計|和で割";
 static const char SCALED_SOFTMAX[] =
     "(?i)(?:softmax|ソフトマックス)\\s*\\(?(?:(?!never|not |without)[^\\n)=])*(?:/|√|sqrt)";
+static const char EACH_ROW[] = "(?i)(?:each|every|per) row|row-?wise|行ごと|各行|行方向";
 static const char MASK[] = "(?i)mask|マスク";
 static const char CAUSAL_MASK[] = "(?i)mask|causal|tril|マスク|因果";
 
@@ -335,6 +336,8 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
       return p->role <= ATTN_ROLE_V ? accuse_weights(scan, head, p) : ATTN_ACCUSED;
     case ATTN_CAUSE_SOFTMAX_OVER_COLUMNS: /* of one key each weight is 1: it is a row, upright */
       if (p->node->grid->cols == 1) return ATTN_UNCERTAIN;
+      if (p->node->grid->transposed && is_near(scan, &scan->block[p->block], EACH_ROW))
+        return ATTN_UNCERTAIN; /* the inputs are columns, the scores perhaps rows */
       return runs_down_columns(scan) && !p->node->grid->transposed ? ATTN_EXCUSED : ATTN_ACCUSED;
     case ATTN_CAUSE_SOFTMAX_WITHOUT_EXP:
       if (attn_occurs(scan->patterns, NO_SOFTMAX, scan->text)) return ATTN_UNCERTAIN;
