@@ -64,18 +64,18 @@ def test_the_mean_is_the_mean(model):
 
 
 def test_a_head_as_a_lesson_is_correct(model, tmp_path):
-    """attn check recomputes the weights of the model in double precision from q and k."""
+    """attn check recomputes the weights of the model in double precision from q and k. The target is given: how much this
+    model generates, and so whether the lesson is short enough to be read whole, depends on the CPU."""
     for kind, layer in (("encoder", 1), ("decoder", 2), ("cross", 2)):
         for head in (1, 2):
-            where = ["--input", INPUT, "--kind", kind, "--layer", layer, "--head", head]
+            where = ["--input", INPUT, "--target", "2005-03-04", "--kind", kind, "--layer", layer, "--head", head]
             lesson = tmp_path / "head.md"
             lesson.write_text(attn("explain", model, *where, "--lesson").stdout)
             # float32 may round the last of five digits differently: that is doubtful, never wrong.
             assert " weights " in attn("check", lesson).stdout
             before, weights = lesson.read_text().split("weights:\n")
             lesson.write_text(before + "weights:\n" + re.sub(r"0\.(\d)", lambda m: f"0.{(int(m[1]) + 5) % 10}", weights, 1))
-            changed = attn("check", lesson, status=None).stdout
-            assert ": wrong" in changed or ("doubtful" in changed and "more numbers than are read" in changed)
+            attn("check", lesson, status=1)
 
 
 def test_heads_of_other_alignments(tmp_path):
