@@ -208,18 +208,22 @@ int attn_is_labelled_other(const struct attn_block *block, int role) {
   return others && others == block->labels;
 }
 
-/* Is a row, counted from 0, the one that is called so? 1 also where a label or a word calls it: its
- * index may be that of a key. */
+/* Is a row, counted from 0, the one of this number? */
+static int has_number(struct attn_scan *scan, int row, int number) {
+  return row == number - 1 || (row == number && counts_from_zero(scan));
+}
+
+/* Is a row the one that is called so? 1 also where an index or a word calls it: the index may be
+ * that of a key. */
 static int is_row_called(struct attn_scan *scan, int called, int row) {
-  int kind = kind_of(called), number = called - kind;
-  if ((kind != BY_TOKEN && kind != BY_ROW) || row == number - 1) return 1;
-  return row == number && counts_from_zero(scan);
+  int kind = kind_of(called);
+  return (kind != BY_TOKEN && kind != BY_ROW) || has_number(scan, row, called - kind);
 }
 
 int attn_is_called_other_row(struct attn_scan *scan, int block, int row) {
-  int called = row_called(scan, block), kind = kind_of(called);
-  if (kind != BY_INDEX) return !is_row_called(scan, called, row);
-  return row != called - 1 && !(row == called && counts_from_zero(scan));
+  int called = row_called(scan, block);
+  if (kind_of(called) == BY_INDEX) return !has_number(scan, row, called);
+  return !is_row_called(scan, called, row);
 }
 
 int attn_is_of_other_row(struct attn_scan *scan, int block) {
@@ -278,8 +282,9 @@ static int is_in_product(const struct attn_scan *scan, int block) {
 int attn_repeats_other_step(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_priors *named = &b->priors[p->block];
   const attn_printing *of = &b->scan->block[p->block].reading[0];
-  if (called_role(named) < ATTN_ROLE_SCORES || called_role(named) == ATTN_ROLE_OTHER ||
-      named->bits[p->role] > 0 || of->rows * of->cols < 2 || is_in_product(b->scan, p->block))
+  int called = called_role(named);
+  if (called < ATTN_ROLE_SCORES || called == ATTN_ROLE_OTHER || named->bits[p->role] > 0 ||
+      of->rows * of->cols < 2 || is_in_product(b->scan, p->block))
     return 0;
   for (int n = 0; n < b->reading->placements; n++) {
     const struct attn_placement *q = b->reading->placement[n];
