@@ -100,7 +100,8 @@ static attn_status read_way(const struct attn_document *d, int snippets,
 
 /* Does it explain more? Of a document that cannot be read otherwise, all. That vectors which recur
  * are matrices is supposed; it is dropped unless each of them is read. To leave a program aside
- * explains nothing: as much is enough to read its arrays. */
+ * explains nothing: as much is enough to read its arrays; and to read more numbers of the text, of
+ * which some are wrong. */
 static int is_better(const struct candidate *c, const struct candidate *best,
                      const struct attn_left *left) {
   if (!best->lesson) return is_read(c->lesson) && !c->misread;
@@ -110,6 +111,8 @@ static int is_better(const struct candidate *c, const struct candidate *best,
        (left->sequence && !is_read(c->lesson) && (c->errors || c->explained <= best->explained)));
   if (left && (c->misread || is_supposed || !c->lesson->examples)) return 0;
   if (left && !left->sequence && c->explained <= best->explained) return 0;
+  int has_more = c->explained + c->errors > best->explained + best->errors;
+  if (left && left->sequence && has_more && !is_read(best->lesson)) return c->value >= best->value;
   if (!left && has_idle_snippet(best->lesson)) return c->value >= best->value;
   return c->value > best->value;
 }
@@ -133,6 +136,17 @@ static attn_status try_way(const struct attn_document *d, int snippets,
 static const struct attn_left RECURRING = {.recurring = 1}, APART = {.apart = 1},
                               SEQUENCE = {.sequence = 1};
 
+/* What is left in the order of the text, with the queries, keys and values of one example of one
+ * head. */
+static attn_status read_rest(const struct attn_document *d, struct candidate *best) {
+  const attn_lesson *lesson = best->lesson;
+  if (lesson->examples != 1) return ATTN_OK;
+  if (lesson->example->heads != 1 || lesson->example->orientation != ATTN_QUERIES_IN_ROWS)
+    return ATTN_OK;
+  const struct attn_left left = {.sequence = 1, .known = lesson->example};
+  return try_way(d, 1, &left, best);
+}
+
 /* Where numbers are not read or not right, vectors that recur may be matrices, and vectors that
  * were taken for a matrix be none; numbers that are still not read are gathered by what they are
  * called. */
@@ -149,6 +163,7 @@ static attn_status read_left(const struct attn_document *d, struct candidate *be
   left.apart = left.lines && best->apart;
   if (!status && !is_read(best->lesson)) status = try_way(d, 1, &left, best);
   if (!status && (!is_read(best->lesson) || best->errors)) status = try_way(d, 1, &SEQUENCE, best);
+  if (!status && !is_read(best->lesson)) status = read_rest(d, best);
   return status;
 }
 

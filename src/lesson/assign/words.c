@@ -88,7 +88,7 @@ static const struct word WORDS[] = {
      "?(?:times|·|@|×)? ?W"},
     {ATTN_ROLE_POSITIONED, "(*UCP)(?i)X ?\\+ ?P|(?-i:\\bE ?\\+ ?PE?\\b)|positioned|with position"},
     {ATTN_ROLE_POSITION_TABLE,
-     "(*UCP)(?i)\\bPE?\\b|positional|position (?:embedding|encoding|vector)"},
+     "(*UCP)(?i)(?<!\\.)\\bPE?\\b|positional|position (?:embedding|encoding|vector)"},
     {ATTN_ROLE_Y,
      "(*UCP)(?i)\\bY\\b|\\bX_\\(?(?:dec|tgt)\\w*|decoder(?: states?)?|target|\\b(?:tgt|dec)" END},
     {ATTN_ROLE_X,

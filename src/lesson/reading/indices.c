@@ -358,9 +358,10 @@ static void check_cells(struct attn_placing *x) {
 enum word { QUERY, KEY, VALUE, TOKEN, ROW, COLUMN, WORDS };
 
 #define AN_INDEX "[ ]?(\\d{1,2}+)(?![.,]?\\d|[\\w%])"
-/* "first query", 「2番目のクエリ」 */
-#define ORDINAL_OF(word, ja) \
-  "|(?<!in the )\\b(first|second|third|fourth) (?:" word ")\\b|(?<![0-9])([0-9])番目の(?:" ja ")"
+/* "first query", 「2番目のクエリ」; not "4 with the first key", which is of the number before it */
+#define ORDINAL_OF(word, ja)                                                                    \
+  "|(?<!in the |\\d with the |\\d for the |\\d on the )\\b(first|second|third|fourth) (?:" word \
+  ")\\b|(?<![0-9])([0-9])番目の(?:" ja ")"
 static const char *const WORD[WORDS] = {
     "(*UCP)(?i)(?|(?:\\bquer(?:y|ies)|クエリー?)" AN_INDEX ORDINAL_OF("query", "クエリ") ")",
     "(*UCP)(?i)(?|(?:\\bkeys?|キー)" AN_INDEX ORDINAL_OF("key", "キー") ")",

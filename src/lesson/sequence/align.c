@@ -69,7 +69,7 @@ static int way(const struct attn_sequence *s, int from, int to, int same_list, i
   const struct attn_expected *a = &s->expected[from], *b = &s->expected[to];
   int begins = b->col == 0 && is_last(s, a), is_of_key = is_of_keys(a->step) && is_of_keys(b->step);
   if (a->step == b->step && a->row == b->row && b->col == a->col + 1) return 0;
-  if (same_list) return NO_WAY;
+  if (same_list) return a->step == b->step && b->row == a->row + 1 && begins ? NEXT_ROW : NO_WAY;
   if (a->step < 0 || b->step < 0) return way_of_additive(s, a, b);
   if (a->row == b->row && b->step > a->step && b->col == a->col && is_of_key) return SAME_KEY;
   if (a->row == b->row && b->step > a->step && begins) return NEXT_STEP;

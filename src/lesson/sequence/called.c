@@ -181,6 +181,7 @@ static int give_projected(struct attn_sequence *s, int keys) {
 
 int attn_sequence_givens(struct attn_sequence *s, int pattern, int keys) {
   struct attn_givens *g = &s->given;
+  if (pattern == ATTN_KNOWN) return g->keys == keys;
   g->scoring = ATTN_DOT, g->is_projected = 0;
   if (pattern == ATTN_PROJECTED) return give_projected(s, keys);
   if (!(pattern == ATTN_BY_WORDS      ? find_by_words(s, keys)
@@ -201,6 +202,7 @@ static int is_in(const int *lists, int count, int list) {
 
 int attn_sequence_is_given(const struct attn_sequence *s, int list) {
   const struct attn_givens *g = &s->given;
+  if (g->is_known) return s->item[s->list[list].first].is_known;
   if (g->is_projected) {
     int found = is_in(g->x, g->keys, list);
     for (int n = 0; n < 3 && !found; n++) found = is_in(g->projection[n], g->rows[n], list);
@@ -213,5 +215,6 @@ int attn_sequence_is_given(const struct attn_sequence *s, int list) {
 
 int attn_sequence_is_free(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
-  return !l->is_operand && !attn_sequence_is_given(s, s->item[item].list);
+  return !l->is_operand && !s->item[item].is_known &&
+         !attn_sequence_is_given(s, s->item[item].list);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cell.h"
 #include "sequence.h"
 
 /* ---- labels ---- */
@@ -24,11 +25,12 @@ static int is_filler(const char *word) {
 
 /* A word that is in front of this key, and of no other. NULL: there is none. */
 static const char *label_of(const struct attn_sequence *s, int key) {
+  if (s->given.key[key] < 0) return NULL;
   const struct attn_item_list *l = &s->list[s->given.key[key]];
   for (int n = 0; n < ATTN_WORDS; n++) {
     int others = 0;
     for (int k = 0; k < s->given.keys && *l->word[n]; k++)
-      others += k != key && has_word(&s->list[s->given.key[k]], l->word[n]);
+      others += k != key && s->given.key[k] >= 0 && has_word(&s->list[s->given.key[k]], l->word[n]);
     if (*l->word[n] && !others && !is_filler(l->word[n])) return l->word[n];
   }
   return NULL;
@@ -120,15 +122,22 @@ static int is_printed(const struct attn_sequence *s, int step) {
   return 0;
 }
 
+/* The 1.41 of a text that divides by √2. */
+static int is_root_of_width(const struct attn_sequence *s, const attn_cell *cell) {
+  return s->given.is_scaled && cell->decimals > 1 &&
+         fabs(cell->value - sqrt(s->given.width)) <= attn_cell_half(cell);
+}
+
 /* In front of all cells or after them a number may be of something else, which is then not read. */
 static int is_left_over(const struct attn_sequence *s, int item, int first, int last) {
   const struct attn_item *i = &s->item[item];
   const struct attn_item_list *l = &s->list[i->list];
-  int is_within = first < item && item < last;
+  int is_within = s->to_the_end || (first < item && item < last);
   if (l->is_root && i->cell.value == rint(i->cell.value)) return i->cell.value != s->given.width;
   if (l->is_argument && i->cell.decimals > 0) return is_odd_argument(s, item);
   if (i->expected >= 0) return is_of_other_key(s, item);
   if (!attn_sequence_is_free(s, item)) return 0;
+  if (l->count == 1 && is_root_of_width(s, &i->cell)) return 0;
   if (i->cell.decimals < 1 && (item < first || is_prose(s, item))) return 0;
   return is_within || is_of_step(s, l) ||
          (l->called >= ATTN_STEP_SCORES && !is_printed(s, l->called));
@@ -158,13 +167,14 @@ static int set_way(struct attn_sequence *s, int way) {
   return (!g->scoring || way < 2) && attn_sequence_expect(s);
 }
 
-/* Is a key printed below weights, which are of all keys? */
+/* Is a key or its value printed below weights, which are of all keys? */
 static int has_late_key(const struct attn_sequence *s) {
   int first = 0, late = 0;
   while (first < s->items && (s->item[first].expected < 0 ||
                               s->expected[s->item[first].expected].step != ATTN_STEP_WEIGHTS))
     first++;
-  for (int n = 0; n < s->given.keys; n++) late |= s->list[s->given.key[n]].first > first;
+  for (int n = 0; n < s->given.keys && !s->given.is_known; n++)
+    late |= s->list[s->given.key[n]].first > first || s->list[s->given.value[n]].first > first;
   return late;
 }
 
@@ -202,11 +212,18 @@ static int find_best(struct attn_sequence *s, int pattern, int (*rate)(struct at
   return best;
 }
 
+/* Are there more queries than keys, and one that gives nothing? */
+static int has_idle_query(const struct attn_sequence *s) {
+  for (int row = 0; row < s->given.queries && s->given.queries > s->given.keys; row++)
+    if (attn_sequence_first_result(s, row) == s->items) return 1;
+  return 0;
+}
+
 /* Are all numbers explained, without a slip? By their order alone, givens need weights. */
 static int find_whole(struct attn_sequence *s, int pattern) {
   memset(s->is_slip, 0, sizeof s->is_slip);
-  return find_best(s, pattern, attn_sequence_align) && is_explained(s) &&
-         (pattern == ATTN_PROJECTED || pattern == ATTN_BY_WORDS ||
+  return find_best(s, pattern, attn_sequence_align) && is_explained(s) && !has_idle_query(s) &&
+         (pattern == ATTN_PROJECTED || pattern == ATTN_BY_WORDS || pattern == ATTN_KNOWN ||
           is_printed(s, ATTN_STEP_WEIGHTS));
 }
 
@@ -241,10 +258,29 @@ static int find_undivided(struct attn_sequence *s, int pattern) {
   return is_explained(s);
 }
 
+/* By a slip of the operation, or of numbers? */
+static int find_wrong(struct attn_sequence *s, int pattern) {
+  for (int other = ATTN_NO_OTHER + 1; other <= ATTN_KEYS_IN_PLACE; other++)
+    if (find_other(s, pattern, other)) return 1;
+  s->given.other = ATTN_NO_OTHER;
+  return find_with_slips(s, pattern);
+}
+
+/* With no number left, else with some that are of something else, above all cells or below them? */
+static int explain_known(struct attn_sequence *s) {
+  for (s->to_the_end = 1; s->to_the_end >= 0; s->to_the_end--) {
+    if (!attn_sequence_known(s)) return 0;
+    if (find_whole(s, ATTN_KNOWN)) return find_undivided(s, ATTN_KNOWN);
+    if (find_wrong(s, ATTN_KNOWN)) return 1;
+  }
+  return 0;
+}
+
 int attn_sequence_explain(struct attn_sequence *s) {
   /* What adds to the outputs. */
   static const char MORE[] = "(?i)\\bresidual|\\bskip connection|\\blayer ?norm|残差";
   if (attn_occurs(s->g->scan->patterns, MORE, s->g->scan->text)) return 0;
+  if (s->known) return explain_known(s);
   if (attn_occurs(s->g->scan->patterns, "tanh", s->g->scan->text) &&
       (find_whole(s, ATTN_WITH_TANH) || find_with_slips(s, ATTN_WITH_TANH)))
     return 1;

@@ -156,18 +156,31 @@ static int are_in_order(const struct printed *a, const struct printed *b, int ro
   return 1;
 }
 
+/* Of steps that are printed of some queries only: are they of the same queries? */
+static int are_of_same_queries(const struct printed *a, const struct printed *b, int rows) {
+  for (int n = 0; n < rows; n++)
+    if (a->whole[n] != b->whole[n]) return 0;
+  return 1;
+}
+
 /* 0: a row is in another order, or not whole. */
 static int add_steps(struct attn_sequence *s) {
   struct printed *p = attn_group_take(s->g, 1, sizeof *p);
   struct printed *above = attn_group_take(s->g, 1, sizeof *above);
-  if (!p || !above) return 0;
+  struct printed *part = attn_group_take(s->g, 1, sizeof *part);
+  const int queries = s->given.queries;
+  if (!p || !above || !part) return 0;
   for (int n = 0; n < STEPS_COUNT; n++) {
     int is_result = STEPS[n].step >= ATTN_STEP_SCORES;
     if (STEPS[n].step < 0 && s->given.scoring != ATTN_ADDITIVE) continue;
     if (attn_sequence_is_projection(STEPS[n].step) && !s->given.is_projected) continue;
     if (!find_printed(s, STEPS[n].step, p)) return 0;
-    if (is_result && !are_in_order(p, above, s->given.queries)) return 0;
-    if (is_result && p->rows == s->given.queries) *above = *p;
+    if (is_result && !are_in_order(p, above, queries)) return 0;
+    if (is_result && p->rows == queries) *above = *p;
+    if (is_result && p->rows > 0 && p->rows < queries) {
+      if (part->rows && !are_of_same_queries(p, part, queries)) return 0;
+      *part = *p;
+    }
     add_step(s, STEPS[n].name, rows_of(s, STEPS[n].step), cols_of(s, STEPS[n].step), p);
   }
   return 1;
@@ -177,6 +190,7 @@ static void add_givens(struct attn_sequence *s) {
   const struct attn_givens *g = &s->given;
   static const char *const PROJECTION[] = {"W_Q =", "W_K =", "W_V ="};
   int is_shared = g->key[0] == g->value[0];
+  if (g->is_known) return;
   if (g->is_projected) {
     add_given(s, "X =", g->x, g->keys);
     for (int n = 0; n < 3; n++) add_given(s, PROJECTION[n], g->projection[n], g->rows[n]);
@@ -194,8 +208,7 @@ static void add_givens(struct attn_sequence *s) {
     add_given(s, "U =", g->u, g->u_rows), add_given(s, "v =", &g->v, 1);
 }
 
-/* The first item that is a result of a query; row -1: of any. s->items: there is none. */
-static int first_result(const struct attn_sequence *s, int row) {
+int attn_sequence_first_result(const struct attn_sequence *s, int row) {
   int n = 0;
   for (; n < s->items; n++) {
     if (s->item[n].expected < 0) continue;
@@ -207,10 +220,11 @@ static int first_result(const struct attn_sequence *s, int row) {
 
 /* Has a query below the first result none of its own? It may be one of those above, misprinted. */
 static int has_late_query(const struct attn_sequence *s) {
-  const int first = first_result(s, -1);
+  const int first = attn_sequence_first_result(s, -1);
   int row = 0;
-  while (row < s->given.queries &&
-         (s->list[s->given.query[row]].first <= first || first_result(s, row) < s->items))
+  if (s->given.is_known) return 0;
+  while (row < s->given.queries && (s->list[s->given.query[row]].first <= first ||
+                                    attn_sequence_first_result(s, row) < s->items))
     row++;
   return row < s->given.queries;
 }
@@ -234,6 +248,7 @@ static int has_row_more(const struct attn_sequence *s) {
 
 static int has_misnamed(const struct attn_sequence *s) {
   const struct attn_givens *g = &s->given;
+  if (g->is_known) return 0;
   if (has_row_more(s)) return 1;
   if (g->is_projected || g->key[0] == g->value[0]) return 0;
   return is_misnamed(s, g->query, g->queries, ATTN_STEP_Q) ||
@@ -245,11 +260,11 @@ void attn_sequence_merge(struct attn_grouping *g) {
   struct attn_sequence *s = attn_group_take(g, 1, sizeof *s);
   int from = g->blocks;
   if (!s || !g->blocks) return;
-  s->g = g, s->blocks = from;
+  s->g = g, s->blocks = from, s->known = g->scan->left->known;
   if (attn_sequence_items(s) && attn_sequence_explain(s) && !has_late_query(s) &&
       !has_misnamed(s)) {
     add_givens(s);
-    if (!add_steps(s)) g->blocks = from;
+    if (!add_steps(s) || (s->known && !attn_blocks_cover(g, from))) g->blocks = from;
   }
   g->scan->regrouped = g->blocks - from;
   if (g->status == ATTN_OK) attn_blocks_replace(g, from);

@@ -24,6 +24,7 @@ struct attn_item {
   attn_cell cell;
   int list;     /* its vector or list, see attn_sequence */
   int expected; /* the cell that it is; -1: none */
+  int is_known; /* 1: a value of an input, see attn_left */
 };
 
 /* Numbers next to each other: 0.7, 0.2 and 0.1. At least one. */
@@ -67,11 +68,13 @@ enum attn_other_step {
 /* Queries, keys and values, each a list, and what is done with them. */
 struct attn_givens {
   int queries, keys, width, out_width;
-  int query[ATTN_TOKENS_MAX], key[ATTN_TOKENS_MAX], value[ATTN_TOKENS_MAX];
-  int scoring;                                 /* attn_scoring */
-  int w_rows, u_rows;                          /* of W and U */
-  int w[ATTN_WIDTH_MAX], u[ATTN_WIDTH_MAX], v; /* lists */
-  int is_projected;                            /* Q, K and V are those of x: x W, or W x */
+  int query[ATTN_TOKENS_MAX], key[ATTN_TOKENS_MAX], value[ATTN_TOKENS_MAX]; /* of a known key: the
+                                       list that begins its row, -1: none; no other list is known */
+  int scoring;                                                              /* attn_scoring */
+  int w_rows, u_rows;                                                       /* of W and U */
+  int w[ATTN_WIDTH_MAX], u[ATTN_WIDTH_MAX], v;                              /* lists */
+  int is_known;     /* by the other reading, see attn_sequence */
+  int is_projected; /* Q, K and V are those of x: x W, or W x */
   int x[ATTN_TOKENS_MAX];
   int rows[3], projection[3][ATTN_WIDTH_MAX]; /* of W_Q, W_K and W_V */
   int in_columns;                             /* W s, not s W */
@@ -98,18 +101,21 @@ enum attn_pattern {
   ATTN_TURNS,       /* a query, its key and its value in turn */
   ATTN_WITH_MATRIX, /* by words, with W between query and key */
   ATTN_WITH_TANH,   /* by words, with W, U and v */
+  ATTN_KNOWN        /* by another reading of the document */
 };
 
 struct attn_sequence {
   struct attn_grouping *g;
-  int blocks; /* of g, without those of the sequence */
+  const attn_example *known; /* the other reading; NULL: none */
+  int blocks;                /* of g, without those of the sequence */
   int items, lists;
   struct attn_item item[ATTN_ITEMS_MAX];
   struct attn_item_list list[ATTN_ITEMS_MAX];
   struct attn_givens given;
   double vector[3][ATTN_TOKENS_MAX][ATTN_WIDTH_MAX]; /* the queries, keys and values */
   double state[ATTN_WIDTH_MAX];                      /* W s of additive scores */
-  int in_place; /* 1: the n-th number of a list is of column n, where a row is as long */
+  int to_the_end; /* 1: also numbers above all cells, and below them, must be cells */
+  int in_place;   /* 1: the n-th number of a list is of column n, where a row is as long */
   int expecteds;
   struct attn_expected expected[ATTN_EXPECTED_MAX];
   double slip[ATTN_EXPECTED_MAX];           /* the number that is printed in place of a value */
@@ -127,6 +133,9 @@ int attn_sequence_items(struct attn_sequence *s);
 /* called.c: finds the lists that are the queries, keys and values by a pattern, with so many keys.
  * 0: there are none. */
 int attn_sequence_givens(struct attn_sequence *s, int pattern, int keys);
+/* known.c: the queries, keys and values of the other reading. 0: it has none. */
+int attn_sequence_known(struct attn_sequence *s);
+
 /* Is the list one of the queries, keys, values and matrices? */
 int attn_sequence_is_given(const struct attn_sequence *s, int list);
 /* May the number be a cell: is it neither a given nor an operand? */
@@ -161,7 +170,10 @@ int attn_sequence_explain(struct attn_sequence *s);
  * row: slips. What follows is then expected of them. 0: there is no such number. */
 int attn_sequence_fill(struct attn_sequence *s);
 
-/* sequence.c: blocks of the steps, in place of those that have their numbers. */
+/* sequence.c. The first item that is a result of a query; row -1: of any. s->items: there is none.
+ */
+int attn_sequence_first_result(const struct attn_sequence *s, int row);
+/* Blocks of the steps, in place of those that have their numbers. */
 void attn_sequence_merge(struct attn_grouping *g);
 
 #endif
