@@ -139,7 +139,7 @@ static const struct word EUROPEAN_WORDS[] = {
 
 /* Japanese, Chinese, Korean, Russian: only in text with characters beyond ASCII. */
 #define WEIGHTS_OF \
-  "(?:用の行列|(?:用|をつくる|を作る|を求める|への)?の?(?:行列 ?)?(?:重み|射影|変換|W))"
+  "(?:用の行列|用(?=:|$)|(?:用|をつくる|を作る|を求める|への)?の?(?:行列 ?)?(?:重み|射影|変換|W))"
 static const struct word OTHER_WORDS[] = {
     {ATTN_ROLE_W_Q, "クエリ" WEIGHTS_OF},
     {ATTN_ROLE_W_K, "キー" WEIGHTS_OF},

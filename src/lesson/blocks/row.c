@@ -237,16 +237,21 @@ static int is_number_token(struct attn_grouping *g, const char *text, struct att
          (is_plain_number(text, p) || attn_part_begins_in(g, NUMBER_TOKEN, text, p, NULL));
 }
 
-/* "1.00  -  -": masked cells at the end of a row, which no minus is; a few at most. */
+/* "1.00  -  -", "1.00  x": masked cells at the end of a row, which no minus is, and no factor; a
+ * few at most. */
 static int is_hidden_cell(const char *text, struct attn_part p) {
-  enum { CELLS = 12, BYTES = 120 };
-  if (p.end - p.begin != 1 || text[p.begin] != '-') return 0;
+  enum { CELLS = 12 };
+  static const char *const SIGNS[] = {"--", "-", "x", "\u00D7"};
   if (p.begin == 0 || !attn_is_blank(text[p.begin - 1])) return 0;
-  size_t at = p.begin, most = p.begin + BYTES;
-  for (int n = 0; n < CELLS && at < most && text[at] == '-'; n++) {
-    at++;
+  size_t at = p.begin, bytes = 0;
+  for (size_t n = 0; n < sizeof SIGNS / sizeof *SIGNS && !bytes; n++)
+    if (strncmp(text + at, SIGNS[n], strlen(SIGNS[n])) == 0) bytes = strlen(SIGNS[n]);
+  if (!bytes || p.end - p.begin != bytes) return 0;
+  if (text[at] != '-' && (at < 2 || !attn_is_blank(text[at - 2]))) return 0;
+  for (int n = 0; n < CELLS && strncmp(text + at, text + p.begin, bytes) == 0; n++) {
+    at += bytes;
     if (text[at] && !attn_is_blank(text[at])) return 0;
-    while (at < most && attn_is_blank(text[at])) at++;
+    for (int blanks = 0; blanks < CELLS && attn_is_blank(text[at]); blanks++) at++;
   }
   return !text[at];
 }
@@ -416,7 +421,7 @@ static int read_columns(struct attn_grouping *g, struct attn_row *row, struct at
   return read_items(g, row, (struct attn_part){at, p.end}, ",;") && set_label(g, row, label);
 }
 
-/* Can the part end in a number or value? It does in a digit, "2.", "5%", " -", nan,
+/* Can the part end in a number or value? It does in a digit, "2.", "5%", " -", " x", nan,
  * infinity or a value, and perhaps a full stop or comma. */
 static int ends_in_item(const char *text, struct attn_part p) {
   struct attn_part full = p;
@@ -424,7 +429,9 @@ static int ends_in_item(const char *text, struct attn_part p) {
   if (p.begin == p.end) return 0;
   char last = text[p.end - 1], before = p.end - p.begin > 1 ? text[p.end - 2] : 0;
   if (last == '%') return attn_is_digit(before) || before == '.';
-  if (last == '-') return full.end == p.end && attn_is_blank(before);
+  size_t token = p.end;
+  while (token > p.begin && p.end - token < 2 && !attn_is_blank(text[token - 1])) token--;
+  if (is_hidden_cell(text, (struct attn_part){token, p.end})) return full.end == p.end;
   return attn_is_digit(last) || ends_with(text, p, "nan") || ends_with(text, p, INFINITY_SIGN) ||
          ends_with(text, p, ATTN_MARK_VALUE);
 }

@@ -48,7 +48,7 @@ static int equals(struct slice s, const char *word) {
 
 static int is_no_value(struct slice s) {
   static const char *const blanks[] = {
-      "-", ".", "\u00D7", "x", "\u00B7\u00B7", "masked", "NA", "N/A",
+      "-", "--", ".", "\u00D7", "x", "\u00B7\u00B7", "masked", "NA", "N/A",
   };
   if (s.bytes == 0) return 1;
   for (size_t n = 0; n < sizeof blanks / sizeof *blanks; n++)
