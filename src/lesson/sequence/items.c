@@ -225,7 +225,7 @@ static struct attn_item_list *begin_list(struct reader *x, int at) {
 
 static int add_item(struct attn_sequence *s, const attn_cell *cell) {
   if (s->items == ATTN_ITEMS_MAX) return 0;
-  s->item[s->items++] = (struct attn_item){*cell, s->lists - 1, -1};
+  s->item[s->items++] = (struct attn_item){*cell, s->lists - 1, -1, 0};
   s->list[s->lists - 1].count++;
   return 1;
 }

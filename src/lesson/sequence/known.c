@@ -33,15 +33,18 @@ static int list_of_row(const struct attn_sequence *s, const attn_step *step, int
   return item >= 0 && s->list[s->item[item].list].first == item ? s->item[item].list : -1;
 }
 
-/* As they are printed; else computed. */
-static void set_vectors(struct attn_sequence *s, int of, const attn_step *step) {
+/* As they are printed; else computed. 0: a number is not what follows from the inputs: these may be
+ * others. */
+static int set_vectors(struct attn_sequence *s, int of, const attn_step *step) {
   for (int row = 0; row < step->exact.rows; row++)
     for (int col = 0; col < step->exact.cols; col++) {
       const attn_cell *cell = step->printings ? attn_printed_cell(step->printing, row, col) : NULL;
-      s->vector[of][row][col] = cell && cell->kind == ATTN_CELL_NUMBER
-                                    ? cell->value
-                                    : step->exact.at[row * step->exact.cols + col];
+      double exact = step->exact.at[row * step->exact.cols + col];
+      int is_printed = cell && cell->kind == ATTN_CELL_NUMBER;
+      if (is_printed && !attn_cell_is_near(cell, exact, 3)) return 0;
+      s->vector[of][row][col] = is_printed ? cell->value : exact;
     }
+  return 1;
 }
 
 int attn_sequence_known(struct attn_sequence *s) {
@@ -52,7 +55,7 @@ int attn_sequence_known(struct attn_sequence *s) {
     of[n] = attn_find_step(s->known, ATTN_STEP_Q + n, ATTN_ANY_HEAD);
     if (!of[n] || !of[n]->exact.at) return 0;
     if (of[n]->exact.rows > ATTN_TOKENS_MAX || of[n]->exact.cols > ATTN_WIDTH_MAX) return 0;
-    set_vectors(s, n, of[n]);
+    if (!set_vectors(s, n, of[n])) return 0;
   }
   g->queries = of[0]->exact.rows, g->keys = of[1]->exact.rows;
   g->width = of[1]->exact.cols, g->out_width = of[2]->exact.cols;
