@@ -89,12 +89,11 @@ struct attn_scan_heading {
 
 /* How to read what a first reading of the document has left. */
 struct attn_left {
-  int recurring; /* 1: vectors that recur with the same words are matrices */
-  int apart;     /* 1: vectors with different names are no matrix */
-  int sequence;  /* 1: by the order of the text; nothing is gathered */
-  const attn_example
-      *known; /* in order: with its queries, keys and values; NULL: these are found */
-  int lines;  /* whose numbers are gathered; 0: all, but none where vectors recur or are apart */
+  int recurring;             /* 1: vectors that recur with the same words are matrices */
+  int apart;                 /* 1: vectors with different names are no matrix */
+  int sequence;              /* 1: by the order of the text; nothing is gathered */
+  const attn_example *known; /* whose queries, keys and values are taken in order; NULL: none */
+  int lines; /* whose numbers are gathered; 0: all, but none where vectors recur or are apart */
   int *line;
 };
 

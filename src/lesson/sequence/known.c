@@ -9,12 +9,16 @@ static int item_at(const struct attn_sequence *s, const attn_cell *cell) {
   return n < s->items ? n : -1;
 }
 
+/* Not what a constructor prints of a large matrix: "np.ones((1000, 1000))". */
 static void mark_known(struct attn_sequence *s, const attn_step *step) {
-  for (int k = 0; k < step->printings; k++)
-    for (int n = 0; n < step->printing[k].rows * step->printing[k].cols; n++) {
-      int item = item_at(s, &step->printing[k].cells[n]);
+  for (int k = 0; k < step->printings; k++) {
+    const attn_printing *p = &step->printing[k];
+    int cells = p->rows * p->cols;
+    for (int n = 0; n < cells && cells <= ATTN_ITEMS_MAX; n++) {
+      int item = item_at(s, &p->cells[n]);
       if (item >= 0) s->item[item].is_known = 1;
     }
+  }
 }
 
 /* Is it one of Q, K and V, or does one follow from it? */
