@@ -138,7 +138,6 @@ int attn_table_counts(const struct attn_table *t, int first) {
 static int has_index_column(const struct attn_table *t) {
   if (t->numbers < 2 || t->rows < 2 || t->style == ATTN_ROW_SPACES) return 0;
   if (t->labels >= 0 && t->labels < t->number[0]) return 0; /* "cat | 1 | 2" */
-  if (t->rows == 2 && t->numbers == 2 && !t->header.items) return 0; /* "0 | 1" above "1 | 0" */
   return attn_table_counts(t, attn_item_is_integer(attn_table_item(t, 0, t->number[0]), 1));
 }
 
