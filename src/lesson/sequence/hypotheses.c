@@ -212,17 +212,10 @@ static int find_best(struct attn_sequence *s, int pattern, int (*rate)(struct at
   return best;
 }
 
-/* Are there more queries than keys, and one that gives nothing? */
-static int has_idle_query(const struct attn_sequence *s) {
-  for (int row = 0; row < s->given.queries && s->given.queries > s->given.keys; row++)
-    if (attn_sequence_first_result(s, row) == s->items) return 1;
-  return 0;
-}
-
 /* Are all numbers explained, without a slip? By their order alone, givens need weights. */
 static int find_whole(struct attn_sequence *s, int pattern) {
   memset(s->is_slip, 0, sizeof s->is_slip);
-  return find_best(s, pattern, attn_sequence_align) && is_explained(s) && !has_idle_query(s) &&
+  return find_best(s, pattern, attn_sequence_align) && is_explained(s) &&
          (pattern == ATTN_PROJECTED || pattern == ATTN_BY_WORDS || pattern == ATTN_KNOWN ||
           is_printed(s, ATTN_STEP_WEIGHTS));
 }

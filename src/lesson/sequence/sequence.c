@@ -208,7 +208,8 @@ static void add_givens(struct attn_sequence *s) {
     add_given(s, "U =", g->u, g->u_rows), add_given(s, "v =", &g->v, 1);
 }
 
-int attn_sequence_first_result(const struct attn_sequence *s, int row) {
+/* The first item that is a result of a query; row -1: of any. s->items: there is none. */
+static int first_result(const struct attn_sequence *s, int row) {
   int n = 0;
   for (; n < s->items; n++) {
     if (s->item[n].expected < 0) continue;
@@ -220,11 +221,11 @@ int attn_sequence_first_result(const struct attn_sequence *s, int row) {
 
 /* Has a query below the first result none of its own? It may be one of those above, misprinted. */
 static int has_late_query(const struct attn_sequence *s) {
-  const int first = attn_sequence_first_result(s, -1);
+  const int first = first_result(s, -1);
   int row = 0;
   if (s->given.is_known) return 0;
-  while (row < s->given.queries && (s->list[s->given.query[row]].first <= first ||
-                                    attn_sequence_first_result(s, row) < s->items))
+  while (row < s->given.queries &&
+         (s->list[s->given.query[row]].first <= first || first_result(s, row) < s->items))
     row++;
   return row < s->given.queries;
 }

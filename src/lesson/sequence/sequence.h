@@ -170,10 +170,7 @@ int attn_sequence_explain(struct attn_sequence *s);
  * row: slips. What follows is then expected of them. 0: there is no such number. */
 int attn_sequence_fill(struct attn_sequence *s);
 
-/* sequence.c. The first item that is a result of a query; row -1: of any. s->items: there is none.
- */
-int attn_sequence_first_result(const struct attn_sequence *s, int row);
-/* Blocks of the steps, in place of those that have their numbers. */
+/* sequence.c: blocks of the steps, in place of those that have their numbers. */
 void attn_sequence_merge(struct attn_grouping *g);
 
 #endif
