@@ -539,6 +539,7 @@ static const struct notation notations[] = {
     /* ''W'' of a wiki, in front of its index */
     {"'{2,3}([A-Za-z]\\w{0,11}+)'{2,3}", "$1", 0, "'"},
     {"(?i)</?(?:sub|sup|b|i|u|em|strong|code|span|font|mark|var)\\b[^<>\\n]{0,200}>", "", 0, "<"},
+    /* <dt>red</dt><dd>2, 0</dd>: a label and its row */
     {"(?i)</dt>\\s{0,200}+<dd\\b[^<>]*+>", ": ", HTML, "<"},
     {"(?i)</?[a-zA-Z!][^<>]*+>", "", HTML, "<"},
 

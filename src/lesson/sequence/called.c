@@ -202,7 +202,7 @@ static int is_in(const int *lists, int count, int list) {
 
 int attn_sequence_is_given(const struct attn_sequence *s, int list) {
   const struct attn_givens *g = &s->given;
-  if (g->is_known) return s->item[s->list[list].first].is_known;
+  if (s->known) return s->item[s->list[list].first].is_known;
   if (g->is_projected) {
     int found = is_in(g->x, g->keys, list);
     for (int n = 0; n < 3 && !found; n++) found = is_in(g->projection[n], g->rows[n], list);

@@ -103,7 +103,7 @@ static double score_of(struct attn_sequence *s, int row, int key, double unit) {
 /* The queries, keys and values; those of inputs are printed, too. */
 static void set_vectors(struct attn_sequence *s) {
   const struct attn_givens *g = &s->given;
-  for (int of = 0; of < 3 && !g->is_known; of++) {
+  for (int of = 0; of < 3 && !s->known; of++) {
     const int *list = of == 0 ? g->query : of == 1 ? g->key : g->value;
     int rows = of ? g->keys : g->queries, cols = of == 2 ? g->out_width : g->width;
     for (int n = 0; n < rows; n++)

@@ -173,7 +173,7 @@ static int has_late_key(const struct attn_sequence *s) {
   while (first < s->items && (s->item[first].expected < 0 ||
                               s->expected[s->item[first].expected].step != ATTN_STEP_WEIGHTS))
     first++;
-  for (int n = 0; n < s->given.keys && !s->given.is_known; n++)
+  for (int n = 0; n < s->given.keys && !s->known; n++)
     late |= s->list[s->given.key[n]].first > first || s->list[s->given.value[n]].first > first;
   return late;
 }
@@ -251,20 +251,20 @@ static int find_undivided(struct attn_sequence *s, int pattern) {
   return is_explained(s);
 }
 
-/* By a slip of the operation, or of numbers? */
-static int find_wrong(struct attn_sequence *s, int pattern) {
+/* With a slip of any operation? */
+static int find_any_other(struct attn_sequence *s, int pattern) {
   for (int other = ATTN_NO_OTHER + 1; other <= ATTN_KEYS_IN_PLACE; other++)
     if (find_other(s, pattern, other)) return 1;
   s->given.other = ATTN_NO_OTHER;
-  return find_with_slips(s, pattern);
+  return 0;
 }
 
 /* With no number left, else with some that are of something else, above all cells or below them? */
 static int explain_known(struct attn_sequence *s) {
+  if (!attn_sequence_known(s)) return 0;
   for (s->to_the_end = 1; s->to_the_end >= 0; s->to_the_end--) {
-    if (!attn_sequence_known(s)) return 0;
     if (find_whole(s, ATTN_KNOWN)) return find_undivided(s, ATTN_KNOWN);
-    if (find_wrong(s, ATTN_KNOWN)) return 1;
+    if (find_any_other(s, ATTN_KNOWN) || find_with_slips(s, ATTN_KNOWN)) return 1;
   }
   return 0;
 }
@@ -279,9 +279,7 @@ int attn_sequence_explain(struct attn_sequence *s) {
     return 1;
   for (int pattern = 0; pattern < ATTN_WITH_TANH; pattern++)
     if (find_whole(s, pattern)) return find_undivided(s, pattern);
-  for (int other = ATTN_NO_OTHER + 1; other <= ATTN_KEYS_IN_PLACE; other++)
-    if (find_other(s, ATTN_PROJECTED, other) || find_other(s, ATTN_BY_WORDS, other)) return 1;
-  s->given.other = ATTN_NO_OTHER;
+  if (find_any_other(s, ATTN_PROJECTED) || find_any_other(s, ATTN_BY_WORDS)) return 1;
   return find_with_slips(s, ATTN_PROJECTED) || find_with_slips(s, ATTN_BY_WORDS) ||
          find_with_slips(s, ATTN_WITH_MATRIX);
 }

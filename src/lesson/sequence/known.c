@@ -54,7 +54,7 @@ static int set_vectors(struct attn_sequence *s, int of, const attn_step *step) {
 int attn_sequence_known(struct attn_sequence *s) {
   struct attn_givens *g = &s->given;
   const attn_step *of[3];
-  *g = (struct attn_givens){.scoring = ATTN_DOT, .is_known = 1};
+  *g = (struct attn_givens){.scoring = ATTN_DOT};
   for (int n = 0; n < 3; n++) {
     of[n] = attn_find_step(s->known, ATTN_STEP_Q + n, ATTN_ANY_HEAD);
     if (!of[n] || !of[n]->exact.at) return 0;

@@ -163,25 +163,33 @@ static int are_of_same_queries(const struct printed *a, const struct printed *b,
   return 1;
 }
 
+/* The last steps that are printed of all queries, and of a part of them. */
+struct printed_above {
+  struct printed whole, part;
+};
+
+/* Does a result go with those above it, which it is then one of? */
+static int goes_with(struct printed_above *above, const struct printed *p, int queries) {
+  if (!are_in_order(p, &above->whole, queries)) return 0;
+  if (p->rows == queries) above->whole = *p;
+  if (p->rows == 0 || p->rows == queries) return 1;
+  if (above->part.rows && !are_of_same_queries(p, &above->part, queries)) return 0;
+  above->part = *p;
+  return 1;
+}
+
 /* 0: a row is in another order, or not whole. */
 static int add_steps(struct attn_sequence *s) {
   struct printed *p = attn_group_take(s->g, 1, sizeof *p);
-  struct printed *above = attn_group_take(s->g, 1, sizeof *above);
-  struct printed *part = attn_group_take(s->g, 1, sizeof *part);
-  const int queries = s->given.queries;
-  if (!p || !above || !part) return 0;
+  struct printed_above *above = attn_group_take(s->g, 1, sizeof *above);
+  if (!p || !above) return 0;
   for (int n = 0; n < STEPS_COUNT; n++) {
-    int is_result = STEPS[n].step >= ATTN_STEP_SCORES;
-    if (STEPS[n].step < 0 && s->given.scoring != ATTN_ADDITIVE) continue;
-    if (attn_sequence_is_projection(STEPS[n].step) && !s->given.is_projected) continue;
-    if (!find_printed(s, STEPS[n].step, p)) return 0;
-    if (is_result && !are_in_order(p, above, queries)) return 0;
-    if (is_result && p->rows == queries) *above = *p;
-    if (is_result && p->rows > 0 && p->rows < queries) {
-      if (part->rows && !are_of_same_queries(p, part, queries)) return 0;
-      *part = *p;
-    }
-    add_step(s, STEPS[n].name, rows_of(s, STEPS[n].step), cols_of(s, STEPS[n].step), p);
+    const int step = STEPS[n].step;
+    if (step < 0 && s->given.scoring != ATTN_ADDITIVE) continue;
+    if (attn_sequence_is_projection(step) && !s->given.is_projected) continue;
+    if (!find_printed(s, step, p)) return 0;
+    if (step >= ATTN_STEP_SCORES && !goes_with(above, p, s->given.queries)) return 0;
+    add_step(s, STEPS[n].name, rows_of(s, step), cols_of(s, step), p);
   }
   return 1;
 }
@@ -190,7 +198,6 @@ static void add_givens(struct attn_sequence *s) {
   const struct attn_givens *g = &s->given;
   static const char *const PROJECTION[] = {"W_Q =", "W_K =", "W_V ="};
   int is_shared = g->key[0] == g->value[0];
-  if (g->is_known) return;
   if (g->is_projected) {
     add_given(s, "X =", g->x, g->keys);
     for (int n = 0; n < 3; n++) add_given(s, PROJECTION[n], g->projection[n], g->rows[n]);
@@ -223,7 +230,6 @@ static int first_result(const struct attn_sequence *s, int row) {
 static int has_late_query(const struct attn_sequence *s) {
   const int first = first_result(s, -1);
   int row = 0;
-  if (s->given.is_known) return 0;
   while (row < s->given.queries &&
          (s->list[s->given.query[row]].first <= first || first_result(s, row) < s->items))
     row++;
@@ -249,7 +255,6 @@ static int has_row_more(const struct attn_sequence *s) {
 
 static int has_misnamed(const struct attn_sequence *s) {
   const struct attn_givens *g = &s->given;
-  if (g->is_known) return 0;
   if (has_row_more(s)) return 1;
   if (g->is_projected || g->key[0] == g->value[0]) return 0;
   return is_misnamed(s, g->query, g->queries, ATTN_STEP_Q) ||
@@ -262,9 +267,9 @@ void attn_sequence_merge(struct attn_grouping *g) {
   int from = g->blocks;
   if (!s || !g->blocks) return;
   s->g = g, s->blocks = from, s->known = g->scan->left->known;
-  if (attn_sequence_items(s) && attn_sequence_explain(s) && !has_late_query(s) &&
-      !has_misnamed(s)) {
-    add_givens(s);
+  if (attn_sequence_items(s) && attn_sequence_explain(s) &&
+      (s->known || (!has_late_query(s) && !has_misnamed(s)))) {
+    if (!s->known) add_givens(s);
     if (!add_steps(s) || (s->known && !attn_blocks_cover(g, from))) g->blocks = from;
   }
   g->scan->regrouped = g->blocks - from;

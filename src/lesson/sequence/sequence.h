@@ -65,16 +65,15 @@ enum attn_other_step {
   ATTN_KEYS_IN_PLACE /* of the values */
 };
 
-/* Queries, keys and values, each a list, and what is done with them. */
+/* Queries, keys and values, each a list, and what is done with them. Of those of another reading
+ * only the keys are lists: -1 where a list does not begin with one. */
 struct attn_givens {
   int queries, keys, width, out_width;
-  int query[ATTN_TOKENS_MAX], key[ATTN_TOKENS_MAX], value[ATTN_TOKENS_MAX]; /* of a known key: the
-                                       list that begins its row, -1: none; no other list is known */
-  int scoring;                                                              /* attn_scoring */
-  int w_rows, u_rows;                                                       /* of W and U */
-  int w[ATTN_WIDTH_MAX], u[ATTN_WIDTH_MAX], v;                              /* lists */
-  int is_known;     /* by the other reading, see attn_sequence */
-  int is_projected; /* Q, K and V are those of x: x W, or W x */
+  int query[ATTN_TOKENS_MAX], key[ATTN_TOKENS_MAX], value[ATTN_TOKENS_MAX];
+  int scoring;                                 /* attn_scoring */
+  int w_rows, u_rows;                          /* of W and U */
+  int w[ATTN_WIDTH_MAX], u[ATTN_WIDTH_MAX], v; /* lists */
+  int is_projected;                            /* Q, K and V are those of x: x W, or W x */
   int x[ATTN_TOKENS_MAX];
   int rows[3], projection[3][ATTN_WIDTH_MAX]; /* of W_Q, W_K and W_V */
   int in_columns;                             /* W s, not s W */
