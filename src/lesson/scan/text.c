@@ -79,12 +79,38 @@ static void add_character(struct attn_text *out, uint32_t c, uint32_t before, co
   add_plain(out, c, as_it_is, bytes, origin);
 }
 
+enum { OPENS_HEADING = 0x3010, CLOSES_HEADING = 0x3011, BLANK_FILLED_MAX = 48 };
+
+/* Are there only numbers between the signs of a heading: a blank that is filled in? How many, with
+ * a comma between each; 0: it is none. */
+static int count_filled(const struct attn_source *source, size_t at) {
+  size_t end = at + BLANK_FILLED_MAX < source->size ? at + BLANK_FILLED_MAX : source->size;
+  int numbers = 1, digits = 0;
+  for (size_t next; at < end; at = next) {
+    uint32_t c = attn_code_point(source->text, at, end, &next);
+    if (c >= 0xFF01 && c <= 0xFF5D) c -= 0xFEE0;
+    if (c == CLOSES_HEADING) return digits ? numbers : 0;
+    numbers += c == ',' || c == 0x3001, digits += c >= '0' && c <= '9';
+    if (!(c >= '0' && c <= '9') && c != 0x2212 && c != 0x3001 &&
+        (c > 0x7F || !strchr(" ,.-+", (int)c)))
+      return 0;
+  }
+  return 0;
+}
+
+/* The signs around numbers are brackets, and nothing around a single one. */
 static void read_source(const struct attn_source *source, struct attn_text *out) {
   size_t next;
   uint32_t before = 0;
+  int filled = 0;
   for (size_t at = 0; at < source->size; at = next) {
     uint32_t c = attn_code_point(source->text, at, source->size, &next);
-    add_character(out, c, before, source->text + at, next - at, (uint32_t)at);
+    if (c == OPENS_HEADING) filled = count_filled(source, next);
+    if (filled && (c == OPENS_HEADING || c == CLOSES_HEADING))
+      attn_text_add(out, filled == 1 ? " " : c == OPENS_HEADING ? "[" : "]", 1, (uint32_t)at);
+    else
+      add_character(out, c, before, source->text + at, next - at, (uint32_t)at);
+    if (c == CLOSES_HEADING) filled = 0;
     before = c;
   }
 }
