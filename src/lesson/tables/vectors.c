@@ -91,7 +91,7 @@ static void add_value_column(struct attn_grouping *g, const struct attn_table *t
 static int is_matrix(struct attn_grouping *g, const struct attn_table *t, int row) {
   static const char LIST[] =
       "(*UCP)(?=[^\\x{25A3}]*\\pL)(?:[^\\x{25A3}]*[=:]|[^\\x{25A3}=:(\\[]*)\\s*"
-      "(?:" ATTN_VALUE "\\s*[,;.]?\\s*)++$";
+      "(?:" ATTN_VALUE "\\s*[,;.、。]?\\s*)++$";
   static const char NUMBERED[] = "\\s*+\\(?\\d{1,2}[.)]\\s";
   const struct attn_scan_line *line = t->row[row].line;
   if (t->cols < 2) return 0;
@@ -103,37 +103,44 @@ static int is_matrix(struct attn_grouping *g, const struct attn_table *t, int ro
   return attn_match_at(g->scan->patterns, LIST, line->text, line->bytes, 0, NULL);
 }
 
-static int are_matrices(struct attn_grouping *g, const struct attn_table *t) {
-  for (int r = 0; r < t->rows; r++)
-    if (!is_matrix(g, t, r)) return 0;
+/* Only vectors of one length from a column on? */
+static int is_row_of_vectors(struct attn_grouping *g, const struct attn_table *t, int row,
+                             int from) {
+  for (int c = from; c < t->cols; c++)
+    if (!value_at(g, t, row, c) || value_at(g, t, row, c)->cols != value_at(g, t, row, from)->cols)
+      return 0;
   return 1;
 }
 
-/* Only vectors of one length after the label? */
-static int is_row_of_vectors(struct attn_grouping *g, const struct attn_table *t, int row) {
-  for (int c = 1; c < t->cols; c++)
-    if (!value_at(g, t, row, c) || value_at(g, t, row, c)->cols != value_at(g, t, row, 1)->cols)
-      return 0;
+/* Rows of vectors that are each called another step; one may have any name. */
+static int are_called_steps(struct attn_grouping *g, const struct attn_table *t, int from) {
+  uint32_t seen = 0;
+  for (int r = 0; r < t->rows; r++) {
+    int step = attn_step_of_text(g, t->row[r].label.text);
+    if (!is_row_of_vectors(g, t, r, from)) return 0;
+    if (t->rows > 1 && (step < 0 || seen >> step & 1)) return 0;
+    seen |= step < 0 ? 0 : (uint32_t)1 << step;
+  }
+  return 1;
+}
+
+static int are_matrices(struct attn_grouping *g, const struct attn_table *t) {
+  if (t->rows > 1 && t->cols > 1 && are_called_steps(g, t, 0)) return 1;
+  for (int r = 0; r < t->rows; r++)
+    if (!is_matrix(g, t, r)) return 0;
   return 1;
 }
 
 /* "| | cat | dog |" above "| q | (1, 0) | (0, 1) |": a column for each token, and rows that are
  * matrices: one of them, or each called another step. */
 static int has_token_columns(struct attn_grouping *g, const struct attn_table *t) {
-  uint32_t seen = 0;
   int tokens = 0;
   if (!attn_row_is_delimited(t->style) || t->labels != 0 || t->cols < 3) return 0;
   for (int c = 1; c < t->cols; c++) {
     const char *header = header_text(g, t, c);
     tokens += header && *header && attn_step_of_text(g, header) < 0;
   }
-  if (!tokens) return 0;
-  for (int r = 0; r < t->rows; r++) {
-    int step = attn_step_of_text(g, t->row[r].label.text);
-    if (!is_row_of_vectors(g, t, r) || (t->rows > 1 && (step < 0 || seen >> step & 1))) return 0;
-    seen |= step < 0 ? 0 : (uint32_t)1 << step;
-  }
-  return 1;
+  return tokens && are_called_steps(g, t, 1);
 }
 
 static void add_matrix(struct attn_grouping *g, const struct attn_table *t, int row) {
