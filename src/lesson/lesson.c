@@ -104,7 +104,7 @@ static attn_status read_way(const struct attn_document *d, int snippets,
  * which some are wrong. */
 static int is_better(const struct candidate *c, const struct candidate *best,
                      const struct attn_left *left) {
-  if (!best->lesson) return is_read(c->lesson) && !c->misread;
+  if (!best->lesson) return is_read(c->lesson) && !c->misread && (left->recurring || !c->errors);
   int is_supposed =
       left &&
       ((left->recurring && unexplained(c->lesson) > 0) ||
@@ -112,6 +112,7 @@ static int is_better(const struct candidate *c, const struct candidate *best,
   if (left && (c->misread || is_supposed || !c->lesson->examples)) return 0;
   if (left && !left->sequence && c->explained <= best->explained) return 0;
   int has_more = c->explained + c->errors > best->explained + best->errors;
+  if (left && left->in_order && is_read(best->lesson) && !has_more) return 0;
   if (left && left->sequence && has_more && !is_read(best->lesson)) return c->value >= best->value;
   if (!left && has_idle_snippet(best->lesson)) return c->value >= best->value;
   return c->value > best->value;
@@ -134,7 +135,7 @@ static attn_status try_way(const struct attn_document *d, int snippets,
 }
 
 static const struct attn_left RECURRING = {.recurring = 1}, APART = {.apart = 1},
-                              SEQUENCE = {.sequence = 1};
+                              SEQUENCE = {.sequence = 1}, IN_ORDER = {.sequence = 1, .in_order = 1};
 
 /* What is left in the order of the text, with the queries, keys and values of one example of one
  * head. */
@@ -162,7 +163,9 @@ static attn_status read_left(const struct attn_document *d, struct candidate *be
   left.recurring = left.lines && best->recurring;
   left.apart = left.lines && best->apart;
   if (!status && !is_read(best->lesson)) status = try_way(d, 1, &left, best);
-  if (!status && (!is_read(best->lesson) || best->errors)) status = try_way(d, 1, &SEQUENCE, best);
+  if (!status && is_read(best->lesson) && best->errors) status = try_way(d, 1, &SEQUENCE, best);
+  if (!status && (!is_read(best->lesson) || 4 * best->errors > best->explained))
+    status = try_way(d, 1, &IN_ORDER, best);
   if (!status && !is_read(best->lesson)) status = read_rest(d, best);
   return status;
 }
@@ -180,8 +183,10 @@ static attn_status read_plain(const struct attn_document *d, struct candidate *b
 static attn_status read_first(const struct attn_document *d, struct candidate *best) {
   attn_error mistake;
   attn_status found = read_way(d, 1, NULL, best, &mistake), status = ATTN_OK;
-  if (found == ATTN_ERR_FORMAT && d->bytes <= GATHERED_BYTES)
-    status = try_way(d, 1, &RECURRING, best);
+  const struct attn_left *const ways[] = {&RECURRING, &IN_ORDER};
+  int is_tried = found == ATTN_ERR_FORMAT && d->bytes <= GATHERED_BYTES;
+  for (int n = 0; n < 2 && is_tried && !status && !best->lesson; n++)
+    status = try_way(d, 1, ways[n], best);
   if (status || best->lesson) return status;
   if (d->err) *d->err = mistake;
   return found;

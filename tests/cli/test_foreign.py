@@ -22,7 +22,7 @@ CAUSES = {  # of the key, by the names of attn check
 
 
 def reports(folder, files):
-    done = subprocess.run([ATTN, "check", "--json", *files], cwd=folder, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([ATTN, "check", "--json", *files], cwd=folder, capture_output=True, text=True, timeout=300)
     return dict(zip(files, map(json.loads, done.stdout.splitlines()), strict=True))
 
 

@@ -65,7 +65,9 @@ static size_t add_sign(struct attn_fact_reader *r, size_t at, size_t end) {
 static size_t number_end(struct attn_fact_reader *r, size_t at, size_t end) {
 #define NUMBER "[-+]?(?:" ATTN_NUMBER "%?|\\x{221E}|inf\\b)"
   static const char ALONE[] = NUMBER "(?![\\pL\\d_]|\\.\\d)",
-                    IN_TEXT[] = NUMBER "(?![A-Za-z\\d_]|\\.\\d)";
+                    IN_TEXT[] = NUMBER
+                    "(?:(?<!\\b1)/\\x{221A}\\d+(?!\\s*[=\\x{2248}]))?"
+                    "(?![A-Za-z\\d_]|\\.\\d)";
   const char *text = r->line->text;
   struct attn_match m;
   if (!attn_is_digit(text[at]) && !strchr("+-.", text[at])) return at;

@@ -92,6 +92,7 @@ struct attn_left {
   int recurring;             /* 1: vectors that recur with the same words are matrices */
   int apart;                 /* 1: vectors with different names are no matrix */
   int sequence;              /* 1: by the order of the text; nothing is gathered */
+  int in_order;              /* 1: also with inputs that only their order tells */
   const attn_example *known; /* whose queries, keys and values are taken in order; NULL: none */
   int lines; /* whose numbers are gathered; 0: all, but none where vectors recur or are apart */
   int *line;

@@ -6,7 +6,7 @@
 
 /* Prices, in twentieths of a bit. A number that is passed over, the way from one cell to the next,
  * and what a number is called. */
-enum { INTEGER = 30, IN_VECTOR = 10, DECIMAL = 100, NOT_FREE = 0 };
+enum { INTEGER = 30, COUNT = 55, IN_VECTOR = 10, DECIMAL = 100, NOT_FREE = 0 };
 enum {
   NEXT_ROW = 10,
   NEXT_STEP = 10,
@@ -15,22 +15,27 @@ enum {
   AGAIN = 30,
   CUT = 20,
   JUMP = 60,
+  LEAP = 200,    /* back, where the numbers are in order */
+  STEP_BACK = 5, /* of a misprint */
+  MISPRINT = 70, /* a number that is another one than its cell */
   NO_WAY = 1 << 20
 };
 enum { CALLED_SO = -14, CALLED_OTHERWISE = 24, UNNAMED = 4 };
-enum { ITEMS_BACK = 40, WORK_MAX = 3500000 };
+enum { ITEMS_BACK = 40, IN_ORDER_BACK = 10, WORK_MAX = 3500000 };
 
 int attn_sequence_fits(const attn_cell *c, const struct attn_expected *e) {
-  if (c->kind == ATTN_CELL_BLANK) return 0;
-  if (isinf(c->value) || isinf(e->value)) return isinf(c->value) && e->is_hidden;
+  if (c->kind == ATTN_CELL_BLANK) return e->is_hidden && c->decimals != ATTN_CELL_OPEN;
+  if (isinf(c->value) || isinf(e->value))
+    return isinf(c->value) && e->is_hidden && e->step <= ATTN_STEP_MASKED;
   double slack = c->decimals > 0 ? e->slack : 0;
   return fabs(c->value - e->value) <= attn_cell_half(c) + slack + 1e-9 * (1 + fabs(e->value));
 }
 
-static int price_of(const struct attn_item_list *l, const struct attn_expected *e) {
+static int price_of(const struct attn_sequence *s, const struct attn_item_list *l,
+                    const struct attn_expected *e) {
   if (attn_sequence_is_projection(e->step) && l->count == 1)
     return CALLED_OTHERWISE; /* q1·k2 = 1 */
-  if (l->called == e->step) return CALLED_SO;
+  if (l->called == e->step) return l->is_own || !s->given.results ? CALLED_SO : 0;
   if (l->is_own && l->called >= ATTN_STEP_SCORES) return CALLED_OTHERWISE;
   return e->step == ATTN_STEP_EXPONENTIALS ? UNNAMED : 0;
 }
@@ -64,6 +69,11 @@ static int way_of_additive(const struct attn_sequence *s, const struct attn_expe
   return to == 0 && b->step > a->step ? NEXT_STEP : JUMP;
 }
 
+/* Is a cell below another one, where each step is printed of all queries? */
+static int is_forward(const struct attn_expected *a, const struct attn_expected *b) {
+  return b->step > a->step || (b->step == a->step && b->row > a->row);
+}
+
 /* From one cell to the next, of the next item or a later one. */
 static int way(const struct attn_sequence *s, int from, int to, int same_list, int is_bare) {
   const struct attn_expected *a = &s->expected[from], *b = &s->expected[to];
@@ -76,7 +86,9 @@ static int way(const struct attn_sequence *s, int from, int to, int same_list, i
   if (a->row == b->row && b->col == a->col + 1 && b->step < a->step) return NEXT_KEY;
   if (a->step == b->step && b->row == a->row + 1 && begins) return NEXT_ROW;
   if (begins && (b->row > a->row || b->step > a->step)) return NEXT_KEY;
-  return is_bare ? NO_WAY : from == to ? AGAIN : JUMP;
+  if (is_bare) return NO_WAY;
+  if (from == to) return AGAIN;
+  return s->given.results && !is_forward(a, b) ? LEAP : JUMP;
 }
 
 int attn_sequence_way(const struct attn_sequence *s, int from, int to) {
@@ -96,9 +108,11 @@ int attn_sequence_row_cells(const struct attn_sequence *s, int cell) {
 static int is_in_place(const struct attn_sequence *s, int item, int cell) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
   const struct attn_expected *e = &s->expected[cell];
-  if (!s->in_place || l->count < 2 || attn_sequence_row_cells(s, cell - e->col) != l->count)
-    return 1;
-  int length = l->called == ATTN_STEP_OUTPUT ? s->given.out_width : s->given.keys;
+  if (!s->in_place && !s->given.results) return 1;
+  if (l->count < 2 || attn_sequence_row_cells(s, cell - e->col) != l->count) return 1;
+  int length = l->called == ATTN_STEP_OUTPUT    ? s->given.out_width
+               : l->called == ATTN_STEP_ROW_SUM ? 1
+                                                : s->given.keys;
   int is_result = l->is_own && l->count == length && l->called >= ATTN_STEP_EXPONENTIALS &&
                   l->called <= ATTN_STEP_OUTPUT;
   return item - l->first == e->col && (!is_result || l->called == e->step);
@@ -109,6 +123,8 @@ static int price_of_skip(const struct attn_sequence *s, int item) {
   if (!attn_sequence_is_free(s, item)) return NOT_FREE;
   if (isinf(s->item[item].cell.value)) return l->count > 1 ? DECIMAL : 0; /* "set to -inf" */
   if (s->item[item].cell.decimals > 0) return DECIMAL;
+  if (s->given.results && l->count > 1) return DECIMAL;
+  if (s->with_misprints) return COUNT;
   int is_row = s->in_place && l->count == s->given.keys;
   return l->is_vector && !is_row ? IN_VECTOR : INTEGER;
 }
@@ -127,7 +143,8 @@ static void try_link(struct attn_sequence *s, struct attn_link *l, int before, i
   const struct attn_item_list *list = &s->list[s->item[l->item].list];
   int same_list = s->item[q->item].list == s->item[l->item].list;
   int step = way(s, q->cell, l->cell, same_list, list->is_bare);
-  if (step == NO_WAY) return;
+  int is_next_row = s->expected[q->cell].row != s->expected[l->cell].row;
+  if (step == NO_WAY || (same_list && is_next_row && list->count == s->given.keys)) return;
   step += same_list ? 0 : called + (is_cut(s, q->item, l->item) ? CUT : 0);
   if (q->price + step < l->price) l->before = before, l->price = q->price + step;
 }
@@ -136,8 +153,8 @@ static void try_link(struct attn_sequence *s, struct attn_link *l, int before, i
  */
 static struct attn_link best_link(struct attn_sequence *s, int item, int cell) {
   const struct attn_expected *e = &s->expected[cell];
-  int called = price_of(&s->list[s->item[item].list], e), least = called < 0 ? called : 0;
-  int first = item > ITEMS_BACK ? item - ITEMS_BACK : 0;
+  int called = price_of(s, &s->list[s->item[item].list], e), least = called < 0 ? called : 0;
+  int back = s->given.results ? IN_ORDER_BACK : ITEMS_BACK, first = item > back ? item - back : 0;
   struct attn_link best = {item, cell, -1, called + (e->col ? JUMP : 0)};
   for (int i = item - 1; i >= first; i--) {
     if (s->least[i] + least >= best.price) continue;
@@ -145,6 +162,54 @@ static struct attn_link best_link(struct attn_sequence *s, int item, int cell) {
       if (s->link[n].price + least < best.price) try_link(s, &best, n, called);
   }
   return best;
+}
+
+/* The nearest item before that may be a cell; -1: none. */
+static int free_before(const struct attn_sequence *s, int item) {
+  while (--item >= 0 && !attn_sequence_is_free(s, item)) continue;
+  return item;
+}
+
+/* May a number be a misprint of this cell? */
+static int is_misprint(const struct attn_sequence *s, int item, int cell) {
+  return !attn_sequence_fits(&s->item[item].cell, &s->expected[cell]) &&
+         attn_sequence_may_be(s, cell, item) && is_in_place(s, item, cell);
+}
+
+/* A misprint: after one of the cells that the number before may be, as the next one of its row, or
+ * the first one of another row. */
+static struct attn_link best_misprint(struct attn_sequence *s, int item, int before, int cell) {
+  const struct attn_item_list *list = &s->list[s->item[item].list];
+  const struct attn_expected *e = &s->expected[cell];
+  int called = list->is_own ? price_of(s, list, e) : 0;
+  struct attn_link best = {item, cell, -1, NO_WAY};
+  if (before < 0 && e->row == 0 && e->col == 0) best.price = called;
+  for (int n = before < 0 ? 0 : s->first_link[before]; before >= 0 && n < s->first_link[before + 1];
+       n++, s->work++) {
+    struct attn_link l = {item, cell, -1, NO_WAY};
+    int is_next =
+        e->col > 0 ? s->link[n].cell == cell - 1 : is_last(s, &s->expected[s->link[n].cell]);
+    if (is_next && s->link[n].price < best.price) try_link(s, &l, n, called);
+    if (e->step < s->expected[s->link[n].cell].step) l.price += STEP_BACK;
+    if (l.price - s->link[n].price < JUMP && l.price < best.price) best = l;
+  }
+  best.price += MISPRINT - price_of_skip(s, item);
+  return best;
+}
+
+/* Misprints that are not much dearer than the cheapest link of their item. */
+static void add_misprints(struct attn_sequence *s, int item) {
+  int before = free_before(s, item), first = s->links, kept = first;
+  for (int c = 0; c < s->expecteds && s->links < ATTN_LINKS_MAX; c++) {
+    if (!is_misprint(s, item, c)) continue;
+    struct attn_link l = best_misprint(s, item, before, c);
+    if (l.price >= NO_WAY / 2 || l.price > s->least[item] + LEAP) continue;
+    s->link[s->links++] = l;
+    if (l.price < s->least[item]) s->least[item] = l.price;
+  }
+  for (int n = first; n < s->links; n++)
+    if (s->link[n].price <= s->least[item] + LEAP) s->link[kept++] = s->link[n];
+  s->links = kept;
 }
 
 /* All cells that an item may be. 0: there are too many. */
@@ -168,7 +233,9 @@ static int find_links(struct attn_sequence *s) {
   s->links = 0;
   for (int n = 0; n < s->items; n++) {
     s->first_link[n] = s->links, s->least[n] = NO_WAY;
-    if (attn_sequence_is_free(s, n) && !add_links(s, n)) return 0;
+    if (!attn_sequence_is_free(s, n)) continue;
+    if (!add_links(s, n)) return 0;
+    if (s->with_misprints) add_misprints(s, n);
   }
   return s->links > 0;
 }

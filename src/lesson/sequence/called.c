@@ -174,6 +174,7 @@ static int give_projected(struct attn_sequence *s, int keys) {
   struct attn_givens *g = &s->given;
   g->is_projected = 1, g->queries = g->keys = keys;
   if (!find_projected(s, keys)) return 0;
+  memcpy(g->y, g->x, sizeof g->y);
   g->width = width_of(s, 0), g->out_width = width_of(s, 2);
   return g->width <= ATTN_WIDTH_MAX && g->out_width <= ATTN_WIDTH_MAX &&
          have_length(s, g->x, keys, s->list[g->x[0]].count);
@@ -182,7 +183,8 @@ static int give_projected(struct attn_sequence *s, int keys) {
 int attn_sequence_givens(struct attn_sequence *s, int pattern, int keys) {
   struct attn_givens *g = &s->given;
   if (pattern == ATTN_KNOWN) return g->keys == keys;
-  g->scoring = ATTN_DOT, g->is_projected = 0;
+  if (pattern == ATTN_IN_ORDER) return attn_sequence_inputs(s, keys);
+  g->scoring = ATTN_DOT, g->is_projected = g->results = 0;
   if (pattern == ATTN_PROJECTED) return give_projected(s, keys);
   if (!(pattern == ATTN_BY_WORDS      ? find_by_words(s, keys)
         : pattern >= ATTN_WITH_MATRIX ? find_with_matrices(s, pattern, keys)
@@ -200,9 +202,12 @@ static int is_in(const int *lists, int count, int list) {
   return n < count;
 }
 
+/* Are the givens items, of lists that may have others? */
+static int are_items_given(const struct attn_sequence *s) { return s->known || s->given.results; }
+
 int attn_sequence_is_given(const struct attn_sequence *s, int list) {
   const struct attn_givens *g = &s->given;
-  if (s->known) return s->item[s->list[list].first].is_known;
+  if (are_items_given(s)) return s->item[s->list[list].first].is_known;
   if (g->is_projected) {
     int found = is_in(g->x, g->keys, list);
     for (int n = 0; n < 3 && !found; n++) found = is_in(g->projection[n], g->rows[n], list);
@@ -215,6 +220,7 @@ int attn_sequence_is_given(const struct attn_sequence *s, int list) {
 
 int attn_sequence_is_free(const struct attn_sequence *s, int item) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
-  return !l->is_operand && !s->item[item].is_known &&
+  if (are_items_given(s) && s->item[item].is_known) return 0;
+  return !l->is_operand && item >= s->given.results &&
          !attn_sequence_is_given(s, s->item[item].list);
 }

@@ -32,8 +32,8 @@ static double expect(struct attn_sequence *s, int step, int row, int col, double
   int cell = s->expecteds++;
   if (cell >= ATTN_EXPECTED_MAX) return value;
   if (s->is_slip[cell]) value = s->slip[cell];
-  int is_hidden =
-      step >= ATTN_STEP_SCORES && step <= ATTN_STEP_MASKED && col >= attn_sequence_visible(s, row);
+  int is_hidden = step >= ATTN_STEP_SCORES && step <= ATTN_STEP_WEIGHTS &&
+                  step != ATTN_STEP_ROW_SUM && col >= attn_sequence_visible(s, row);
   s->expected[cell] = (struct attn_expected){step, row, col, is_hidden, value, slack};
   return value;
 }
@@ -60,7 +60,8 @@ static int matrices_fit(const struct attn_sequence *s) {
 static int projections_fit(const struct attn_sequence *s) {
   const struct attn_givens *g = &s->given;
   for (int n = 0; n < 3; n++)
-    if (!fits_rows(s, g->projection[n], g->rows[n], g->x[0], n < 2 ? g->width : g->out_width))
+    if (!fits_rows(s, g->projection[n], g->rows[n], n ? g->x[0] : g->y[0],
+                   n < 2 ? g->width : g->out_width))
       return 0;
   return 1;
 }
@@ -109,9 +110,9 @@ static void set_vectors(struct attn_sequence *s) {
     for (int n = 0; n < rows; n++)
       for (int c = 0; c < cols; c++)
         s->vector[of][n][c] =
-            g->is_projected
-                ? expect(s, ATTN_STEP_Q + of, n, c, product_of(s, g->projection[of], g->x[n], c), 0)
-                : at(s, list[n], c);
+            g->is_projected ? expect(s, ATTN_STEP_Q + of, n, c,
+                                     product_of(s, g->projection[of], of ? g->x[n] : g->y[n], c), 0)
+                            : at(s, list[n], c);
   }
 }
 

@@ -74,12 +74,11 @@ static int has_cell_of_row(const struct attn_sequence *s, int cell) {
   return 0;
 }
 
-/* Weights and exponentials are no large integers. */
-static int may_be(const struct attn_sequence *s, int cell, int item) {
+int attn_sequence_may_be(const struct attn_sequence *s, int cell, int item) {
   const attn_cell *c = &s->item[item].cell;
   int step = s->expected[cell].step;
   if (!isfinite(c->value)) return 0;
-  return c->decimals > 0 || step == ATTN_STEP_SCORES || step >= ATTN_STEP_OUTPUT;
+  return c->decimals > 0 || step <= ATTN_STEP_SCORES || step >= ATTN_STEP_OUTPUT;
 }
 
 static void fill(struct attn_sequence *s, int cell, int item) {
@@ -93,7 +92,8 @@ static int find_cell(const struct attn_sequence *s, int *item) {
   for (int cell = 0; cell < s->expecteds; cell++) {
     if (s->is_slip[cell] || s->first_item[cell] >= 0 || !has_cell_of_row(s, cell)) continue;
     int found = find_missing(s, cell);
-    if (found < 0 || !may_be(s, cell, found) || (first >= 0 && found >= *item)) continue;
+    if (found < 0 || !attn_sequence_may_be(s, cell, found) || (first >= 0 && found >= *item))
+      continue;
     first = cell, *item = found;
   }
   return first;
@@ -113,7 +113,7 @@ static int price_of_row(const struct attn_sequence *s, const struct attn_item_li
   int last = row + l->count - 1, before = next_matched(s, l->first, -1);
   int after = next_matched(s, l->first + l->count - 1, 1), fits = 1;
   for (int n = 0; n < l->count; n++) {
-    if (s->is_slip[row + n] || !may_be(s, row + n, l->first + n)) return -1;
+    if (s->is_slip[row + n] || !attn_sequence_may_be(s, row + n, l->first + n)) return -1;
     fits &= attn_sequence_fits(&s->item[l->first + n].cell, &s->expected[row + n]);
   }
   int to = before < 0 ? 0 : attn_sequence_way(s, s->item[before].expected, row);
@@ -168,14 +168,36 @@ static int fill_row(struct attn_sequence *s) {
         cells = cell >= 0 ? attn_sequence_row_cells(s, cell) : 0;
     if (!cells || end - first < cells) continue;
     for (int n = 0; n < cells; n++)
-      if (!may_be(s, cell + n, first + n)) return 0;
+      if (!attn_sequence_may_be(s, cell + n, first + n)) return 0;
     for (int n = 0; n < cells; n++) fill(s, cell + n, first + n);
     return 1;
   }
   return 0;
 }
 
+static int is_misprint(const struct attn_sequence *s, int item) {
+  int cell = s->item[item].expected;
+  return cell >= 0 && !attn_sequence_fits(&s->item[item].cell, &s->expected[cell]);
+}
+
+/* The first number that is in place of another one, where inputs are found by their order; not if
+ * more of them are than not. */
+static int fill_misprint(struct attn_sequence *s) {
+  int first = -1, cells = 0, misprints = 0;
+  s->with_misprints = 1;
+  attn_sequence_align(s);
+  s->with_misprints = 0;
+  for (int n = 0; n < s->items; n++) {
+    cells += s->item[n].expected >= 0, misprints += is_misprint(s, n);
+    if (first < 0 && misprints) first = n;
+  }
+  if (first < 0 || 4 * misprints > 3 * cells) return 0;
+  fill(s, s->item[first].expected, first);
+  return 1;
+}
+
 int attn_sequence_fill(struct attn_sequence *s) {
+  if (s->given.results) return fill_misprint(s);
   find_items(s);
   return fill_first(s) || fill_row(s);
 }

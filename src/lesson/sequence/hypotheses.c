@@ -128,17 +128,21 @@ static int is_root_of_width(const struct attn_sequence *s, const attn_cell *cell
          fabs(cell->value - sqrt(s->given.width)) <= attn_cell_half(cell);
 }
 
+/* The 100 that percentages add up to. */
+static int is_hundred(const attn_cell *cell) { return cell->decimals < 1 && cell->value == 100; }
+
 /* In front of all cells or after them a number may be of something else, which is then not read. */
 static int is_left_over(const struct attn_sequence *s, int item, int first, int last) {
   const struct attn_item *i = &s->item[item];
   const struct attn_item_list *l = &s->list[i->list];
-  int is_within = s->to_the_end || (first < item && item < last);
+  int is_result = item < first && l->count > 1 && l->is_own && l->called >= ATTN_STEP_SCORES;
+  int is_within = s->to_the_end || is_result || (first < item && item < last);
   if (l->is_root && i->cell.value == rint(i->cell.value)) return i->cell.value != s->given.width;
   if (l->is_argument && i->cell.decimals > 0) return is_odd_argument(s, item);
   if (i->expected >= 0) return is_of_other_key(s, item);
   if (!attn_sequence_is_free(s, item)) return 0;
-  if (l->count == 1 && is_root_of_width(s, &i->cell)) return 0;
-  if (i->cell.decimals < 1 && (item < first || is_prose(s, item))) return 0;
+  if (l->count == 1 && (is_root_of_width(s, &i->cell) || is_hundred(&i->cell))) return 0;
+  if (i->cell.decimals < 1 && ((item < first && !is_result) || is_prose(s, item))) return 0;
   return is_within || is_of_step(s, l) ||
          (l->called >= ATTN_STEP_SCORES && !is_printed(s, l->called));
 }
@@ -147,13 +151,14 @@ static int has_left_over(const struct attn_sequence *s) {
   int first = 0, last = s->items - 1, n = 0;
   while (first < s->items && s->item[first].expected < 0) first++;
   while (last > first && s->item[last].expected < 0) last--;
+  if (s->given.results) first = s->given.results - 1;
   while (n < s->items && !is_left_over(s, n, first, last)) n++;
   return n < s->items;
 }
 
 /* ---- hypotheses ---- */
 
-enum { WAYS = 8, PROJECTED_WAYS = 16, SLIPS = 8 };
+enum { WAYS = 8, PROJECTED_WAYS = 16, SLIPS = 12 };
 
 /* Even ways are scaled, odd ones not; with matrices: s W, or W s. Each without a mask, with a
  * causal one, with one or two keys of padding. The last ones project as W x. 0: not possible. */
@@ -178,20 +183,36 @@ static int has_late_key(const struct attn_sequence *s) {
   return late;
 }
 
+static int has_result(const struct attn_sequence *s, int row) {
+  for (int n = s->given.results; n < s->items; n++) {
+    int cell = s->item[n].expected;
+    if (cell >= 0 && s->expected[cell].row == row && s->expected[cell].step >= ATTN_STEP_SCORES)
+      return 1;
+  }
+  return 0;
+}
+
+/* Of queries that only their order tells, has one no result, so that it may be none? */
+static int has_idle_query(const struct attn_sequence *s) {
+  for (int row = 0; row < s->given.queries && s->given.results && !s->given.is_projected; row++)
+    if (s->list[s->given.query[row]].called != ATTN_STEP_Q && !has_result(s, row)) return 1;
+  return 0;
+}
+
 /* Is each number a cell, and the order that of steps? */
 static int is_explained(struct attn_sequence *s) {
   return attn_sequence_expect(s) && attn_sequence_align(s) > 0 && attn_sequence_is_smooth(s) &&
-         !has_left_over(s) && !(s->given.padding && has_late_key(s));
+         !has_left_over(s) && !(s->given.padding && has_late_key(s)) && !has_idle_query(s);
 }
 
 /* SLIPS, less one for each slip by which the numbers differ from what these givens give. 0: by too
- * many. */
+ * many, or by more than those of a way that was tried before. */
 static int rate_slips(struct attn_sequence *s) {
   int left = SLIPS;
   memset(s->is_slip, 0, sizeof s->is_slip);
   s->in_place = 1;
-  while (left > 0 && !is_explained(s) && attn_sequence_fill(s)) left--;
-  int is_found = left > 0 && is_explained(s);
+  while (left > s->rating && !is_explained(s) && attn_sequence_fill(s)) left--;
+  int is_found = left > s->rating && is_explained(s);
   s->in_place = 0;
   return is_found ? left : 0;
 }
@@ -204,10 +225,12 @@ static int find_best(struct attn_sequence *s, int pattern, int (*rate)(struct at
     int found = attn_sequence_givens(s, pattern, keys);
     int ways = !found ? 0 : s->given.is_projected ? PROJECTED_WAYS : WAYS;
     for (int way = 0; way < ways; way++) {
+      s->rating = best;
       int rating = set_way(s, way) ? rate(s) : 0;
       if (rating > best) best = rating, chosen = s->given;
     }
   }
+  s->rating = 0;
   if (best) s->given = chosen;
   return best;
 }
@@ -222,7 +245,8 @@ static int find_whole(struct attn_sequence *s, int pattern) {
 
 /* With the fewest slips? */
 static int find_with_slips(struct attn_sequence *s, int pattern) {
-  return find_best(s, pattern, rate_slips) && rate_slips(s);
+  return find_best(s, pattern, rate_slips) && rate_slips(s) &&
+         (pattern != ATTN_IN_ORDER || is_printed(s, ATTN_STEP_WEIGHTS));
 }
 
 /* With a slip of the operation? Scores that are not divided, or by d_k, are printed twice. */
@@ -260,26 +284,37 @@ static int find_any_other(struct attn_sequence *s, int pattern) {
 }
 
 /* With no number left, else with some that are of something else, above all cells or below them? */
-static int explain_known(struct attn_sequence *s) {
-  if (!attn_sequence_known(s)) return 0;
+static int explain_by(struct attn_sequence *s, int pattern) {
+  s->work = 0;
   for (s->to_the_end = 1; s->to_the_end >= 0; s->to_the_end--) {
-    if (find_whole(s, ATTN_KNOWN)) return find_undivided(s, ATTN_KNOWN);
-    if (find_any_other(s, ATTN_KNOWN) || find_with_slips(s, ATTN_KNOWN)) return 1;
+    if (find_whole(s, pattern)) return find_undivided(s, pattern);
+    if (find_any_other(s, pattern) || find_with_slips(s, pattern)) return 1;
   }
-  return 0;
+  return s->to_the_end = 0;
+}
+
+/* Are the first numbers inputs and weight matrices, of which results are printed? Then the queries,
+ * keys and values are no inputs. */
+static int has_features(struct attn_sequence *s) {
+  int keys = ATTN_TOKENS_MAX;
+  while (keys > 1 && !attn_sequence_inputs(s, keys)) keys--;
+  return keys > 1 && s->given.is_projected;
 }
 
 int attn_sequence_explain(struct attn_sequence *s) {
   /* What adds to the outputs. */
   static const char MORE[] = "(?i)\\bresidual|\\bskip connection|\\blayer ?norm|残差";
   if (attn_occurs(s->g->scan->patterns, MORE, s->g->scan->text)) return 0;
-  if (s->known) return explain_known(s);
+  if (s->known) return attn_sequence_known(s) && explain_by(s, ATTN_KNOWN);
   if (attn_occurs(s->g->scan->patterns, "tanh", s->g->scan->text) &&
       (find_whole(s, ATTN_WITH_TANH) || find_with_slips(s, ATTN_WITH_TANH)))
     return 1;
+  if (has_features(s) && explain_by(s, ATTN_IN_ORDER)) return 1;
   for (int pattern = 0; pattern < ATTN_WITH_TANH; pattern++)
     if (find_whole(s, pattern)) return find_undivided(s, pattern);
   if (find_any_other(s, ATTN_PROJECTED) || find_any_other(s, ATTN_BY_WORDS)) return 1;
-  return find_with_slips(s, ATTN_PROJECTED) || find_with_slips(s, ATTN_BY_WORDS) ||
-         find_with_slips(s, ATTN_WITH_MATRIX);
+  if (find_with_slips(s, ATTN_PROJECTED) || find_with_slips(s, ATTN_BY_WORDS) ||
+      find_with_slips(s, ATTN_WITH_MATRIX))
+    return 1;
+  return explain_by(s, ATTN_IN_ORDER);
 }

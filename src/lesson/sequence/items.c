@@ -110,8 +110,15 @@ static int is_number(const struct reader *x, int at) {
   return attn_fact_is_kind(x->r, at, TOKEN_NUMBER) || attn_fact_is_kind(x->r, at, TOKEN_VALUE);
 }
 
+/* "4.10 over 6.23 is" */
+static int is_over(const struct reader *x, int at) {
+  return is_one_of(x, at, "over") && is_number(x, at - 1) && is_number(x, at + 1) &&
+         is_one_of(x, at + 2, "is = gives");
+}
+
 /* "2.83 / 4.83 =", but not the list "0.33 / 0.67" */
 static int is_division(const struct reader *x, int at) {
+  if (is_over(x, at)) return 1;
   if (!attn_fact_is_sign(x->r, at, "/")) return 0;
   while (attn_fact_is_sign(x->r, at, "/") && is_number(x, at + 1)) at += 2;
   return attn_fact_is_sign(x->r, at, "=") || !is_number(x, at - 1) || is_operator(x, at);
@@ -140,7 +147,8 @@ static int is_operand(const struct reader *x, int at) {
   if (attn_fact_is_kind(x->r, at + 1, TOKEN_WORD) && attn_fact_is_kind(x->r, at + 2, TOKEN_INDEX))
     return 1; /* 0.5 v1 */
   return is_operator(x, before) || is_operator(x, after) || is_division(x, after) ||
-         (attn_fact_is_sign(x->r, before, "/") && is_division(x, before)) || is_argument(x, at);
+         is_over(x, before) || (attn_fact_is_sign(x->r, before, "/") && is_division(x, before)) ||
+         is_argument(x, at);
 }
 
 /* The 1 of "key 1 (0.5, 1)", of "key 1   key 2", of "query 1 with key 2" */
@@ -151,6 +159,13 @@ static int is_index_of_vector(const struct reader *x, int at) {
   return attn_fact_is_kind(x->r, at + 1, TOKEN_VALUE) || is_one_of(x, at + 1, word) ||
          attn_fact_is_sign(x->r, at + 1, ":=") || is_one_of(x, at + 1, "with to on") ||
          (at > 2 && at + 1 == x->r->tokens && is_one_of(x, at - 3, word));
+}
+
+/* The 2.718 of "e, which is about 2.718" */
+static int is_base(const struct reader *x, int at) {
+  const attn_cell *cell = &x->r->token[at].cell;
+  return is_one_of(x, at - 1, "about approximately roughly 約 およそ") && cell->decimals > 1 &&
+         fabs(cell->value - exp(1)) <= attn_cell_half(cell);
 }
 
 /* "2." or "3)" in front of a line or heading, the 1 of "token 1", the 2 of "2つ目" */
@@ -170,6 +185,13 @@ static int is_index(const struct reader *x, int at) {
   while (begin > 0 && attn_fact_is_sign(x->r, begin - 1, "#")) begin--;
   return begin == 0 &&
          (x->r->line->text[end - 1] == '.' || attn_fact_is_sign(x->r, at + 1, ".):/"));
+}
+
+/* The numbers of "(3/6)", which count parts */
+static int is_part(const struct reader *x, int at) {
+  return attn_fact_is_whole(x->r, at) && attn_fact_is_sign(x->r, at - 1, "(") &&
+         attn_fact_is_sign(x->r, at + 1, "/") && attn_fact_is_whole(x->r, at + 2) &&
+         attn_fact_is_sign(x->r, at + 3, ")");
 }
 
 static int is_root(const struct reader *x, int at) {
@@ -199,9 +221,16 @@ static int is_divisor(const struct reader *x, int at) {
   return cell->decimals > 1 && size > 1 && fabs(sqrt(size) - cell->value) <= attn_cell_half(cell);
 }
 
+/* The sums of "(1×2 + 0×1, 1×0 + 0×1) = (2, 0)" */
+static int is_working(const struct reader *x, int at) {
+  return attn_fact_is_kind(x->r, at, TOKEN_VALUE) && attn_fact_is_sign(x->r, at + 1, "=") &&
+         attn_fact_is_kind(x->r, at + 2, TOKEN_VALUE);
+}
+
 static int is_excluded(const struct reader *x, int at) {
-  return is_operand(x, at) || is_divisor(x, at) || is_numerator(x, at) || is_index(x, at) ||
-         is_value_of_root(x, at);
+  return is_operand(x, at) || is_divisor(x, at) || is_base(x, at) || is_numerator(x, at) ||
+         is_index(x, at) || is_value_of_root(x, at) || is_working(x, at) || is_part(x, at) ||
+         is_part(x, at - 2);
 }
 
 static struct attn_item_list *begin_list(struct reader *x, int at) {

@@ -28,7 +28,8 @@ static const struct {
 enum { STEPS_COUNT = sizeof STEPS / sizeof *STEPS };
 
 static int rows_of(const struct attn_sequence *s, int step) {
-  return step >= 0 || step == ATTN_W_S ? s->given.queries : s->given.keys;
+  int is_of_keys = (step < 0 && step != ATTN_W_S) || step == ATTN_STEP_K || step == ATTN_STEP_V;
+  return is_of_keys ? s->given.keys : s->given.queries;
 }
 
 static int cols_of(const struct attn_sequence *s, int step) {
@@ -200,6 +201,7 @@ static void add_givens(struct attn_sequence *s) {
   int is_shared = g->key[0] == g->value[0];
   if (g->is_projected) {
     add_given(s, "X =", g->x, g->keys);
+    if (g->y[0] != g->x[0]) add_given(s, "Y =", g->y, g->queries);
     for (int n = 0; n < 3; n++) add_given(s, PROJECTION[n], g->projection[n], g->rows[n]);
     return;
   }

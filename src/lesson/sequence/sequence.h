@@ -14,6 +14,7 @@ enum {
   ATTN_EXPECTED_MAX = 400,
   ATTN_TOKENS_MAX = 12,
   ATTN_WIDTH_MAX = 8,
+  ATTN_ROWS_MAX = 60, /* of inputs that are found by their order */
   ATTN_LINKS_MAX = 6000,
   ATTN_WORDS = 4,
   ATTN_WORD_BYTES = 32
@@ -74,9 +75,10 @@ struct attn_givens {
   int w_rows, u_rows;                          /* of W and U */
   int w[ATTN_WIDTH_MAX], u[ATTN_WIDTH_MAX], v; /* lists */
   int is_projected;                            /* Q, K and V are those of x: x W, or W x */
-  int x[ATTN_TOKENS_MAX];
-  int rows[3], projection[3][ATTN_WIDTH_MAX]; /* of W_Q, W_K and W_V */
-  int in_columns;                             /* W s, not s W */
+  int results;                                 /* the first item after inputs found by order */
+  int x[ATTN_TOKENS_MAX], y[ATTN_TOKENS_MAX];  /* of keys and values, and of queries */
+  int rows[3], projection[3][ATTN_WIDTH_MAX];  /* of W_Q, W_K and W_V */
+  int in_columns;                              /* W s, not s W */
   int is_scaled;
   int is_causal, padding; /* of the mask: keys hidden at the end */
   int other;              /* attn_other_step */
@@ -100,21 +102,25 @@ enum attn_pattern {
   ATTN_TURNS,       /* a query, its key and its value in turn */
   ATTN_WITH_MATRIX, /* by words, with W between query and key */
   ATTN_WITH_TANH,   /* by words, with W, U and v */
+  ATTN_IN_ORDER,    /* the first numbers are all inputs, row by row */
   ATTN_KNOWN        /* by another reading of the document */
 };
 
 struct attn_sequence {
   struct attn_grouping *g;
-  const attn_example *known; /* the other reading; NULL: none */
-  int blocks;                /* of g, without those of the sequence */
+  const attn_example *known;        /* the other reading; NULL: none */
+  const struct attn_choice *choice; /* of inputs, see inputs.c; NULL: none yet */
+  int blocks;                       /* of g, without those of the sequence */
   int items, lists;
   struct attn_item item[ATTN_ITEMS_MAX];
-  struct attn_item_list list[ATTN_ITEMS_MAX];
+  struct attn_item_list list[ATTN_ITEMS_MAX + ATTN_ROWS_MAX];
   struct attn_givens given;
   double vector[3][ATTN_TOKENS_MAX][ATTN_WIDTH_MAX]; /* the queries, keys and values */
   double state[ATTN_WIDTH_MAX];                      /* W s of additive scores */
-  int to_the_end; /* 1: also numbers above all cells, and below them, must be cells */
-  int in_place;   /* 1: the n-th number of a list is of column n, where a row is as long */
+  int to_the_end;     /* 1: also numbers above all cells, and below them, must be cells */
+  int in_place;       /* 1: the n-th number of a list is of column n, where a row is as long */
+  int with_misprints; /* 1: a number may be a cell of another value, after the one before */
+  int rating;         /* of the best way that was tried; a worse one is of no use */
   int expecteds;
   struct attn_expected expected[ATTN_EXPECTED_MAX];
   double slip[ATTN_EXPECTED_MAX];           /* the number that is printed in place of a value */
@@ -132,6 +138,8 @@ int attn_sequence_items(struct attn_sequence *s);
 /* called.c: finds the lists that are the queries, keys and values by a pattern, with so many keys.
  * 0: there are none. */
 int attn_sequence_givens(struct attn_sequence *s, int pattern, int keys);
+/* inputs.c: the inputs with so many keys that most of the numbers below them follow from. */
+int attn_sequence_inputs(struct attn_sequence *s, int keys);
 /* known.c: the queries, keys and values of the other reading. 0: it has none. */
 int attn_sequence_known(struct attn_sequence *s);
 
@@ -155,6 +163,8 @@ int attn_sequence_way(const struct attn_sequence *s, int from, int to);
 int attn_sequence_row_cells(const struct attn_sequence *s, int cell);
 /* May the number be this one, within rounding? */
 int attn_sequence_fits(const attn_cell *cell, const struct attn_expected *e);
+/* Weights and exponentials are no large integers. */
+int attn_sequence_may_be(const struct attn_sequence *s, int cell, int item);
 /* Sets the cell that each item is, by the best alignment. Returns how good it is: the numbers that
  * are cells, less twice the decimal numbers that are none. */
 int attn_sequence_align(struct attn_sequence *s);
