@@ -1,4 +1,6 @@
-/* gaps.c -- numbers that are no cell, where exactly one is missing: slips of the author. */
+/* gaps.c -- slips of the author: numbers that are no cell, where exactly one is missing, or that
+ * are in place of a cell.
+ */
 #include <math.h>
 
 #include "sequence.h"
@@ -181,7 +183,7 @@ static int is_misprint(const struct attn_sequence *s, int item) {
 }
 
 /* The first number that is in place of another one, where inputs are found by their order; not if
- * more of them are than not. */
+ * most cells are. */
 static int fill_misprint(struct attn_sequence *s) {
   int first = -1, cells = 0, misprints = 0;
   s->with_misprints = 1;

@@ -243,6 +243,7 @@ static const struct attn_choice *find_choice(struct attn_sequence *s) {
   struct finder *f = attn_group_take(s->g, 1, sizeof *f);
   if (!f) return NULL;
   f->s = s, f->tries = TRIES;
+  memset(s->is_slip, 0, sizeof s->is_slip);
   for (int n = 0; n < s->items; n++)
     if (!s->list[s->item[n].list].is_operand) f->at[f->count++] = n;
   for (int keys = 2; keys <= LARGEST; keys++)
