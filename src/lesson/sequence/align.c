@@ -108,8 +108,8 @@ int attn_sequence_row_cells(const struct attn_sequence *s, int cell) {
 static int is_in_place(const struct attn_sequence *s, int item, int cell) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
   const struct attn_expected *e = &s->expected[cell];
-  if (!s->in_place && !s->given.results) return 1;
-  if (l->count < 2 || attn_sequence_row_cells(s, cell - e->col) != l->count) return 1;
+  if (!s->in_place || l->count < 2 || attn_sequence_row_cells(s, cell - e->col) != l->count)
+    return 1;
   int length = l->called == ATTN_STEP_OUTPUT    ? s->given.out_width
                : l->called == ATTN_STEP_ROW_SUM ? 1
                                                 : s->given.keys;
