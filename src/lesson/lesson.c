@@ -98,13 +98,17 @@ static attn_status read_way(const struct attn_document *d, int snippets,
   return status;
 }
 
+enum { FEW = 8 }; /* numbers that may be in order by chance */
+
 /* Does it explain more? Of a document that cannot be read otherwise, all. That vectors which recur
  * are matrices is supposed; it is dropped unless each of them is read. To leave a program aside
  * explains nothing: as much is enough to read its arrays; and to read more numbers of the text, of
  * which some are wrong. */
 static int is_better(const struct candidate *c, const struct candidate *best,
                      const struct attn_left *left) {
-  if (!best->lesson) return is_read(c->lesson) && !c->misread && (left->recurring || !c->errors);
+  if (!best->lesson)
+    return is_read(c->lesson) && !c->misread &&
+           (left->recurring || (!c->errors && c->explained > FEW));
   int is_supposed =
       left &&
       ((left->recurring && unexplained(c->lesson) > 0) ||
@@ -112,7 +116,6 @@ static int is_better(const struct candidate *c, const struct candidate *best,
   if (left && (c->misread || is_supposed || !c->lesson->examples)) return 0;
   if (left && !left->sequence && c->explained <= best->explained) return 0;
   int has_more = c->explained + c->errors > best->explained + best->errors;
-  if (left && left->in_order && is_read(best->lesson) && !has_more) return 0;
   if (left && left->sequence && has_more && !is_read(best->lesson)) return c->value >= best->value;
   if (!left && has_idle_snippet(best->lesson)) return c->value >= best->value;
   return c->value > best->value;
