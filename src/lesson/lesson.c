@@ -100,7 +100,8 @@ static attn_status read_way(const struct attn_document *d, int snippets,
 
 enum { FEW = 8 }; /* numbers that may be in order by chance */
 
-/* Does it explain more? Of a document that cannot be read otherwise, all. That vectors which recur
+/* Does it explain more? Of a document that cannot be read otherwise, all; in order without a
+ * mistake, and more than a few numbers. That vectors which recur
  * are matrices is supposed; it is dropped unless each of them is read. To leave a program aside
  * explains nothing: as much is enough to read its arrays; and to read more numbers of the text, of
  * which some are wrong. */
@@ -181,8 +182,8 @@ static attn_status read_plain(const struct attn_document *d, struct candidate *b
   return try_way(d, 0, NULL, best);
 }
 
-/* Where matrices of the first reading do not go together, vectors that recur may be matrices: if
- * that explains the whole document. */
+/* Where matrices of the first reading do not go together, vectors that recur may be matrices, or
+ * the inputs be known by their order alone: if that explains the whole document. */
 static attn_status read_first(const struct attn_document *d, struct candidate *best) {
   attn_error mistake;
   attn_status found = read_way(d, 1, NULL, best, &mistake), status = ATTN_OK;

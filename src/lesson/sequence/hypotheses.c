@@ -296,9 +296,7 @@ static int explain_by(struct attn_sequence *s, int pattern) {
 /* Are the first numbers inputs and weight matrices, of which results are printed? Then the queries,
  * keys and values are no inputs. */
 static int has_features(struct attn_sequence *s) {
-  int keys = ATTN_TOKENS_MAX;
-  while (keys > 1 && !attn_sequence_inputs(s, keys)) keys--;
-  return keys > 1 && s->given.is_projected;
+  return attn_sequence_inputs(s, 0) && s->given.is_projected;
 }
 
 int attn_sequence_explain(struct attn_sequence *s) {

@@ -1,10 +1,8 @@
 /* inputs.c -- inputs that are found by the order of the numbers alone: the first ones of the text,
  * row by row, of which results are printed below them.
  */
-#include <math.h>
 #include <string.h>
 
-#include "cell.h"
 #include "sequence.h"
 
 enum { ORDER_MAX = 5, LARGEST = 6, STARTS = 24, STRAYS = 4, SUPPORT = 4, TRIES = 500000 };
@@ -40,7 +38,7 @@ struct row {
 struct attn_choice {
   const struct order *order;
   struct sizes sizes;
-  int rows, end; /* end: the first item after the inputs */
+  int rows, below, results; /* the first number after the inputs, and its item */
   struct row row[ATTN_ROWS_MAX];
 };
 
@@ -136,8 +134,9 @@ static int walk(struct finder *f, int at, int one_by_one) {
     if (is_named_late(f, n, list_at(f, at))) return 0;
     r->item = f->at[at], at += r->length;
   }
-  c->end = at < f->count ? f->at[at] : 0;
-  return c->end;
+  if (at == f->count) return 0;
+  c->below = at, c->results = f->at[at];
+  return 1;
 }
 
 /* ---- results of them ---- */
@@ -149,7 +148,7 @@ static int *lists_of(struct attn_givens *g, int matrix) {
   return matrix == ATTN_STEP_Q ? g->query : matrix == ATTN_STEP_K ? g->key : g->value;
 }
 
-/* The rows as lists of their own, behind those of the text. */
+/* The rows as lists of their own, after those of the text. */
 static void give(struct attn_sequence *s, const struct attn_choice *c) {
   struct attn_givens *g = &s->given;
   const struct sizes *z = &c->sizes;
@@ -160,7 +159,7 @@ static void give(struct attn_sequence *s, const struct attn_choice *c) {
                             .out_width = z->out_width,
                             .is_projected = is_of_features(c->order),
                             .is_scaled = 1,
-                            .results = c->end,
+                            .results = c->results,
                             .rows = {z->features, z->features, z->features}};
   for (int n = 0; n < c->rows; n++) {
     const struct row *r = &c->row[n];
@@ -174,9 +173,7 @@ static void give(struct attn_sequence *s, const struct attn_choice *c) {
 
 /* Do the numbers below the inputs have this run of expected ones? */
 static int has_run(struct finder *f, int cell, int count) {
-  int from = 0;
-  while (from < f->count && f->at[from] < f->now.end) from++;
-  for (; from + count <= f->count; from++, f->tries--) {
+  for (int from = f->now.below; from + count <= f->count; from++, f->tries--) {
     int n = 0;
     while (n < count &&
            attn_sequence_fits(&f->s->item[f->at[from + n]].cell, &f->s->expected[cell + n]))
@@ -209,9 +206,8 @@ static void try_from(struct finder *f, int at, int one_by_one) {
   f->tries--;
   if (!walk(f, at, one_by_one)) return;
   int found = support(f), rating = found - passed_over(f, at);
-  int rest = 0;
-  while (rest < f->count && f->at[f->count - 1 - rest] >= f->now.end) rest++;
-  if (found >= SUPPORT && 4 * found >= rest && (!f->best.rows || rating > f->best_rating))
+  int is_enough = found >= SUPPORT && 4 * found >= f->count - f->now.below;
+  if (is_enough && (!f->best.rows || rating > f->best_rating))
     f->best_rating = rating, f->best = f->now;
 }
 
@@ -255,7 +251,7 @@ int attn_sequence_inputs(struct attn_sequence *s, int keys) {
   if (!s->g->scan->left->in_order) return 0;
   if (!s->choice) s->choice = find_choice(s);
   const struct attn_choice *c = s->choice;
-  if (!c || !c->rows || c->sizes.keys != keys) return 0;
+  if (!c || !c->rows || (keys && c->sizes.keys != keys)) return 0;
   give(s, c);
   for (int n = 0; n < c->rows; n++)
     for (int k = 0; k < c->row[n].length; k++) s->item[c->row[n].item + k].is_known = 1;

@@ -75,10 +75,10 @@ struct attn_givens {
   int w_rows, u_rows;                          /* of W and U */
   int w[ATTN_WIDTH_MAX], u[ATTN_WIDTH_MAX], v; /* lists */
   int is_projected;                            /* Q, K and V are those of x: x W, or W x */
-  int results;                                 /* the first item after inputs found by order */
-  int x[ATTN_TOKENS_MAX], y[ATTN_TOKENS_MAX];  /* of keys and values, and of queries */
-  int rows[3], projection[3][ATTN_WIDTH_MAX];  /* of W_Q, W_K and W_V */
-  int in_columns;                              /* W s, not s W */
+  int results; /* the first item after inputs found by order; 0: none */
+  int x[ATTN_TOKENS_MAX], y[ATTN_TOKENS_MAX]; /* of keys and values, and of queries */
+  int rows[3], projection[3][ATTN_WIDTH_MAX]; /* of W_Q, W_K and W_V */
+  int in_columns;                             /* W s, not s W */
   int is_scaled;
   int is_causal, padding; /* of the mask: keys hidden at the end */
   int other;              /* attn_other_step */
@@ -138,7 +138,8 @@ int attn_sequence_items(struct attn_sequence *s);
 /* called.c: finds the lists that are the queries, keys and values by a pattern, with so many keys.
  * 0: there are none. */
 int attn_sequence_givens(struct attn_sequence *s, int pattern, int keys);
-/* inputs.c: the inputs with so many keys that most of the numbers below them follow from. */
+/* inputs.c: the inputs with so many keys (0: any) that most of the numbers below them follow from.
+ * 0: there are none. */
 int attn_sequence_inputs(struct attn_sequence *s, int keys);
 /* known.c: the queries, keys and values of the other reading. 0: it has none. */
 int attn_sequence_known(struct attn_sequence *s);
@@ -163,8 +164,6 @@ int attn_sequence_way(const struct attn_sequence *s, int from, int to);
 int attn_sequence_row_cells(const struct attn_sequence *s, int cell);
 /* May the number be this one, within rounding? */
 int attn_sequence_fits(const attn_cell *cell, const struct attn_expected *e);
-/* Weights and exponentials are no large integers. */
-int attn_sequence_may_be(const struct attn_sequence *s, int cell, int item);
 /* Sets the cell that each item is, by the best alignment. Returns how good it is: the numbers that
  * are cells, less twice the decimal numbers that are none. */
 int attn_sequence_align(struct attn_sequence *s);
@@ -178,6 +177,8 @@ int attn_sequence_explain(struct attn_sequence *s);
 /* gaps.c: takes a number that is no cell for the only cell that is missing there, or a list for a
  * row: slips. What follows is then expected of them. 0: there is no such number. */
 int attn_sequence_fill(struct attn_sequence *s);
+/* May the number be a slip in this cell? Weights and exponentials are no integers. */
+int attn_sequence_may_be(const struct attn_sequence *s, int cell, int item);
 
 /* sequence.c: blocks of the steps, in place of those that have their numbers. */
 void attn_sequence_merge(struct attn_grouping *g);
