@@ -26,7 +26,7 @@ static const char NUMBERED[] =
     "ure)?|sec(?:tion)?|exa(?:m|rn)ple|"
     "proble(?:m|rn)|exercise|question|lecture|chapter|eq(?:uation)?|theore(?:m|rn)|"
     "le(?:mm|rnrn)a|definition|version|room|part|unit|notes|python|numpy|(?:py)?torch|msc v|cuda|"
-    "ubuntu|debian|macos|windows)s?|ノート|定理|例|問|図|表|式|第|§|題)[\\s.(]*)$";
+    "ubuntu|debian|macos|windows)s?|(?<![a-z])pp?\\.|ノート|定理|例|問|図|表|式|第|§|題)[\\s.(]*)$";
 enum { WIDTH_CHARACTERS = 16 };
 
 static size_t back_over(const char *text, size_t at, const char *set) {
@@ -75,9 +75,9 @@ static int is_divided(const struct attn_scan_line *line, size_t at) {
   return at < line->bytes && line->text[at] == '/';
 }
 
-/* "-0.5 P" of an exam; "4桁", digits */
+/* "-0.5 P" of an exam; "4桁", digits; "17ページ" */
 static const char POINTS[] =
-    "(?:\\s?(?:P|pts?|points?|marks?|Punkte?|\\x{70B9})(?!\\w)|\\s?[\\x{6841}\\x{4F4D}])";
+    "(?:\\s?(?:P|pts?|points?|marks?|Punkte?|\\x{70B9})(?!\\w)|\\s?(?:[桁位頁]|ページ))";
 
 /* "score 4, weight 0.5": an integer right after the name of a step, in a line of results. */
 static int is_of_step(struct attn_grouping *g, const struct attn_scan_line *line,
@@ -112,7 +112,8 @@ static struct attn_part number_at(struct attn_grouping *g, const char *text, siz
                                   size_t end) {
   struct attn_match m;
   struct attn_part none = {at, at};
-  if (at > 0 && text[at - 1] == '.' && (at < 2 || !attn_is_digit(text[at - 2]))) at--;
+  char before = at > 1 ? text[at - 2] : 0; /* not the point of "p.17" */
+  if (at > 0 && text[at - 1] == '.' && !attn_is_digit(before) && !attn_is_letter(before)) at--;
   size_t sign = at > 0 && (text[at - 1] == '-' || text[at - 1] == '+') ? at - 1 : at;
   if (sign > 0 && (attn_is_digit(text[sign - 1]) || text[sign - 1] == ')')) sign = at;
   if (!attn_match_at(g->scan->patterns, NUMBER, text, end, sign, &m)) return none;

@@ -87,6 +87,16 @@ static void check_columns_of_r(struct attn_placing *x) {
   }
 }
 
+/* "(4 rows)" below a table of a database: how many lines it has. */
+static void check_rows_of_database(struct attn_placing *x) {
+  static const char ROWS[] =
+      "(?m)^[ \\t]*+-[-+]++[ \\t]*+\\n((?:[^\\n|]*+\\|[^\\n]*+\\n)++)\\((\\d{1,4}+) rows?\\)";
+  struct attn_match m;
+  for (size_t at = 0; attn_placing_find(x, ROWS, at, &m); at = m.group[0].end)
+    if (value_of(x, m.group[2]) != lines_between(x, m.group[1].begin, m.group[1].end))
+      attn_list_number(x, m.group[2], m.group[0].begin);
+}
+
 /* ---- sizes ---- */
 
 static int is_size_of(const struct attn_placed *p, int rows, int cols) {
@@ -201,7 +211,7 @@ static int is_of_heads(const struct attn_placing *x, const struct attn_match *m)
 static void check_counts(struct attn_placing *x) {
   static const char COUNT[] =
       "(*UCP)(?i)(?:(?<![\\w.,:^/*+=-])|(?<=[^*\\w)\\]]\\*\\*))(?<![.^/*+=-] )" NO_INDEX
-      "(\\d{1,2}+)"
+      "(?!\\d++ rows\\)(?m:$))(\\d{1,2}+)"
       "(?:[ -](?:(?:source|target|encoder|decoder|input|output)[ -])?"
       "(?:tokens?|quer(?:y|ies)|keys|values|positions|features|components|entries|elements|numbers|"
       "words|rows|columns|heads)\\b|"
@@ -496,6 +506,7 @@ static void check_largest(struct attn_placing *x) {
 void attn_list_indices(struct attn_placing *x) {
   check_prompts(x);
   check_rows_of_r(x);
+  check_rows_of_database(x);
   check_columns_of_r(x);
   check_counts(x);
   attn_list_numbers(x, SIZE, is_other_size);

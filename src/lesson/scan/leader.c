@@ -1,5 +1,7 @@
 /* leader.c -- comments: the sign that begins each line of a run of lines is made blank; so are the
- * "+" of R before a line that continues a command, and the signs before printed results. */
+ * "+" of R before a line that continues a command, the signs before printed results, and the
+ * numbers of parts at the beginnings or ends of lines. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "text.h"
@@ -44,6 +46,27 @@ static void blank(struct attn_rewrite *r, const char *pattern) {
   }
 }
 
+/* "1/8" to "8/8" of the posts of a thread */
+static void blank_parts(struct attn_rewrite *r) {
+  static const char PART[] =
+      "(?m)^[ \\t]*+\\(?(\\d{1,2})/(\\d{1,2})(?=[) \\t:])\\)?|"
+      "(?<=[ \\t])\\(?(\\d{1,2})/(\\d{1,2})\\)?(?=[ \\t]*$)";
+  enum { PARTS_MAX = 99 };
+  char *text = r->text->now.text;
+  struct attn_part part[PARTS_MAX];
+  struct attn_match m;
+  int parts = 0, all = 0;
+  for (size_t at = 0; attn_find(r->scan->patterns, PART, text, r->text->now.bytes, at, &m);
+       at = m.group[0].end) {
+    int of = m.group[3].end > m.group[3].begin ? 3 : 1;
+    if (parts == PARTS_MAX || atoi(text + m.group[of].begin) != parts + 1) return;
+    all = atoi(text + m.group[of + 1].begin);
+    part[parts++] = m.group[0];
+  }
+  for (int n = 0; n < parts && parts > 1 && parts == all; n++)
+    memset(text + part[n].begin, ' ', part[n].end - part[n].begin);
+}
+
 void attn_blank_leaders(struct attn_rewrite *r) {
   blank(r, RUN);
   blank(r, INTEGERS);
@@ -51,4 +74,5 @@ void attn_blank_leaders(struct attn_rewrite *r) {
   blank(r, PRINTED);
   blank(r, CONTINUED);
   blank(r, RESULTS);
+  blank_parts(r);
 }

@@ -11,7 +11,7 @@
 /* Single words of longer names. */
 static const struct {
   const char *words;
-  int step, is_weak; /* not after another word: "value vector", "decoder hidden" */
+  int step, is_weak; /* not after another word of its sentence: "value vector" */
 } WORDS[] = {
     {"dot product products", ATTN_STEP_SCORES, 0},
     {"divide divided dividing scale scaling over sqrt root temperature τ tau", ATTN_STEP_SCALED, 0},
@@ -31,6 +31,7 @@ struct reader {
   int words;                 /* since then */
   int called, is_own, index; /* of the next list, see attn_item_list */
   int is_set;                /* 1: by a name in front of a sign of equality */
+  int is_in_sentence;        /* 1: the name is in the sentence of this token */
   char word[ATTN_WORDS][ATTN_WORD_BYTES];
 };
 
@@ -75,7 +76,8 @@ static int step_of_word(const struct reader *x, int at) {
   if (*word == 'h' && !word[1] && is_one_of(x, at - 1, "u w")) return -1; /* U h1 */
   int step = attn_step_called(word);
   for (size_t n = 0; step < 0 && n < sizeof WORDS / sizeof *WORDS; n++)
-    if ((!WORDS[n].is_weak || !x->is_own) && attn_is_listed(WORDS[n].words, word, strlen(word)))
+    if ((!WORDS[n].is_weak || !x->is_own || !x->is_in_sentence) &&
+        attn_is_listed(WORDS[n].words, word, strlen(word)))
       step = WORDS[n].step;
   return step;
 }
@@ -85,7 +87,8 @@ static void read_word(struct reader *x, int at) {
   int step = attn_fact_is_sign(x->r, at - 1, "_") ? -1 : step_of_word(x, at);
   if (step >= 0 && !x->is_set) {
     int sign = at + 1 + attn_fact_is_kind(x->r, at + 1, TOKEN_INDEX);
-    x->called = step, x->is_own = 1, x->is_set = attn_fact_is_sign(x->r, sign, "=");
+    x->called = step, x->is_own = x->is_in_sentence = 1;
+    x->is_set = attn_fact_is_sign(x->r, sign, "=");
   } else if (step < 0)
     text_of(x, at, x->word[x->words % ATTN_WORDS]);
   int is_of_key = step == ATTN_STEP_K || step == ATTN_STEP_SCORES || step == ATTN_STEP_WEIGHTS;
@@ -310,6 +313,7 @@ static int add_line(struct reader *x) {
   for (int at = 0; at < x->r->tokens; at++) {
     int kind = x->r->token[at].kind;
     if (is_one_of(x, at, ", ; . 、 。 and と")) forget_labels(x);
+    if (is_one_of(x, at, ". 。")) x->is_in_sentence = 0;
     if (kind == TOKEN_WORD) read_word(x, at);
     if (kind == TOKEN_NUMBER && !add_number(x, at)) return 0;
     if (kind == TOKEN_VALUE && !add_value(x, at)) return 0;
