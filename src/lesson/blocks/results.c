@@ -3,9 +3,9 @@
 
 #include "results.h"
 
-/* "= 0.5", but not "= 2 * 3", "= 2 - 1", "= 2/3", "= 0, 1, ...". */
+/* "= 0.5", "= 5/4,", but not "= 2 * 3", "= 2 - 1", "= 2/3 * 3", "= 0, 1, ...". */
 static const char RESULT[] =
-    "(*UCP)(?:=\\s*|:\\s+(?=-?\\d+\\.\\d))(-?" ATTN_NUMBER
+    "(*UCP)(?:=\\s*|:\\s+(?=-?\\d+\\.\\d))(-?\\d++/\\d++(?=\\s*+(?:[,;.](?!\\d)|$))|-?" ATTN_NUMBER
     "(?:\\s?%)?+)(?![\\w\\x{221A}/\\x{25A3}]|\\(\\s*[-+\\d(\\x{25A3}]|\\s*[\\x{D7}\\x{F7}\\x{B7}*/"
     "+]|\\s*-\\s*\\d|\\.\\d|\\s+[vkh]_?\\d|"
     "(?:\\s*,\\s*\\d++)*+\\s*,?\\s*(?:\\x{2026}|\\.\\.))";
@@ -120,7 +120,8 @@ static int add_result(struct attn_grouping *g, struct attn_results *r,
   attn_cell cell;
   if (!name) return 0;
   if (!attn_group_cell(g, line, number, &cell) || !isfinite(cell.value) ||
-      (cell.kind != ATTN_CELL_NUMBER && cell.kind != ATTN_CELL_SCIENTIFIC))
+      (cell.kind != ATTN_CELL_NUMBER && cell.kind != ATTN_CELL_SCIENTIFIC &&
+       cell.kind != ATTN_CELL_EXACT))
     return 0;
   if (!attn_group_grow(g, (void **)&r->item, (size_t)r->count, sizeof *r->item)) return 0;
   r->item[r->count++] = (struct attn_result){
