@@ -115,11 +115,16 @@ static int is_odd_argument(const struct attn_sequence *s, int item) {
   return 1;
 }
 
-/* Is a step of this name printed? */
+/* The first item of a step; s->items: it is not printed. */
+static int first_of(const struct attn_sequence *s, int step) {
+  int n = 0;
+  while (n < s->items && (s->item[n].expected < 0 || s->expected[s->item[n].expected].step != step))
+    n++;
+  return n;
+}
+
 static int is_printed(const struct attn_sequence *s, int step) {
-  for (int n = 0; n < s->items; n++)
-    if (s->item[n].expected >= 0 && s->expected[s->item[n].expected].step == step) return 1;
-  return 0;
+  return first_of(s, step) < s->items;
 }
 
 /* The 1.41 of a text that divides by √2. */
@@ -257,11 +262,14 @@ static int find_other(struct attn_sequence *s, int pattern, int other) {
          (!is_of_scaled || (is_printed(s, ATTN_STEP_SCORES) && is_printed(s, ATTN_STEP_SCALED)));
 }
 
-/* Is a step called by its name where it is first printed? */
-static int is_called(const struct attn_sequence *s, int step) {
-  for (int n = 0; n < s->items; n++)
-    if (s->item[n].expected >= 0 && s->expected[s->item[n].expected].step == step)
-      return s->list[s->item[n].list].called == step;
+/* Are scaled scores called so where they are first printed, or is √d_k between them and the scores?
+ */
+static int are_scaled_called(const struct attn_sequence *s) {
+  int scaled = first_of(s, ATTN_STEP_SCALED);
+  if (scaled == s->items) return 0;
+  if (s->list[s->item[scaled].list].called == ATTN_STEP_SCALED) return 1;
+  for (int n = first_of(s, ATTN_STEP_SCORES); n < scaled; n++)
+    if (s->list[s->item[n].list].is_root && s->item[n].cell.value == s->given.width) return 1;
   return 0;
 }
 
@@ -270,7 +278,7 @@ static int is_called(const struct attn_sequence *s, int step) {
 static int find_undivided(struct attn_sequence *s, int pattern) {
   if (s->given.scoring || s->given.is_scaled) return 1;
   struct attn_givens undivided = s->given;
-  if (find_other(s, pattern, ATTN_NOT_DIVIDED) && is_called(s, ATTN_STEP_SCALED)) return 1;
+  if (find_other(s, pattern, ATTN_NOT_DIVIDED) && are_scaled_called(s)) return 1;
   s->given = undivided;
   return is_explained(s);
 }

@@ -160,6 +160,7 @@ static void give(struct attn_sequence *s, const struct attn_choice *c) {
                             .is_projected = is_of_features(c->order),
                             .is_scaled = 1,
                             .results = c->results,
+                            .other = g->other,
                             .rows = {z->features, z->features, z->features}};
   for (int n = 0; n < c->rows; n++) {
     const struct row *r = &c->row[n];
