@@ -2,6 +2,7 @@
  * are in place of a cell.
  */
 #include <math.h>
+#include <stdlib.h>
 
 #include "sequence.h"
 
@@ -198,7 +199,45 @@ static int fill_misprint(struct attn_sequence *s) {
   return 1;
 }
 
+/* The first cell of the row that a list is; -1: it is none. */
+static int row_of_list(const struct attn_sequence *s, const struct attn_item_list *l) {
+  int cell = s->item[l->first].expected;
+  if (cell < 0 || s->expected[cell].col || attn_sequence_row_cells(s, cell) != l->count) return -1;
+  for (int n = 1; n < l->count; n++)
+    if (s->item[l->first + n].expected != cell + n) return -1;
+  return l->count > 1 ? cell : -1;
+}
+
+/* The first cell of the only row of a step that is not printed; -1: none is missing, or more. */
+static int find_missing_row(const struct attn_sequence *s, int step) {
+  int found = -1;
+  for (int n = 0; n < s->expecteds; n++) {
+    if (s->expected[n].step != step || s->expected[n].col || has_cell_of_row(s, n)) continue;
+    if (found >= 0) return -1;
+    found = n;
+  }
+  return found;
+}
+
+/* A row that is printed twice, where the row before or after it is missing. */
+static int fill_repeated(struct attn_sequence *s) {
+  for (int n = 0, last = -1; n < s->lists; n++) {
+    int cell = row_of_list(s, &s->list[n]), above = last;
+    if (cell < 0) continue;
+    last = n;
+    if (above < 0 || row_of_list(s, &s->list[above]) != cell) continue;
+    int row = find_missing_row(s, s->expected[cell].step);
+    int way = row < 0 ? 0 : s->expected[row].row - s->expected[cell].row;
+    if (abs(way) != 1) continue;
+    const struct attn_item_list *of = &s->list[way < 0 ? above : n];
+    for (int k = 0; k < of->count; k++) fill(s, row + k, of->first + k);
+    return 1;
+  }
+  return 0;
+}
+
 int attn_sequence_fill(struct attn_sequence *s) {
+  if (fill_repeated(s)) return 1;
   if (s->given.results) return fill_misprint(s);
   find_items(s);
   return fill_first(s) || fill_row(s);

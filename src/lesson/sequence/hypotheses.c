@@ -254,12 +254,16 @@ static int find_with_slips(struct attn_sequence *s, int pattern) {
          (pattern != ATTN_IN_ORDER || is_printed(s, ATTN_STEP_WEIGHTS));
 }
 
-/* With a slip of the operation? Scores that are not divided, or by d_k, are printed twice. */
+/* With a slip of the operation, whose result is printed? Scores that are not divided, or by d_k, are
+ * printed twice. */
 static int find_other(struct attn_sequence *s, int pattern, int other) {
+  static const int RESULT[] = {[ATTN_WITHOUT_EXP] = ATTN_STEP_WEIGHTS,
+                               [ATTN_BY_WIDTH] = ATTN_STEP_SCALED,
+                               [ATTN_NOT_DIVIDED] = ATTN_STEP_SCALED,
+                               [ATTN_KEYS_IN_PLACE] = ATTN_STEP_OUTPUT};
   s->given.other = other;
-  int is_of_scaled = other == ATTN_BY_WIDTH || other == ATTN_NOT_DIVIDED;
-  return find_whole(s, pattern) &&
-         (!is_of_scaled || (is_printed(s, ATTN_STEP_SCORES) && is_printed(s, ATTN_STEP_SCALED)));
+  return find_whole(s, pattern) && is_printed(s, RESULT[other]) &&
+         (RESULT[other] != ATTN_STEP_SCALED || is_printed(s, ATTN_STEP_SCORES));
 }
 
 /* Are scaled scores called so where they are first printed, or is √d_k between them and the scores?
@@ -318,6 +322,7 @@ int attn_sequence_explain(struct attn_sequence *s) {
   if (has_features(s) && explain_by(s, ATTN_IN_ORDER)) return 1;
   for (int pattern = 0; pattern < ATTN_WITH_TANH; pattern++)
     if (find_whole(s, pattern)) return find_undivided(s, pattern);
+  s->work = 0;
   if (find_any_other(s, ATTN_PROJECTED) || find_any_other(s, ATTN_BY_WORDS)) return 1;
   if (find_with_slips(s, ATTN_PROJECTED) || find_with_slips(s, ATTN_BY_WORDS) ||
       find_with_slips(s, ATTN_WITH_MATRIX))

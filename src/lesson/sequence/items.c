@@ -160,7 +160,7 @@ static int is_index_of_vector(const struct reader *x, int at) {
   text_of(x, at - 1, word);
   if (at < 1 || !is_one_of(x, at - 1, "query key value weight score")) return 0;
   return attn_fact_is_kind(x->r, at + 1, TOKEN_VALUE) || is_one_of(x, at + 1, word) ||
-         attn_fact_is_sign(x->r, at + 1, ":=") || is_one_of(x, at + 1, "with to on") ||
+         attn_fact_is_sign(x->r, at + 1, ":=?") || is_one_of(x, at + 1, "with to on") ||
          (at > 2 && at + 1 == x->r->tokens && is_one_of(x, at - 3, word));
 }
 
