@@ -14,7 +14,9 @@ enum {
   NEXT_KEY = 14,
   AGAIN = 30,
   CUT = 20,
+  OTHER_ROW = 50, /* the next step, of another query, where the numbers are in order */
   JUMP = 60,
+  INTO_ROW = 90, /* not to its first cell, where the numbers are in order */
   LEAP = 200,    /* back, where the numbers are in order */
   STEP_BACK = 5, /* of a misprint */
   MISPRINT = 70, /* a number that is another one than its cell */
@@ -74,6 +76,13 @@ static int is_forward(const struct attn_expected *a, const struct attn_expected 
   return b->step > a->step || (b->step == a->step && b->row > a->row);
 }
 
+/* Is a cell a later step, but of another query, though that step is not printed of all before? */
+static int is_other_query(const struct attn_sequence *s, const struct attn_expected *a,
+                          const struct attn_expected *b) {
+  return s->given.results && !attn_sequence_is_projection(a->step) && b->step > a->step &&
+         (b->row || a->row != s->given.queries - 1);
+}
+
 /* From one cell to the next, of the next item or a later one. */
 static int way(const struct attn_sequence *s, int from, int to, int same_list, int is_bare) {
   const struct attn_expected *a = &s->expected[from], *b = &s->expected[to];
@@ -85,10 +94,12 @@ static int way(const struct attn_sequence *s, int from, int to, int same_list, i
   if (a->row == b->row && b->step > a->step && begins) return NEXT_STEP;
   if (a->row == b->row && b->col == a->col + 1 && b->step < a->step) return NEXT_KEY;
   if (a->step == b->step && b->row == a->row + 1 && begins) return NEXT_ROW;
+  if (begins && is_other_query(s, a, b)) return OTHER_ROW;
   if (begins && (b->row > a->row || b->step > a->step)) return NEXT_KEY;
   if (is_bare) return NO_WAY;
   if (from == to) return AGAIN;
-  return s->given.results && !is_forward(a, b) ? LEAP : JUMP;
+  if (s->given.results && !is_forward(a, b)) return LEAP;
+  return s->given.results && b->col ? INTO_ROW : JUMP;
 }
 
 int attn_sequence_way(const struct attn_sequence *s, int from, int to) {

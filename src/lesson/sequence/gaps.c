@@ -183,8 +183,8 @@ static int is_misprint(const struct attn_sequence *s, int item) {
   return cell >= 0 && !attn_sequence_fits(&s->item[item].cell, &s->expected[cell]);
 }
 
-/* The first number that is in place of another one, where inputs are found by their order; not if
- * most cells are. */
+/* The first number that is in place of another one, where inputs are found by their order, and the
+ * others of its row; not if most cells are. */
 static int fill_misprint(struct attn_sequence *s) {
   int first = -1, cells = 0, misprints = 0;
   s->with_misprints = 1;
@@ -195,7 +195,10 @@ static int fill_misprint(struct attn_sequence *s) {
     if (first < 0 && misprints) first = n;
   }
   if (first < 0 || 4 * misprints > 3 * cells) return 0;
-  fill(s, s->item[first].expected, first);
+  const struct attn_expected *of = &s->expected[s->item[first].expected];
+  for (int n = first; n < s->items; n++)
+    if (is_misprint(s, n) && is_same_row(&s->expected[s->item[n].expected], of))
+      fill(s, s->item[n].expected, n);
   return 1;
 }
 
