@@ -143,17 +143,6 @@ static int is_numerator(const struct reader *x, int at) {
          is_one_of(x, at + 2, "√ sqrt");
 }
 
-static int is_operand(const struct reader *x, int at) {
-  int before = at - 1, after = at + 1;
-  while (attn_fact_is_sign(x->r, before, "(")) before--;
-  while (attn_fact_is_sign(x->r, after, ")")) after++;
-  if (attn_fact_is_kind(x->r, at + 1, TOKEN_WORD) && attn_fact_is_kind(x->r, at + 2, TOKEN_INDEX))
-    return 1; /* 0.5 v1 */
-  return is_operator(x, before) || is_operator(x, after) || is_division(x, after) ||
-         is_over(x, before) || (attn_fact_is_sign(x->r, before, "/") && is_division(x, before)) ||
-         is_argument(x, at);
-}
-
 /* The 1 of "key 1 (0.5, 1)", of "key 1   key 2", of "query 1 with key 2" */
 static int is_index_of_vector(const struct reader *x, int at) {
   char word[ATTN_WORD_BYTES];
@@ -188,6 +177,22 @@ static int is_index(const struct reader *x, int at) {
   while (begin > 0 && attn_fact_is_sign(x->r, begin - 1, "#")) begin--;
   return begin == 0 &&
          (x->r->line->text[end - 1] == '.' || attn_fact_is_sign(x->r, at + 1, ".):/"));
+}
+
+/* The dot between "1行目 [1, 0]・2行目 [0, 1]" */
+static int is_separator(const struct reader *x, int at) {
+  return is_one_of(x, at, "·") && (at + 1 == x->r->tokens || is_index(x, at + 1));
+}
+
+static int is_operand(const struct reader *x, int at) {
+  int before = at - 1, after = at + 1;
+  while (attn_fact_is_sign(x->r, before, "(")) before--;
+  while (attn_fact_is_sign(x->r, after, ")")) after++;
+  if (attn_fact_is_kind(x->r, at + 1, TOKEN_WORD) && attn_fact_is_kind(x->r, at + 2, TOKEN_INDEX))
+    return 1; /* 0.5 v1 */
+  return is_operator(x, before) || (is_operator(x, after) && !is_separator(x, after)) ||
+         is_division(x, after) || is_over(x, before) ||
+         (attn_fact_is_sign(x->r, before, "/") && is_division(x, before)) || is_argument(x, at);
 }
 
 /* The numbers of "(3/6)", which count parts */
