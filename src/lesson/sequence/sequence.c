@@ -55,7 +55,14 @@ static int find_row(const struct attn_sequence *s, int step, int row,
 
 /* The block whose words are near: the last one that begins before a number. */
 static const struct attn_block *block_before(const struct attn_sequence *s, const attn_cell *cell) {
-  struct attn_block *const *block = s->g->block, *found = block[0];
+  static const attn_cell NOWHERE = {.line = 0};
+  static const struct attn_block NONE = {.name = "",
+                                         .heading = "",
+                                         .header = "",
+                                         .readings = 1,
+                                         .reading = {{.cells = (attn_cell *)&NOWHERE}}};
+  struct attn_block *const *block = s->g->block;
+  const struct attn_block *found = s->blocks ? block[0] : &NONE;
   for (int n = 0; n < s->blocks; n++)
     if (attn_cell_compare(block[n]->reading[0].cells, cell) <= 0) found = block[n];
   return found;
@@ -267,7 +274,7 @@ static int has_misnamed(const struct attn_sequence *s) {
 void attn_sequence_merge(struct attn_grouping *g) {
   struct attn_sequence *s = attn_group_take(g, 1, sizeof *s);
   int from = g->blocks;
-  if (!s || !g->blocks) return;
+  if (!s) return;
   s->g = g, s->blocks = from, s->known = g->scan->left->known;
   if (attn_sequence_items(s) && attn_sequence_explain(s) &&
       (s->known || (!has_late_query(s) && !has_misnamed(s)))) {
