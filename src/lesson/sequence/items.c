@@ -32,6 +32,8 @@ struct reader {
   int called, is_own, index; /* of the next list, see attn_item_list */
   int is_set;                /* 1: by a name in front of a sign of equality */
   int is_in_sentence;        /* 1: the name is in the sentence of this token */
+  int inputs;                /* 1 << (step - ATTN_STEP_Q) of each that the line of the name names */
+  int name_line;
   char word[ATTN_WORDS][ATTN_WORD_BYTES];
 };
 
@@ -89,6 +91,9 @@ static void read_word(struct reader *x, int at) {
     int sign = at + 1 + attn_fact_is_kind(x->r, at + 1, TOKEN_INDEX);
     x->called = step, x->is_own = x->is_in_sentence = 1;
     x->is_set = attn_fact_is_sign(x->r, sign, "=");
+    if (x->name_line != x->r->line->line) x->inputs = 0;
+    x->name_line = x->r->line->line;
+    if (step >= ATTN_STEP_Q && step <= ATTN_STEP_V) x->inputs |= 1 << (step - ATTN_STEP_Q);
   } else if (step < 0)
     text_of(x, at, x->word[x->words % ATTN_WORDS]);
   int is_of_key = step == ATTN_STEP_K || step == ATTN_STEP_SCORES || step == ATTN_STEP_WEIGHTS;
@@ -252,7 +257,9 @@ static int is_excluded(const struct reader *x, int at) {
 }
 
 static struct attn_item_list *begin_list(struct reader *x, int at) {
+  static const int ALL = 7;
   struct attn_sequence *s = x->s;
+  if (x->inputs == ALL && !x->is_set) x->is_own = 0; /* "queries, keys and values": none of them */
   struct attn_item_list *l = &s->list[s->lists++];
   *l = (struct attn_item_list){.first = s->items,
                                .called = x->called,
@@ -265,7 +272,7 @@ static struct attn_item_list *begin_list(struct reader *x, int at) {
                                .index = x->index};
   memcpy(l->word, x->word, sizeof l->word);
   if (is_index(x, at)) return l;
-  x->words = x->is_own = x->is_set = 0;
+  x->words = x->is_own = x->is_set = x->inputs = 0;
   forget_labels(x);
   return l;
 }
