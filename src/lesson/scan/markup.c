@@ -329,9 +329,19 @@ static void drop_preamble(struct attn_rewrite *r) {
                    "", "\\");
 }
 
+/* \pmatrix{1 & 0 \cr 0 & 1} of plain TeX, also in a document of LaTeX */
+static void rewrite_plain_tex(struct attn_rewrite *r) {
+  attn_rewrite_all(r, "\\\\p?matrix\\{((?:[^{}\\n]|\\{[^{}\\n]*+\\})++)\\}",
+                   ATTN_MARK_OPEN "$1" ATTN_MARK_CLOSE, "\\");
+  attn_rewrite_all(r, "\\\\cr(?![a-z])", ATTN_MARK_ROW, "\\");
+  attn_rewrite_all(r, "(?m)^\\\\(?:magnification|[hv](?:size|offset)|pageno) ?= ?[\\w.]++", "",
+                   "\\");
+}
+
 void attn_markup_tables(struct attn_rewrite *r, int kinds) {
   drop_date(r);
   if (kinds & ATTN_NOTATION_TEX) drop_preamble(r);
+  rewrite_plain_tex(r);
   rewrite_references(r);
   rewrite_headers(r);
   rewrite_middle_names(r);

@@ -250,10 +250,19 @@ static int is_working(const struct reader *x, int at) {
          attn_fact_is_kind(x->r, at + 2, TOKEN_VALUE);
 }
 
+/* The 4 of "ghci> printRounded 4 z" */
+static int is_of_command(const struct reader *x, int at) {
+  static const char PROMPT[] = "(?:[A-Za-z]>|>>>?)[ \\t][A-Za-z_][\\w. \\t]*+\\(?$";
+  enum { CHARACTERS = 40 };
+  const struct attn_part front = {0, x->r->token[at].part.begin};
+  return attn_fact_is_whole(x->r, at) &&
+         attn_part_ends_in(x->s->g, PROMPT, x->r->line->text, front, CHARACTERS);
+}
+
 static int is_excluded(const struct reader *x, int at) {
-  return is_operand(x, at) || is_divisor(x, at) || is_base(x, at) || is_numerator(x, at) ||
-         is_index(x, at) || is_value_of_root(x, at) || is_working(x, at) || is_whole(x, at) ||
-         is_part(x, at) || is_part(x, at - 2);
+  return is_of_command(x, at) || is_operand(x, at) || is_divisor(x, at) || is_base(x, at) ||
+         is_numerator(x, at) || is_index(x, at) || is_value_of_root(x, at) || is_working(x, at) ||
+         is_whole(x, at) || is_part(x, at) || is_part(x, at - 2);
 }
 
 static struct attn_item_list *begin_list(struct reader *x, int at) {
