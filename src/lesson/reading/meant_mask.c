@@ -83,7 +83,7 @@ static uint32_t padding_of_count(struct attn_scan *scan, int keys) {
   return valid > 0 && valid < keys ? ((1u << keys) - 1) & ~((1u << valid) - 1) : 0;
 }
 
-/* "<pad> in the third position", "the last token is padding", "position 4 is padding". */
+/* "<pad> in the third position", "the last token is padding", "positions 3 and 4 are padding". */
 static uint32_t padding_of_place(struct attn_scan *scan, int keys) {
 #define PLACE "(first|second|third|fourth|fifth|last) (?:one|position|token|key|column|word)\\b"
   static const char NAMED[] =
@@ -91,14 +91,20 @@ static uint32_t padding_of_place(struct attn_scan *scan, int keys) {
       "[^.\\n]{0,12} (?:is|=) \\W{0,3}pad|"
       "(最後)(?:の(?:トークン|単語|語|位置|列|キー))?[はがを][ ]?\\W{0,3}(?:pad|パディング))";
   static const char NUMBERED[] =
-      "(?i)(?|(?:position|token|key|column) (\\d{1,2}) (?:is|=) (?:the |a )?\\W{0,3}pad|"
-      "(\\d{1,2})番目の?(?:トークン|単語|語|位置|列|キー)?[はがを][ "
+      "(?i)(?|(?:position|token|key|column)s? (?:(\\d{1,2})(?:, | and | & ))?+(\\d{1,2}) "
+      "(?:is|are|=) (?:the |a )?\\W{0,3}pad|"
+      "(?:(\\d{1,2})(?:番目)?(?:の(?:トークン|単語|語))?[と,、·] "
+      "?)?+(\\d{1,2})番目の?(?:トークン|単語|語|位置|列|キー)?[はがを][ "
       "]?\\W{0,3}(?:pad|パディング)\\W{0,2}(?!で(?:は|も)?な))";
   static const char PLACES[] = "fir sec thi fou fif ";
   struct attn_match m;
   if (attn_find(scan->patterns, NUMBERED, scan->text, strlen(scan->text), 0, &m)) {
-    int number = atoi(scan->text + m.group[1].begin);
-    return number > 0 && number <= keys ? 1u << (number - 1) : 0;
+    uint32_t found = 0;
+    for (int n = 1; n <= 2; n++) {
+      int number = m.group[n].end > m.group[n].begin ? atoi(scan->text + m.group[n].begin) : 0;
+      if (number > 0 && number <= keys) found |= 1u << (number - 1);
+    }
+    return found;
   }
   if (!attn_find(scan->patterns, NAMED, scan->text, strlen(scan->text), 0, &m)) return 0;
   const char *word = scan->text + m.group[1].begin;

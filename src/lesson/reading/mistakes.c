@@ -1,6 +1,7 @@
 /* mistakes.c -- matrices that are called by their names and do not go together. */
 #include <string.h>
 
+#include "ascii.h"
 #include "error.h"
 #include "reading.h"
 #include "role_search.h"
@@ -122,12 +123,19 @@ static attn_status check_result(const struct named *n, const attn_printing *p, i
                       (int)k->rows);
 }
 
+/* Not "(" alone. */
+static int is_name(const char *text) {
+  while (*text && !attn_is_letter(*text) && !((unsigned char)*text & 0x80)) text++;
+  return *text != 0;
+}
+
 /* "X = .." once more in the example, of another size. */
 static attn_status check_again(const struct named *n, const struct attn_reading *reading,
                                int role) {
   const struct attn_block *again = &n->scan->block[n->block];
   int example = reading->placement[n->block]->example;
-  if (role > ATTN_ROLE_V || again->source != ATTN_BLOCK_GRID || !*again->name) return ATTN_OK;
+  if (role > ATTN_ROLE_V || again->source != ATTN_BLOCK_GRID || !is_name(again->name))
+    return ATTN_OK;
   for (int b = n->block - 1; b >= 0; b--) {
     const struct attn_placement *p = reading->placement[b];
     const struct attn_block *first = &n->scan->block[b];
