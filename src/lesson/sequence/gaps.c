@@ -183,6 +183,13 @@ static int is_misprint(const struct attn_sequence *s, int item) {
   return cell >= 0 && !attn_sequence_fits(&s->item[item].cell, &s->expected[cell]);
 }
 
+/* Is the right number of a cell printed, too? */
+static int is_printed_right(const struct attn_sequence *s, int cell) {
+  for (int n = 0; n < s->items; n++)
+    if (s->item[n].expected == cell && !is_misprint(s, n)) return 1;
+  return 0;
+}
+
 /* The first number that is in place of another one, where inputs are found by their order, and the
  * others of its row; not if most cells are. */
 static int fill_misprint(struct attn_sequence *s) {
@@ -196,9 +203,11 @@ static int fill_misprint(struct attn_sequence *s) {
   }
   if (first < 0 || 4 * misprints > 3 * cells) return 0;
   const struct attn_expected *of = &s->expected[s->item[first].expected];
-  for (int n = first; n < s->items; n++)
-    if (is_misprint(s, n) && is_same_row(&s->expected[s->item[n].expected], of))
-      fill(s, s->item[n].expected, n);
+  for (int n = first; n < s->items; n++) {
+    int cell = s->item[n].expected;
+    if (n > first && (!is_misprint(s, n) || is_printed_right(s, cell))) continue;
+    if (is_same_row(&s->expected[cell], of)) fill(s, cell, n);
+  }
   return 1;
 }
 
