@@ -26,7 +26,7 @@ static const char NUMBERED[] =
     "ure)?|sec(?:tion)?|exa(?:m|rn)ple|"
     "proble(?:m|rn)|exercise|question|lecture|chapter|eq(?:uation)?|theore(?:m|rn)|"
     "le(?:mm|rnrn)a|definition|version|room|part|unit|notes|python|numpy|(?:py)?torch|msc v|cuda|"
-    "ubuntu|debian|macos|windows)s?|(?<![a-z])pp?\\.|ノート|定理|例|問|図|表|式|第|§|題)[\\s.(]*)$";
+    "ubuntu|debian|macos|windows)s?|ノート|定理|例|問|図|表|式|第|§|題)[\\s.(]*)$";
 enum { WIDTH_CHARACTERS = 16 };
 
 static size_t back_over(const char *text, size_t at, const char *set) {
@@ -107,13 +107,19 @@ static void add_number(struct attn_grouping *g, const struct attn_scan_line *lin
   attn_stray_cell(g, name, &cell, assigned > 0);
 }
 
+/* The 17 of "p.17", the only one of its line; not of "p.25 p.75" */
+static int is_page(const char *text, size_t at) {
+  return at > 1 && text[at - 2] == 'p' && strstr(text, "p.") == text + at - 2 &&
+         !strstr(text + at, "p.") && (at < 3 || !attn_is_letter(text[at - 3]));
+}
+
 /* The number that the digit at `at` begins, with its sign and a leading point. */
 static struct attn_part number_at(struct attn_grouping *g, const char *text, size_t at,
                                   size_t end) {
   struct attn_match m;
   struct attn_part none = {at, at};
-  char before = at > 1 ? text[at - 2] : 0; /* not the point of "p.17" */
-  if (at > 0 && text[at - 1] == '.' && !attn_is_digit(before) && !attn_is_letter(before)) at--;
+  int is_point = at > 0 && text[at - 1] == '.' && (at < 2 || !attn_is_digit(text[at - 2]));
+  if (is_point && !is_page(text, at)) at--;
   size_t sign = at > 0 && (text[at - 1] == '-' || text[at - 1] == '+') ? at - 1 : at;
   if (sign > 0 && (attn_is_digit(text[sign - 1]) || text[sign - 1] == ')')) sign = at;
   if (!attn_match_at(g->scan->patterns, NUMBER, text, end, sign, &m)) return none;
