@@ -13,7 +13,8 @@ static const char RECORD[] = "[^,\\n]*+(?:,(?!\\s)[^,\\n]*+){3,}+$";
 /* "= 0.5,", "= 0.5 and" or "= 0.5 with": two of them are a sentence */
 static const char ASSIGNMENT[] = "(?:(?:=|\\x{2192})\\s*(?:" ATTN_VALUE "|-?" ATTN_NUMBER
                                  "(?:/\\d++)?+)|:\\s+(?:-?\\d+\\.\\d+|" ATTN_VALUE
-                                 "))\\s*(?=,|;|\\.?\\s*$|(?:and|with)\\b|(?<=\\s\\s)[A-Za-z])";
+                                 "))\\s*(?=,|;|\\.?\\s*$|(?:and|with)\\b|(?<=\\s\\s)[A-Za-z]|(?<="
+                                 "\\s)[A-Za-z]_?\\d[^\\s=]{0,6} ?=)";
 /* "0, 1, ...", "0.25, 0.25 and 0.50", '"it" has 0.5,' */
 static const char ENUMERATION[] =
     "\\d\\s*,\\s*(?:\\x{2026}|\\.\\.+)|\\d\\s+(?:and|or|und)\\s+-?[\\d.]|\\d\\s*\\x{3068}\\s*-?\\d"
