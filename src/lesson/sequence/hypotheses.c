@@ -136,6 +136,27 @@ static int is_root_of_width(const struct attn_sequence *s, const attn_cell *cell
 /* The 100 that percentages add up to. */
 static int is_hundred(const attn_cell *cell) { return cell->decimals < 1 && cell->value == 100; }
 
+/* The first number of inputs that are found by their order. */
+static int first_known(const struct attn_sequence *s) {
+  int n = 0;
+  while (n < s->items && !s->item[n].is_known) n++;
+  return n;
+}
+
+/* Is a list above inputs that are found by their order as long as a row of features, and no date?
+ * Then it is perhaps what they are computed from. */
+static int is_row_above(const struct attn_sequence *s, int item) {
+  enum { LARGEST = 99 };
+  const struct attn_item_list *l = &s->list[s->item[item].list];
+  const struct attn_givens *g = &s->given;
+  if (!g->results || !g->is_projected || l->is_operand || item >= first_known(s) ||
+      l->count != s->list[g->x[0]].count)
+    return 0;
+  for (int n = l->first > 0 ? l->first - 1 : 0; n < l->first + l->count; n++)
+    if (s->item[n].cell.value > LARGEST) return 0;
+  return 1;
+}
+
 /* In front of all cells or after them a number may be of something else, which is then not read. */
 static int is_left_over(const struct attn_sequence *s, int item, int first, int last) {
   const struct attn_item *i = &s->item[item];
@@ -145,6 +166,7 @@ static int is_left_over(const struct attn_sequence *s, int item, int first, int 
   if (l->is_root && i->cell.value == rint(i->cell.value)) return i->cell.value != s->given.width;
   if (l->is_argument && i->cell.decimals > 0) return is_odd_argument(s, item);
   if (i->expected >= 0) return is_of_other_key(s, item);
+  if (is_row_above(s, item)) return 1;
   if (!attn_sequence_is_free(s, item)) return 0;
   if (l->count == 1 && (is_root_of_width(s, &i->cell) || is_hundred(&i->cell))) return 0;
   if (i->cell.decimals < 1 && ((item < first && !is_result) || is_prose(s, item))) return 0;
@@ -254,8 +276,8 @@ static int find_with_slips(struct attn_sequence *s, int pattern) {
          (pattern != ATTN_IN_ORDER || is_printed(s, ATTN_STEP_WEIGHTS));
 }
 
-/* With a slip of the operation, whose result is printed? Scores that are not divided, or by d_k, are
- * printed twice. */
+/* With a slip of the operation, whose result is printed? Scores that are not divided, or by d_k,
+ * are printed twice. */
 static int find_other(struct attn_sequence *s, int pattern, int other) {
   static const int RESULT[] = {[ATTN_WITHOUT_EXP] = ATTN_STEP_WEIGHTS,
                                [ATTN_BY_WIDTH] = ATTN_STEP_SCALED,

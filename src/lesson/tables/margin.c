@@ -3,6 +3,8 @@
 
 #include "blocks.h"
 #include "cell.h"
+#include "steps.h"
+#include "table.h"
 
 int attn_is_sum(const attn_cell *cell, const attn_cell *of, int count, int stride) {
   double sum = 0, slack = attn_cell_half(cell);
@@ -24,4 +26,62 @@ int attn_counts(const attn_cell *cell, int count, int stride) {
   for (int n = 0; n < count; n++, cell += stride)
     if (cell->decimals != 0 || cell->value != first + n) return 0;
   return count > 1 && (first == 0 || first == 1);
+}
+
+/* ---- sums of rows ---- */
+
+/* Is the last column that of the sums of the rows, by its title, or by its numbers? */
+static int ends_in_sums(const struct attn_block *b) {
+  const attn_printing *p = &b->reading[0];
+  int cols = p->cols - 1, row = 0;
+  if (b->column_labels == p->cols && *b->column_label[cols])
+    return attn_label_step(b->column_label[cols]) == ATTN_STEP_ROW_SUM;
+  while (row < p->rows && p->cells[(row + 1) * p->cols - 1].decimals > 0 &&
+         attn_is_sum(&p->cells[(row + 1) * p->cols - 1], &p->cells[row * p->cols], cols, 1))
+    row++;
+  return p->rows > 1 && row == p->rows;
+}
+
+void attn_table_add_without_sums(struct attn_grouping *g, struct attn_block *b) {
+  const attn_printing *p = &b->reading[0];
+  int cols = p->cols - 1;
+  if (cols < 2 || !ends_in_sums(b)) return;
+  attn_cell *cells = attn_group_take(g, (size_t)p->rows * (size_t)cols, sizeof *cells);
+  for (int n = 0; cells && n < p->rows * cols; n++)
+    cells[n] = p->cells[n / cols * p->cols + n % cols];
+  if (cells) attn_block_add_reading(b, p->rows, cols, cells);
+}
+
+/* Does the last column have the sums of the rows, all but one, as the text states? */
+static int has_wrong_sum(struct attn_grouping *g, const struct attn_block *b) {
+  static const char STATED[] = "(?i)\\b(?:sum|total)s?\\b|合計|総和|の和";
+  const attn_printing *p = &b->reading[0];
+  int right = 0, is_stated = attn_occurs(g->scan->patterns, STATED, b->heading);
+  for (int n = 0; n < b->captions; n++)
+    is_stated |= attn_occurs(g->scan->patterns, STATED, b->caption[n]);
+  if (p->rows < 2 || p->cols < 3 || !is_stated) return 0;
+  for (int row = 0; row < p->rows; row++) {
+    const attn_cell *first = &p->cells[row * p->cols], *sum = first + p->cols - 1;
+    if (sum->kind == ATTN_CELL_BLANK || sum->decimals < 1) return 0;
+    right += attn_is_sum(sum, first, p->cols - 1, 1);
+  }
+  return right == p->rows - 1;
+}
+
+struct attn_block *attn_table_split_sums(struct attn_grouping *g, struct attn_block *b) {
+  attn_printing *p = &b->reading[0];
+  const int cols = p->cols - 1;
+  char *name = attn_group_copy(g, "row sums", 8);
+  struct attn_block *sums = has_wrong_sum(g, b) ? attn_block_in_place_of(g, b, name) : NULL;
+  if (!sums) return NULL;
+  sums->column_labels = 0;
+  for (int row = 0; row < p->rows; row++) {
+    attn_cell *sum = attn_block_add_row(g, sums, 1, "");
+    if (!sum) return NULL;
+    *sum = p->cells[row * p->cols + cols];
+  }
+  for (int n = 0; n < p->rows * cols; n++) p->cells[n] = p->cells[n / cols * p->cols + n % cols];
+  p->cols = cols;
+  if (b->column_labels > cols) b->column_labels = cols;
+  return sums;
 }

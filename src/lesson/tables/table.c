@@ -266,29 +266,6 @@ static int first_label_names(const struct attn_table *t) {
   return is_assigned(t->style) && (t->rows == 1 || *t->row[1].label.text == 0);
 }
 
-/* Is the last column that of the sums of the rows, by its title, or by its numbers? */
-static int ends_in_sums(const struct attn_block *b) {
-  const attn_printing *p = &b->reading[0];
-  int cols = p->cols - 1, row = 0;
-  if (b->column_labels == p->cols && *b->column_label[cols])
-    return attn_label_step(b->column_label[cols]) == ATTN_STEP_ROW_SUM;
-  while (row < p->rows && p->cells[(row + 1) * p->cols - 1].decimals > 0 &&
-         attn_is_sum(&p->cells[(row + 1) * p->cols - 1], &p->cells[row * p->cols], cols, 1))
-    row++;
-  return p->rows > 1 && row == p->rows;
-}
-
-/* "exp | cat | sat | sum": also without the last column. */
-static void add_without_sums(struct attn_grouping *g, struct attn_block *b) {
-  const attn_printing *p = &b->reading[0];
-  int cols = p->cols - 1;
-  if (cols < 2 || !ends_in_sums(b)) return;
-  attn_cell *cells = attn_group_take(g, (size_t)p->rows * (size_t)cols, sizeof *cells);
-  for (int n = 0; cells && n < p->rows * cols; n++)
-    cells[n] = p->cells[n / cols * p->cols + n % cols];
-  if (cells) attn_block_add_reading(b, p->rows, cols, cells);
-}
-
 static void add_table(struct attn_grouping *g, const struct attn_table *t) {
   int counts = first_row_counts(t), names = first_label_names(t) || counts;
   char *name = names ? t->row[0].label.text : attn_table_components(g, t);
@@ -302,8 +279,10 @@ static void add_table(struct attn_grouping *g, const struct attn_table *t) {
   if (header_may_be_row(t)) add_table_reading(g, t, b, &t->header);
   if (t->numbers == 1 && t->rows > 1) add_scalar_shapes(b);
   attn_header_set(g, t, b, t->skip);
-  add_without_sums(g, b);
+  attn_table_add_without_sums(g, b);
+  struct attn_block *sums = attn_table_split_sums(g, b);
   attn_block_end(g, b, t->last_line);
+  if (sums) attn_block_end(g, sums, t->last_line);
 }
 
 static void add_parts(struct attn_grouping *g, const struct attn_table *t) {

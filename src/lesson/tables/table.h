@@ -82,6 +82,11 @@ int attn_header_has_steps(struct attn_grouping *g, const struct attn_table *t);
 /* Words above columns that blanks separate are their header; a header may name parts. */
 void attn_header_find(struct attn_grouping *g, struct attn_table *t);
 
+/* margin.c. "exp | cat | sat | sum": also without the last column. */
+void attn_table_add_without_sums(struct attn_grouping *g, struct attn_block *b);
+/* The sums of the rows as a block of their own; NULL: there are none, or all are right. */
+struct attn_block *attn_table_split_sums(struct attn_grouping *g, struct attn_block *b);
+
 /* counts.c: labels that count, with a gap, are listed as not read. */
 void attn_table_check_counts(struct attn_grouping *g, const struct attn_table *t);
 
