@@ -457,7 +457,8 @@ static int list_block(struct attn_account *a, int block, const attn_cell *first,
 /* "shape (4, 3)", "d_model, d_k: 4, 3", or what a program prints for a shape. */
 static int are_sizes(const struct attn_account *a, const struct attn_block *b) {
   static const char SIZES[] =
-      "(?i)\\bshapes?\\b(?!.*\\d)|^\\W*(?:(?:d_?[a-z]{1,5}|[nmh])\\b\\W{0,4}){2,}$";
+      "(?i)\\bshapes?\\b(?!.*\\d)|(?:形状?|サイズ)[はが]?\\W*$|^\\W*(?:(?:d_?[a-z]{1,5}|[nmh])"
+      "\\b\\W{0,4}){2,}$";
   const attn_printing *p = &b->reading[0];
   if (p->rows != 1 || has_decimals(p)) return 0;
   if (!(a->prints_shapes && p->cols == 2) && !attn_occurs(a->scan->patterns, SIZES, b->name))
