@@ -136,6 +136,12 @@ static const struct dialect {
      ")++[ \\t]*+$)|(?!\\A)\\G)[ ]?\\K(" NUMBER ") ;(?= " NUMBER ")",
      "$1,"},
 
+    /* "A2 1   B2 2": cells of a spreadsheet with their addresses */
+    {"\nA",
+     "(?m)(?:^|(?!\\A)\\G[ ]{2,})[A-Z]\\d{1,2} (-?(?:\\d++(?:\\.\\d++)?+|\\.\\d++))(?=[ "
+     "]{2,}[A-Z]\\d|[ "
+     "\\t]*+$)",
+     "  $1"},
     /* query 1  7 · 1 · 3: a list */
     {" · ",
      "(?m)(?:^[^\\d\\n=]{1,24}\\d{0,2}[^\\d\\n=]{0,6}[ \\t:](?=" NUMBER "(?: · " NUMBER
