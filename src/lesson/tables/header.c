@@ -191,6 +191,22 @@ static int find_spans(struct attn_grouping *g, struct attn_table *t,
   return parts > 1 && widest > 1 ? parts : 0;
 }
 
+/* Parts of as many columns each, and of three or more, with their names in the middle. */
+static int find_centred(struct attn_grouping *g, struct attn_table *t,
+                        const struct attn_row *header) {
+  int cols = t->numbers - t->skip, names = 0;
+  if (header->items != t->cols) return 0;
+  for (int n = t->skip; n < t->numbers; n++) names += is_named(header, t->number[n]);
+  int width = names > 1 && cols % names == 0 ? cols / names : 0;
+  for (int n = 0; n < names && width > 2; n++) {
+    int begin = t->skip + n * width, middle = t->number[begin + width / 2];
+    if (!is_named(header, middle) && width % 2 == 0) middle = t->number[begin + width / 2 - 1];
+    t->part[n] = (struct attn_table_part){begin, begin + width, attn_item_text(g, header, middle)};
+    if (!is_named(header, middle) || !t->part[n].name) return 0;
+  }
+  return width > 2 ? names : 0;
+}
+
 /* The bytes before the last separator that both texts have in front of what differs. */
 static size_t common_words(const char *a, const char *b) {
   size_t bytes = 0;
@@ -341,6 +357,7 @@ void attn_header_find(struct attn_grouping *g, struct attn_table *t) {
   if (!t->part) return;
   t->parts = find_spans(g, t, &t->super);
   if (!t->parts) t->parts = find_spans(g, t, &t->header);
+  if (!t->parts) t->parts = find_centred(g, t, &t->header);
   if (!t->parts && t->skip && is_named(&t->header, t->number[0])) { /* 0, 1, 2 below its name */
     t->skip = 0;
     t->parts = find_spans(g, t, &t->header);
