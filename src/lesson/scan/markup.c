@@ -300,6 +300,15 @@ static void rewrite_references(struct attn_rewrite *r) {
   attn_rewrite_all(r, "(?<==)( ?)\\(\\d\\)(?= ?[*\\x{D7}\\x{B7}@] ?[A-Z]\\b)", "$1A", "=");
 }
 
+/* A view of a spreadsheet: without the letters of the columns and the numbers of the rows. */
+static void drop_addresses(struct attn_rewrite *r) {
+  static const char LETTERS[] =
+      "(?m)^[ \\t]*+\\|[ \\t]*+A[ \\t]*+\\|[ \\t]*+B[ \\t]*+\\|(?:[ \\t]*+[C-Z][ \\t]*+\\|?+)*+\\n";
+  if (r->text->failed || !attn_occurs(r->scan->patterns, LETTERS, r->text->now.text)) return;
+  attn_rewrite_all(r, LETTERS, "", "|");
+  attn_rewrite_all(r, "(?m)^[ \\t]*+\\d{1,4}[ \\t]*+(?=\\|)", "", "|");
+}
+
 /* "Q =" in the middle of its rows, as in text from a PDF: above them, if there are two or more. */
 static void rewrite_middle_names(struct attn_rewrite *r) {
 #define NUMBER "-?(?:\\d++(?:\\.\\d++)?+|\\.\\d++)"
@@ -342,6 +351,7 @@ void attn_markup_tables(struct attn_rewrite *r, int kinds) {
   drop_date(r);
   if (kinds & ATTN_NOTATION_TEX) drop_preamble(r);
   rewrite_plain_tex(r);
+  drop_addresses(r);
   rewrite_references(r);
   rewrite_headers(r);
   rewrite_middle_names(r);
