@@ -16,7 +16,6 @@ enum {
   CUT = 20,
   OTHER_ROW = 50, /* the next step, of another query, where the numbers are in order */
   JUMP = 60,
-  INTO_ROW = 90, /* not to its first cell, where the numbers are in order */
   LEAP = 200,    /* back, where the numbers are in order */
   STEP_BACK = 5, /* of a misprint */
   MISPRINT = 70, /* a number that is another one than its cell */
@@ -98,8 +97,7 @@ static int way(const struct attn_sequence *s, int from, int to, int same_list, i
   if (begins && (b->row > a->row || b->step > a->step)) return NEXT_KEY;
   if (is_bare) return NO_WAY;
   if (from == to) return AGAIN;
-  if (s->given.results && !is_forward(a, b)) return LEAP;
-  return s->given.results && b->col ? INTO_ROW : JUMP;
+  return s->given.results && !is_forward(a, b) ? LEAP : JUMP;
 }
 
 int attn_sequence_way(const struct attn_sequence *s, int from, int to) {
