@@ -12,7 +12,7 @@ static const char WORDS[] = "[A-Za-z\\x{3040}-\\x{9FFF}]\\s+[A-Za-z]";
 static const char RECORD[] = "[^,\\n]*+(?:,(?!\\s)[^,\\n]*+){3,}+$";
 /* "= 0.5,", "= 0.5 and" or "= 0.5 with": two of them are a sentence */
 static const char ASSIGNMENT[] = "(?:(?:=|\\x{2192})\\s*(?:" ATTN_VALUE "|-?" ATTN_NUMBER
-                                 "(?:/\\d++)?+)|:\\s+(?:-?\\d+\\.\\d+|" ATTN_VALUE
+                                 "(?:/\\d{1,2}+)?+)|:\\s+(?:-?\\d+\\.\\d+|" ATTN_VALUE
                                  "))\\s*(?=,|;|\\.?\\s*$|(?:and|with)\\b|(?<=\\s\\s)[A-Za-z]|(?<="
                                  "\\s)[A-Za-z]_?\\d[^\\s=]{0,6} ?=)";
 /* "0, 1, ...", "0.25, 0.25 and 0.50", '"it" has 0.5,' */

@@ -234,6 +234,16 @@ static int is_divisor(const struct reader *x, int at) {
   return cell->decimals > 1 && size > 1 && fabs(sqrt(size) - cell->value) <= attn_cell_half(cell);
 }
 
+/* The 1 of "they add up to 1" */
+static int is_whole(const struct reader *x, int at) {
+  static const char ADDS_UP[] =
+      "(?i)(?:\\b(?:adds? up|adding up|sums?|summing) to|合わせて|合計[はが]?|足す?と|和[はが]) ?$";
+  enum { CHARACTERS = 16 };
+  const struct attn_part front = {0, x->r->token[at].part.begin};
+  return attn_fact_is_whole(x->r, at) && x->r->token[at].cell.value == 1 &&
+         attn_part_ends_in(x->s->g, ADDS_UP, x->r->line->text, front, CHARACTERS);
+}
+
 /* The sums of "(1×2 + 0×1, 1×0 + 0×1) = (2, 0)" */
 static int is_working(const struct reader *x, int at) {
   return attn_fact_is_kind(x->r, at, TOKEN_VALUE) && attn_fact_is_sign(x->r, at + 1, "=") &&
@@ -252,7 +262,7 @@ static int is_of_command(const struct reader *x, int at) {
 static int is_excluded(const struct reader *x, int at) {
   return is_of_command(x, at) || is_operand(x, at) || is_divisor(x, at) || is_base(x, at) ||
          is_numerator(x, at) || is_index(x, at) || is_value_of_root(x, at) || is_working(x, at) ||
-         is_part(x, at) || is_part(x, at - 2);
+         is_whole(x, at) || is_part(x, at) || is_part(x, at - 2);
 }
 
 static struct attn_item_list *begin_list(struct reader *x, int at) {

@@ -194,12 +194,12 @@ static int find_spans(struct attn_grouping *g, struct attn_table *t,
 /* Parts of as many columns each, and of three or more, with their names in the middle. */
 static int find_centred(struct attn_grouping *g, struct attn_table *t,
                         const struct attn_row *header) {
-  int cols = t->numbers - t->skip, names = 0;
-  if (header->items != t->cols) return 0;
-  for (int n = t->skip; n < t->numbers; n++) names += is_named(header, t->number[n]);
-  int width = names > 1 && cols % names == 0 ? cols / names : 0;
+  int names = 0;
+  if (t->skip || header->items != t->cols) return 0;
+  for (int n = 0; n < t->numbers; n++) names += is_named(header, t->number[n]);
+  int width = names > 1 && t->numbers % names == 0 ? t->numbers / names : 0;
   for (int n = 0; n < names && width > 2; n++) {
-    int begin = t->skip + n * width, middle = t->number[begin + width / 2];
+    int begin = n * width, middle = t->number[begin + width / 2];
     if (!is_named(header, middle) && width % 2 == 0) middle = t->number[begin + width / 2 - 1];
     t->part[n] = (struct attn_table_part){begin, begin + width, attn_item_text(g, header, middle)};
     if (!is_named(header, middle) || !t->part[n].name) return 0;
