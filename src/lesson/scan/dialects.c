@@ -138,10 +138,10 @@ static const struct dialect {
 
     /* "e^2.12 : e^0.71 → 0.80 : 0.20": a list */
     {" : ", "(?:(?<=\\x{2192})|(?!\\A)\\G)([ ]*+\\d*+\\.\\d++)[ ]:(?=[ ]\\d*+\\.\\d)", "$1,"},
-    /* "A2 1   B2 2": cells of a spreadsheet with their addresses */
-    {"\nA",
-     "(?m)(?:^|(?!\\A)\\G[ ]{2,})[A-Z]\\d{1,2} (-?(?:\\d++(?:\\.\\d++)?+|\\.\\d++))(?=[ "
-     "]{2,}[A-Z]\\d|[ "
+    /* "A2 1   B2 2": cells of a spreadsheet with their addresses, as A2:B4 */
+    {":B",
+     "(?m)(?:^|(?!\\A)\\G[ ]{2,})[A-H]\\d{1,2} (-?(?:\\d++(?:\\.\\d++)?+|\\.\\d++))(?=[ "
+     "]{2,}[A-H]\\d|[ "
      "\\t]*+$)",
      "  $1"},
     /* query 1  7 · 1 · 3: a list */

@@ -69,10 +69,11 @@ static int has_wrong_sum(struct attn_grouping *g, const struct attn_block *b) {
 }
 
 struct attn_block *attn_table_split_sums(struct attn_grouping *g, struct attn_block *b) {
+  static const char NAME[] = "row sums";
   attn_printing *p = &b->reading[0];
   const int cols = p->cols - 1;
-  char *name = attn_group_copy(g, "row sums", 8);
-  struct attn_block *sums = has_wrong_sum(g, b) ? attn_block_in_place_of(g, b, name) : NULL;
+  if (!has_wrong_sum(g, b)) return NULL;
+  struct attn_block *sums = attn_block_in_place_of(g, b, attn_group_copy(g, NAME, sizeof NAME - 1));
   if (!sums) return NULL;
   sums->column_labels = 0;
   for (int row = 0; row < p->rows; row++) {
