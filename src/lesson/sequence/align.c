@@ -14,7 +14,6 @@ enum {
   NEXT_KEY = 14,
   AGAIN = 30,
   CUT = 20,
-  OTHER_ROW = 50, /* the next step, of another query, where the numbers are in order */
   JUMP = 60,
   LEAP = 200,    /* back, where the numbers are in order */
   STEP_BACK = 5, /* of a misprint */
@@ -93,7 +92,7 @@ static int way(const struct attn_sequence *s, int from, int to, int same_list, i
   if (a->row == b->row && b->step > a->step && begins) return NEXT_STEP;
   if (a->row == b->row && b->col == a->col + 1 && b->step < a->step) return NEXT_KEY;
   if (a->step == b->step && b->row == a->row + 1 && begins) return NEXT_ROW;
-  if (begins && is_other_query(s, a, b)) return OTHER_ROW;
+  if (begins && is_other_query(s, a, b)) return JUMP;
   if (begins && (b->row > a->row || b->step > a->step)) return NEXT_KEY;
   if (is_bare) return NO_WAY;
   if (from == to) return AGAIN;
@@ -266,12 +265,13 @@ static int lacks_cell(const struct attn_sequence *s, const unsigned char *count)
 }
 
 int attn_sequence_is_smooth(const struct attn_sequence *s) {
-  unsigned char count[ATTN_EXPECTED_MAX] = {0};
+  unsigned char count[ATTN_EXPECTED_MAX] = {0}, is_odd[ATTN_EXPECTED_MAX] = {0};
   int last = -1;
   for (int n = 0; n < s->items; n++) {
     int cell = s->item[n].expected, list = s->item[n].list;
     if (cell < 0) continue;
-    if (count[cell] && is_odd_mention(s, n)) return 0;
+    is_odd[cell] |= is_odd_mention(s, n);
+    if (count[cell] && is_odd[cell]) return 0;
     if (s->item[n].cell.decimals > 0 && count[cell] < 2) count[cell]++;
     if (count[cell] > 1) continue;
     int same = n > 0 && s->item[n - 1].list == list && last == s->item[n - 1].expected;

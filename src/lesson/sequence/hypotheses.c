@@ -64,6 +64,12 @@ static int has_cell(const struct attn_sequence *s, const struct attn_item_list *
   return 0;
 }
 
+static int is_cell_printed(const struct attn_sequence *s, int cell) {
+  int n = 0;
+  while (n < s->items && s->item[n].expected != cell) n++;
+  return n < s->items;
+}
+
 /* Is a list that of a given, or the row of a step, once more? */
 static int is_mention(const struct attn_sequence *s, int list) {
   const struct attn_item_list *l = &s->list[list];
@@ -75,7 +81,7 @@ static int is_mention(const struct attn_sequence *s, int list) {
     while (k < l->count && s->expected[n + k].col == k &&
            s->expected[n + k].value == item[k].cell.value)
       k++;
-    if (k == l->count) return 1;
+    if (k == l->count && is_cell_printed(s, n)) return 1;
   }
   return 0;
 }
@@ -157,12 +163,20 @@ static int is_row_above(const struct attn_sequence *s, int item) {
   return 1;
 }
 
+/* Is a list below all cells as long as a row of a step, where the numbers are in order? */
+static int is_row_below(const struct attn_sequence *s, int item, int last) {
+  const struct attn_item_list *l = &s->list[s->item[item].list];
+  return s->given.results && item > last && l->count > 1 &&
+         (l->count == s->given.out_width || l->count == s->given.keys);
+}
+
 /* In front of all cells or after them a number may be of something else, which is then not read. */
 static int is_left_over(const struct attn_sequence *s, int item, int first, int last) {
   const struct attn_item *i = &s->item[item];
   const struct attn_item_list *l = &s->list[i->list];
   int is_result = item < first && l->count > 1 && l->is_own && l->called >= ATTN_STEP_SCORES;
-  int is_within = s->to_the_end || is_result || (first < item && item < last);
+  int is_within =
+      s->to_the_end || is_result || (first < item && item < last) || is_row_below(s, item, last);
   if (l->is_root && i->cell.value == rint(i->cell.value)) return i->cell.value != s->given.width;
   if (l->is_argument && i->cell.decimals > 0) return is_odd_argument(s, item);
   if (i->expected >= 0) return is_of_other_key(s, item);
