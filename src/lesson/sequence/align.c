@@ -270,7 +270,7 @@ int attn_sequence_is_smooth(const struct attn_sequence *s) {
   for (int n = 0; n < s->items; n++) {
     int cell = s->item[n].expected, list = s->item[n].list;
     if (cell < 0) continue;
-    is_odd[cell] |= is_odd_mention(s, n);
+    if (is_odd_mention(s, n)) is_odd[cell] = 1;
     if (count[cell] && is_odd[cell]) return 0;
     if (s->item[n].cell.decimals > 0 && count[cell] < 2) count[cell]++;
     if (count[cell] > 1) continue;
