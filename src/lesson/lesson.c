@@ -101,10 +101,9 @@ static attn_status read_way(const struct attn_document *d, int snippets,
 enum { FEW = 8 }; /* numbers that may be in order by chance */
 
 /* Does it explain more? Of a document that cannot be read otherwise, all; in order without a
- * mistake, and more than a few numbers. That vectors which recur
- * are matrices is supposed; it is dropped unless each of them is read. To leave a program aside
- * explains nothing: as much is enough to read its arrays; and to read more numbers of the text, of
- * which some are wrong. */
+ * mistake, and more than a few numbers. That vectors which recur are matrices is supposed; it is
+ * dropped unless each of them is read. To leave a program aside explains nothing: as much is enough
+ * to read its arrays; and to read more numbers of the text, of which some are wrong. */
 static int is_better(const struct candidate *c, const struct candidate *best,
                      const struct attn_left *left) {
   if (!best->lesson)

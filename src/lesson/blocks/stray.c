@@ -28,9 +28,7 @@ struct attn_part attn_name_before(const char *text, size_t at) {
   return whole_words(text, attn_part_last(text, p, ATTN_LABEL_CHARACTERS), p.begin);
 }
 
-/* "abs=2e-3", "atol = 0.002", the last argument of "near(a, b, 2e-3)": how much a result may be
- * off.
- */
+/* How much a result may be off: "abs=2e-3", "atol = 0.002", the last of "near(a, b, 2e-3)". */
 static int is_tolerance(struct attn_grouping *g, const struct attn_stray *s) {
   static const char TOLERANCE[] =
       "(?i)(?:^|[\\s(_])(?:abs|rel|[ar]?tol|eps(?:ilon)?|tolerance|within)(?: (?:of|is))?\\W*$";

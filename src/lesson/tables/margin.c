@@ -30,16 +30,23 @@ int attn_counts(const attn_cell *cell, int count, int stride) {
 
 /* ---- sums of rows ---- */
 
+/* How many rows end in a decimal that is the sum of the numbers before it. */
+static int count_sums(const attn_printing *p) {
+  int sums = 0;
+  for (int row = 0; row < p->rows; row++) {
+    const attn_cell *first = &p->cells[row * p->cols], *last = first + p->cols - 1;
+    sums += last->decimals > 0 && attn_is_sum(last, first, p->cols - 1, 1);
+  }
+  return sums;
+}
+
 /* Is the last column that of the sums of the rows, by its title, or by its numbers? */
 static int ends_in_sums(const struct attn_block *b) {
   const attn_printing *p = &b->reading[0];
-  int cols = p->cols - 1, row = 0;
+  int cols = p->cols - 1;
   if (b->column_labels == p->cols && *b->column_label[cols])
     return attn_label_step(b->column_label[cols]) == ATTN_STEP_ROW_SUM;
-  while (row < p->rows && p->cells[(row + 1) * p->cols - 1].decimals > 0 &&
-         attn_is_sum(&p->cells[(row + 1) * p->cols - 1], &p->cells[row * p->cols], cols, 1))
-    row++;
-  return p->rows > 1 && row == p->rows;
+  return p->rows > 1 && count_sums(p) == p->rows;
 }
 
 void attn_table_add_without_sums(struct attn_grouping *g, struct attn_block *b) {
@@ -56,16 +63,15 @@ void attn_table_add_without_sums(struct attn_grouping *g, struct attn_block *b) 
 static int has_wrong_sum(struct attn_grouping *g, const struct attn_block *b) {
   static const char STATED[] = "(?i)\\b(?:sum|total)s?\\b|合計|総和|の和";
   const attn_printing *p = &b->reading[0];
-  int right = 0, is_stated = attn_occurs(g->scan->patterns, STATED, b->heading);
+  int is_stated = attn_occurs(g->scan->patterns, STATED, b->heading);
   for (int n = 0; n < b->captions; n++)
     is_stated |= attn_occurs(g->scan->patterns, STATED, b->caption[n]);
   if (p->rows < 2 || p->cols < 3 || !is_stated) return 0;
   for (int row = 0; row < p->rows; row++) {
-    const attn_cell *first = &p->cells[row * p->cols], *sum = first + p->cols - 1;
+    const attn_cell *sum = &p->cells[(row + 1) * p->cols - 1];
     if (sum->kind == ATTN_CELL_BLANK || sum->decimals < 1) return 0;
-    right += attn_is_sum(sum, first, p->cols - 1, 1);
   }
-  return right == p->rows - 1;
+  return count_sums(p) == p->rows - 1;
 }
 
 struct attn_block *attn_table_split_sums(struct attn_grouping *g, struct attn_block *b) {
