@@ -52,7 +52,7 @@ static const struct {
      "sum sums total totals summe somme suma soma somma сумма 总和 求和 rowsum rowsums rowtotal "
      "rowtotals sumexp "
      "denominator "
-     "denominators normalizer 合計 行和 行合計 "
+     "denominators normalizer 合計 和 計 行和 行合計 "
      "指数合計 分母"},
     {"weights", "weights",
      "a alpha weight weights attn attention attnweights attentionweight attentionweights "

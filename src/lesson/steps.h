@@ -33,7 +33,8 @@ enum { ATTN_ANY_HEAD = -2 };
 const attn_step *attn_find_step(const attn_example *example, int name, int head);
 int attn_has_programs(const attn_lesson *lesson);  /* an example from Python? */
 int attn_is_computed(const attn_example *example); /* has it a step that is not given? */
-/* Have some heads no queries or keys? Then rows, or other matrices, were taken for heads. */
+/* Have some heads no queries, or other keys than the first? Then rows, or other matrices, were
+ * taken for heads. */
 int attn_heads_are_uneven(const attn_example *example);
 
 /* Two ways to print one given may differ by what either may have been rounded; an integer has not

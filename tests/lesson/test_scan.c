@@ -329,7 +329,7 @@ static void test_what_programs_print_above(void **state) {
   static const char text[] = "> Q\n     [,1] [,2]\n[1,]    1    2\n[2,]    3    4\n";
   struct scanned *s = scan_bytes(text, sizeof text - 1, NULL, NULL);
   assert_string_equal(s->dump, "2x2: 1 2; 3 4\n");
-  assert_string_equal(s->scan.block[0].caption[s->scan.block[0].captions - 2], "> Q");
+  assert_string_equal(s->scan.block[0].caption[s->scan.block[0].captions - 1], "> Q");
   release(s);
 }
 

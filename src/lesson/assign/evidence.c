@@ -20,8 +20,7 @@ struct product_search {
   unsigned char finite[ATTN_EVIDENCE_MAX];  /* and small */
   unsigned char weights[ATTN_EVIDENCE_MAX]; /* rows that sum to 1 */
   unsigned char symmetric[ATTN_EVIDENCE_MAX];
-  int left[ATTN_EVIDENCE_MAX]; /* of so many products a b */
-  int of_symmetric;            /* 1: products a b^T with b = b^T are looked for, else the others */
+  int of_symmetric; /* 1: products a b^T with b = b^T are looked for, else the others */
   struct attn_evidence *out;
   double work;
 };
@@ -113,7 +112,6 @@ static void try_product(struct product_search *e, int a, int b, int transposed, 
   if (bits <= 0) return;
   const struct product_roles *p = transposed ? &QK : e->weights[a] ? &AV : &XW;
   bits = fmin(ROLE_MOST, bits * PER_ROLE);
-  e->left[a] += !transposed;
   give(e, a, p->left, bits);
   give(e, b, p->right, bits);
   give(e, c, p->result, RESULT);
@@ -123,8 +121,7 @@ static void try_result(struct product_search *e, int c) {
   for (int a = 0; a < e->blocks; a++) {
     int apart = a > c ? a - c : c - a;
     if (a == c || apart > APART || !e->finite[a]) continue;
-    if (e->of_symmetric && e->left[a] > 1) continue; /* X W_K, beside X W_Q, is no Q K^T */
-    if (e->weights[c] && !e->weights[a]) continue;   /* weights are a product of weights only */
+    if (e->weights[c] && !e->weights[a]) continue; /* weights are a product of weights only */
     if (e->grid[a]->rows != e->grid[c]->rows) continue;
     for (int b = 0; b < e->blocks; b++) {
       if (b == a || b == c || !e->finite[b] || (e->of_symmetric && !e->symmetric[b])) continue;

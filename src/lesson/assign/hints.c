@@ -88,9 +88,12 @@ static const char HEAD[] = "(?i)head|ヘッド";
 static const char HEADS[] = "(?i)heads|multi|ヘッド";
 static const char EXAMPLE[] = "(?i)example|problem|例\\s*\\d|問\\s*\\d|part|sentence|その";
 
-/* tanh(q + k_1), not tanh(W q + U k). */
+/* tanh(q + k_1), or of both by the weights of their projections, tanh(W_q s + W_k h); not tanh(W q
+ * + U k). */
 static const char TANH_OF_SUM[] =
-    "tanh[^\\pL\\n=]{0,8}[a-z](?:_?\\w)?(?:_\\w)?[^\\pL\\n=]{0,6}\\+\\s?[a-z](?:_?\\w)?";
+    "tanh[^\\pL\\n=]{0,8}(?:[a-z](?:_?\\w)?(?:_\\w)?[^\\pL\\n=]{0,6}\\+\\s?[a-z](?:_?\\w)?|"
+    "[^\\n=+]{0,8}\\bW_?\\^?[({]{0,2}[qQ]\\b[^\\n=+]{0,16}\\+[^\\n=+]{0,8}\\bW_?\\^?[({]{0,2}[kK]"
+    "\\b)";
 
 /* The heading of one of several. */
 static const char SECTION[] = "(?i)(?:example|problem|exercise|例題?|問題?|演習)\\s*\\d";

@@ -145,8 +145,17 @@ static const struct attn_node *either(const struct attn_listing *l, int role, in
   return node ? node : attn_listing_node(l, other);
 }
 
+/* "X asks, Y answers": do the keys follow from Y? Then the values of an output do. */
+static int are_of_y(const struct attn_listing *l) {
+  const struct attn_node *y =
+      l->role == ATTN_ROLE_OUTPUT ? node_at(l->state, l->head, ATTN_ROLE_Y) : NULL;
+  const struct attn_node *k = y ? node_at(l->state, l->head, ATTN_ROLE_K) : NULL;
+  return k && k->relation && k->relation->operand[0] == y;
+}
+
 const struct attn_node *attn_listing_node(const struct attn_listing *l, int role) {
   if (l->right && role == l->right_role) return l->right;
+  if (role == ATTN_ROLE_SOURCE && are_of_y(l)) return attn_listing_node(l, ATTN_ROLE_Y);
   if (role == ATTN_ROLE_SOURCE) return either(l, ATTN_ROLE_POSITIONED, ATTN_ROLE_X);
   if (role == ATTN_ROLE_QUERY_SOURCE) return either(l, ATTN_ROLE_Y, ATTN_ROLE_SOURCE);
   if (role == ATTN_ROLE_QUERIES) return either(l, ATTN_ROLE_Q, ATTN_ROLE_QUERY_SOURCE);

@@ -261,10 +261,9 @@ static void raise(struct attn_priors *p, int role, double bits) {
   if (bits > p->best) p->best = bits;
 }
 
-/* Of blocks side by side, the n-th role that the line names is that of the n-th block. */
-static void add_in_order(const struct attn_block *b, const struct hits *h, double bits,
-                         struct attn_priors *out) {
-  int role[HITS_MAX], count = 0, main_roles = 0;
+/* The roles that a text names, in order; of more than those of inputs, these alone. */
+static int roles_in_order(const struct hits *h, int *role) {
+  int count = 0, main_roles = 0;
   for (int n = 0; n < h->count; n++)
     if (!count || role[count - 1] != h->hit[n].role) role[count++] = h->hit[n].role;
   for (int n = 0; n < count; n++) {
@@ -273,7 +272,13 @@ static void add_in_order(const struct attn_block *b, const struct hits *h, doubl
         r == ATTN_ROLE_POSITION_TABLE)
       role[main_roles++] = r;
   }
-  if (main_roles) count = main_roles;
+  return main_roles ? main_roles : count;
+}
+
+/* Of blocks side by side, the n-th role that the line names is that of the n-th block. */
+static void add_in_order(const struct attn_block *b, const struct hits *h, double bits,
+                         struct attn_priors *out) {
+  int role[HITS_MAX], count = roles_in_order(h, role);
   int first = b->siblings && count >= b->siblings ? count - b->siblings : 0;
   if (first + b->ordinal < count) raise(out, role[first + b->ordinal], bits);
 }
@@ -457,6 +462,31 @@ static int is_remark(const struct attn_scan *scan, int block) {
          strcmp(b->caption[b->captions - 1], b[-1].caption[b[-1].captions - 1]) == 0;
 }
 
+static int is_wordless(const struct attn_block *b) {
+  return !b->captions && !*b->name && !*b->header;
+}
+
+/* "W_Q, W_K and W_V, in this order:" above as many tables: the role of each. "The weights for
+ * query, key and value" are no queries; "the query, key and value matrices" may be weights. */
+static void add_in_turn(struct attn_scan *scan, int block, struct attn_priors *out) {
+  static const char MATRICES[] = "(?i)matrices|行列", WEIGHTS_OF_INPUTS[] = "(?i)weights|重み";
+  int first = block, end = block + 1, role[HITS_MAX];
+  while (first > 0 && block - first < HITS_MAX && is_wordless(&scan->block[first])) first--;
+  while (end < scan->blocks && end - first <= HITS_MAX && is_wordless(&scan->block[end])) end++;
+  const struct attn_block *b = &scan->block[first];
+  const char *text = b->captions ? b->caption[b->captions - 1] : "";
+  size_t bytes = strlen(text);
+  if (end - first < 2 || end - first > HITS_MAX || !bytes || *b->name || bytes > TEXT_MAX) return;
+  int roles = roles_in_order(find_words(scan, text, bytes), role), all = end - first;
+  int skipped = roles == all + 1 && role[0] == ATTN_ROLE_X; /* "of the same inputs" */
+  if (roles != all + skipped) return;
+  int r = role[block - first + skipped], is_input = r >= ATTN_ROLE_Q && r <= ATTN_ROLE_V;
+  int are_weights = attn_occurs(scan->patterns, WEIGHTS_OF_INPUTS, text);
+  if (!is_input || !are_weights) raise(out, r, CAPTION);
+  if (is_input && (are_weights || attn_occurs(scan->patterns, MATRICES, text)))
+    raise(out, ATTN_ROLE_W_Q + r - ATTN_ROLE_Q, CAPTION);
+}
+
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out) {
   const struct attn_block *b = &scan->block[block];
   const char *nearest = b->captions > 0 ? b->caption[b->captions - 1] : NULL;
@@ -473,6 +503,7 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   if (above) add(scan, b, above, LINE_ABOVE * share, out);
   if (*b->heading && !own) add(scan, b, b->heading, HEADING, out);
   if (*b->header) add(scan, b, b->header, HEADER, out);
+  add_in_turn(scan, block, out);
   add_additive(scan, out);
   add_state(scan, b, out);
   add_embedding(scan, b, out);

@@ -13,7 +13,8 @@
 /* "Example 2: a longer sentence", "## Scores", "\section{Scores}" without its braces, "== Scores
  * ==" */
 static const char HEADING[] =
-    "(*UCP)(?i)\\s*(?:具体例|例題?|example|problem|exercise)\\s*\\d+\\s*(?::|$)|\\s*#{1,6}\\s|\\s*"
+    "(*UCP)(?i)\\s*(?:具体例|例題?|example|problem|exercise)\\s*\\d+\\s*(?::|$)|\\s*#{1,6}\\s(?=.*"
+    "\\pL)|\\s*"
     "\\\\?(?:sub)*section|=+ (?=\\w)";
 /* "|---|", "|:-:|", "| == |", "--- | ---", "-+-": the rule of a table's header */
 static const char HEADER_RULE[] = "\\|\\s*(?::?(?:-{2}|={2})|:-|-:)|(?<!-)-{2,}:?\\s*\\||-\\+-";
@@ -60,6 +61,14 @@ int attn_group_label(struct attn_grouping *g, char *text, struct attn_label *lab
 struct attn_source_position attn_group_place(const struct attn_grouping *g,
                                              const struct attn_scan_line *line, size_t at) {
   return attn_source_place(&g->scan->source, line->origin[at]);
+}
+
+attn_cell attn_group_blank(const struct attn_grouping *g, const struct attn_scan_line *line,
+                           size_t at) {
+  struct attn_source_position place = attn_group_place(g, line, at);
+  attn_cell cell = attn_cell_blank();
+  cell.line = place.line, cell.column = place.column;
+  return cell;
 }
 
 int attn_group_is_value(const struct attn_grouping *g, int value) {
@@ -337,12 +346,13 @@ static void add_grid(struct attn_grouping *g, int line, const attn_printing *gri
   attn_block_end(g, b, line);
 }
 
-/* The matrices of a line, named by the text in front of them. */
+/* The matrices of a line, named by their column in a table or by the text in front of them. */
 static void add_matrix(struct attn_grouping *g, const struct attn_scan_line *line, int index,
                        struct attn_part front, int is_factor) {
   struct attn_scan_value *value = &g->lines->value[index];
-  char *name = attn_group_text(g, line->text, front), *equals;
+  char *name = attn_cell_name(g, &g->columns, line, front), *equals;
   value->used = 1;
+  if (!name) name = attn_group_text(g, line->text, front);
   if (!name) return;
   const int several = attn_match_at(g->scan->patterns, NAMES, name, strlen(name), 0, NULL);
   do {
@@ -399,6 +409,7 @@ static int read_matrices(struct attn_grouping *g, const struct attn_scan_line *l
   size_t at, end;
   int value, factors = 0;
   if (!has_matrix(g, line)) return 0;
+  if (g->header.items) g->columns = g->header;
   attn_run_flush(g);
   while ((end = attn_next_value(line->text, rest, &at, &value)) != 0) {
     rest.begin = end;
@@ -435,7 +446,7 @@ static int read_heading(struct attn_grouping *g, const char *text) {
 /* A blank line ends a table, columns, or a matrix of several lines; labelled numbers may continue.
  */
 static void read_blank(struct attn_grouping *g) {
-  g->column_rules = 0;
+  g->column_rules = g->columns.items = 0;
   if (g->rows == 0) return;
   const struct attn_row *first = &g->row[0], *last = &g->row[g->rows - 1];
   int may_go_on = attn_row_is_labelled(first->style) && *last->label.text;
@@ -456,6 +467,7 @@ static void read_line(struct attn_grouping *g, const struct attn_scan_line *line
   } else if (is_rule(line->text)) {
     read_rule(g, line);
   } else if (!read_matrices(g, line) && !read_heading(g, line->text)) {
+    g->columns.items = 0;
     if (attn_row_read(g, line, &row) && attn_run_add(g, &row)) return;
     attn_run_flush(g);
     attn_sentence(g, line);

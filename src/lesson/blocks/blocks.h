@@ -89,6 +89,13 @@ int attn_row_is_labelled(int style);
 int attn_item_is_number(const struct attn_row_item *item);
 int attn_item_is_integer(const struct attn_row_item *item, int value);
 
+/* ---- cell_name.c ---- */
+
+/* The column of a table that the matrix after `front` is in; NULL: it has a name in front, or its
+ * column is called no step. */
+char *attn_cell_name(struct attn_grouping *g, const struct attn_row *columns,
+                     const struct attn_scan_line *line, struct attn_part front);
+
 /* ---- blocks.c ---- */
 
 struct attn_drawn; /* drawn.c */
@@ -116,6 +123,7 @@ struct attn_grouping {
   char *heading;
   struct attn_row header;                 /* of a table; items 0: none */
   struct attn_row super;                  /* the header above it; items 0: none */
+  struct attn_row columns;                /* the header above matrices; items 0: none */
   const struct attn_scan_line *text_line; /* the last line of text; NULL: a blank line follows it */
   struct attn_row before;                 /* the last row before the run; items 0: none */
   struct attn_row *row;                   /* a run of lines that look alike */
@@ -147,6 +155,9 @@ int attn_group_grow(struct attn_grouping *g, void **array, size_t count, size_t 
 int attn_group_label(struct attn_grouping *g, char *text, struct attn_label *label);
 struct attn_source_position attn_group_place(const struct attn_grouping *g,
                                              const struct attn_scan_line *line, size_t at);
+/* A blank cell in its place. */
+attn_cell attn_group_blank(const struct attn_grouping *g, const struct attn_scan_line *line,
+                           size_t at);
 /* The cell that a part of a line is, in its place. 0: it is words. */
 int attn_group_cell(struct attn_grouping *g, const struct attn_scan_line *line,
                     struct attn_part part, attn_cell *cell);

@@ -49,10 +49,8 @@ static int is_function(const char *text, size_t begin, size_t end) {
   return 0;
 }
 
-/* q_cat, Q(cat), qa: the stem is the letter. */
+/* q_cat, Q(cat): the stem is the letter. */
 static size_t worded_name(const char *text, struct attn_part p, char *stem) {
-  if (p.end - p.begin == 2 && strchr("qkv", text[p.begin]) && strchr("abcdABCD", text[p.begin + 1]))
-    return *stem = text[p.begin], 1;
   size_t at = name_letter(text, p.begin, p.end), word = skip_letters(text, p.begin, p.end);
   if (is_function(text, p.begin, word)) return 0;
   size_t bytes = at - p.begin;

@@ -113,13 +113,19 @@ static int is_page(const char *text, size_t at) {
          !strstr(text + at, "p.") && (at < 3 || !attn_is_letter(text[at - 3]));
 }
 
+/* The 2 of a column "v.2" */
+static int is_column_index(const char *text, size_t at) {
+  return at > 1 && strchr("qkvo", text[at - 2]) && !attn_is_digit(text[at + 1]) &&
+         (at < 3 || !attn_is_letter(text[at - 3]));
+}
+
 /* The number that the digit at `at` begins, with its sign and a leading point. */
 static struct attn_part number_at(struct attn_grouping *g, const char *text, size_t at,
                                   size_t end) {
   struct attn_match m;
   struct attn_part none = {at, at};
   int is_point = at > 0 && text[at - 1] == '.' && (at < 2 || !attn_is_digit(text[at - 2]));
-  if (is_point && !is_page(text, at)) at--;
+  if (is_point && !is_page(text, at) && !is_column_index(text, at)) at--;
   size_t sign = at > 0 && (text[at - 1] == '-' || text[at - 1] == '+') ? at - 1 : at;
   if (sign > 0 && (attn_is_digit(text[sign - 1]) || text[sign - 1] == ')')) sign = at;
   if (!attn_match_at(g->scan->patterns, NUMBER, text, end, sign, &m)) return none;

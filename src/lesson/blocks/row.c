@@ -12,7 +12,7 @@ static const char WORDS[] = "[A-Za-z\\x{3040}-\\x{9FFF}]\\s+[A-Za-z]";
 static const char RECORD[] = "[^,\\n]*+(?:,(?!\\s)[^,\\n]*+){3,}+$";
 /* "= 0.5,", "= 0.5 and" or "= 0.5 with": two of them are a sentence */
 static const char ASSIGNMENT[] = "(?:(?:=|\\x{2192})\\s*(?:" ATTN_VALUE "|-?" ATTN_NUMBER
-                                 "(?:/\\d{1,2}+)?+)|:\\s+(?:-?\\d+\\.\\d+|" ATTN_VALUE
+                                 "(?:/\\x{221A}?\\d{1,2}+)?+)|:\\s+(?:-?\\d+\\.\\d+|" ATTN_VALUE
                                  "))\\s*(?=,|;|\\.?\\s*$|(?:and|with)\\b|(?<=\\s\\s)[A-Za-z]|(?<="
                                  "\\s)[A-Za-z]_?\\d[^\\s=]{0,6} ?=)";
 /* "0, 1, ...", "0.25, 0.25 and 0.50", '"it" has 0.5,' */
@@ -73,12 +73,11 @@ static struct attn_row_item *new_item(struct attn_grouping *g, struct attn_row *
 
 void attn_row_pad(struct attn_grouping *g, struct attn_row *row, int items) {
   const struct attn_row_item *had = row->item;
-  struct attn_source_position place = attn_group_place(g, row->line, row->line->bytes);
-  struct attn_row_item blank = {.kind = ATTN_ITEM_CELL, .cell = attn_cell_blank()};
+  struct attn_row_item blank = {.kind = ATTN_ITEM_CELL,
+                                .cell = attn_group_blank(g, row->line, row->line->bytes)};
   if (row->items >= items) return;
   row->item = attn_group_take(g, (size_t)items, sizeof *row->item);
   if (!row->item) return;
-  blank.cell.line = place.line, blank.cell.column = place.column;
   memcpy(row->item, had, (size_t)row->items * sizeof *had);
   while (row->items < items) row->item[row->items++] = blank;
 }
@@ -110,7 +109,7 @@ static int add_remarked(struct attn_grouping *g, struct attn_row *row, struct at
 
 static void add_field(struct attn_grouping *g, struct attn_row *row, struct attn_part part) {
   const char *text = row->line->text;
-  attn_cell cell = attn_cell_blank();
+  attn_cell cell;
   int value;
   part = attn_part_trim(text, part);
   int quoted = row->style == ATTN_ROW_PIPES && part.begin < part.end && text[part.begin] == '"';
@@ -120,9 +119,7 @@ static void add_field(struct attn_grouping *g, struct attn_row *row, struct attn
       add_value(g, row, part, value))
     return;
   if (part.begin == part.end) {
-    struct attn_source_position place = attn_group_place(g, row->line, part.begin);
-    cell.line = place.line;
-    cell.column = place.column;
+    cell = attn_group_blank(g, row->line, part.begin);
     add_cell(g, row, part, &cell);
   } else if (!quoted && attn_group_cell(g, row->line, part, &cell)) {
     add_cell(g, row, part, &cell);
@@ -206,6 +203,31 @@ static struct attn_part without_border(const char *text, struct attn_part p) {
   return p;
 }
 
+static int is_closed(const struct attn_scan_line *line) {
+  struct attn_part p = attn_part_trim(line->text, (struct attn_part){0, line->bytes});
+  return p.end > p.begin && line->text[p.end - 1] == '|';
+}
+
+/* "scores | 2 | 4 | =MMULT(B2:C4,B5:C7)", "=B17/$E17": how a sheet computes the numbers of a row.
+ */
+static void blank_formulas(struct attn_grouping *g, struct attn_row *row) {
+  static const char FORMULA[] = "=[ ]?(?:[A-Z]{2,}\\(|\\$?[A-Z]{1,2}\\$?\\d)";
+  int numbers = 0;
+  for (int n = 0; n < row->items; n++) numbers += attn_item_is_number(&row->item[n]);
+  for (int n = 0; n < row->items && numbers; n++) {
+    struct attn_row_item *item = &row->item[n];
+    struct attn_part text = {item->begin, item->end};
+    if (item->kind != ATTN_ITEM_TEXT ||
+        !attn_part_begins_in(g, FORMULA, row->line->text, text, NULL))
+      continue;
+    item->kind = ATTN_ITEM_CELL;
+    item->cell = attn_group_blank(g, row->line, item->begin);
+    item->end = item->begin;
+    /* where it is blank, the line ends */
+    row->items -= n + 1 == row->items && row->style == ATTN_ROW_PIPES && !is_closed(row->line);
+  }
+}
+
 static int read_fields(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
   static const char delimiters[] = "|\t,";
   const char *text = row->line->text;
@@ -217,6 +239,7 @@ static int read_fields(struct attn_grouping *g, struct attn_row *row, struct att
     add_field(g, row, (struct attn_part){at, end});
     at = end + 1;
   }
+  blank_formulas(g, row);
   return row->items > (row->style == ATTN_ROW_PIPES ? 0 : 1);
 }
 

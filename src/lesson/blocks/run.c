@@ -186,24 +186,11 @@ static int are_apart(struct attn_grouping *g, const struct attn_row *last,
          !same_name(last, row) && !is_next_name(g, last->label.text, row->label.text);
 }
 
-/* "QKの転置", "√2で割ると": what is done, and not whose the vectors are. */
-static int is_phrase(struct attn_grouping *g, const char *label) {
-  static const char PHRASE[] =
-      "(?i)\\bQK|(?:割ると|割って|すると|かけると|とると|(?:softmax|ソフトマックス)で|"
-      "(?:出力|重み|スコア|内積)は)\\s*=?$";
-  return attn_occurs(g->scan->patterns, PHRASE, label);
-}
-
-/* "Q = [1, 0], [0, 1]", "key [1, 0] [0, 1]", "keys: [1, 0]  [0, 1]", "scores / sqrt(2) = [1, 0],
- * [0, 1]": all rows of a matrix. */
+/* "Q = [1, 0], [0, 1]", "keys: [1, 0]  [0, 1]": all rows of a matrix. */
 static int is_matrix_row(struct attn_grouping *g, const struct attn_row *row) {
-  int step = row->style == ATTN_ROW_VALUES ? attn_label_step(row->label.text) : -1;
-  int is_input = step >= ATTN_STEP_Q && step <= ATTN_STEP_V;
-  if (row->items < 2) return 0;
-  int is_called = is_input || is_phrase(g, row->label.text);
-  if (row->style != ATTN_ROW_COLON && row->style != ATTN_ROW_EQUALS && !is_called) return 0;
-  is_called |= row->style == ATTN_ROW_COLON || row->label.stem;
-  if (!is_called || row->label.index >= 0) return 0;
+  int is_matrix =
+      row->style == ATTN_ROW_COLON || (row->style == ATTN_ROW_EQUALS && row->label.stem);
+  if (!is_matrix || row->items < 2 || row->label.index >= 0) return 0;
   for (int n = 0; n < row->items; n++)
     if (!item_length(g, &row->item[n]) ||
         item_length(g, &row->item[n]) != item_length(g, &row->item[0]))
@@ -246,6 +233,13 @@ static int is_numbered_header(const struct attn_row *header, const struct attn_r
 
 static int is_blank_item(const struct attn_row_item *item) { return item->begin == item->end; }
 
+/* The items up to the last that is not blank. */
+static int items_to_last(const struct attn_row *row) {
+  int items = row->items;
+  while (items && is_blank_item(&row->item[items - 1])) items--;
+  return items;
+}
+
 /* "query \\ key | 1 | 2 | 3", "Q | 1 | 2 | 3" above "1 | 0.5 | 0.2 | 0.3", or with a blank corner:
  * both are numbered.
  */
@@ -273,24 +267,28 @@ static int is_titled(const struct attn_grouping *g) {
   return *above && strchr("XQKV", *above) && !above[1];
 }
 
+/* "p1" below "p0": a row of the table. */
+static int is_next_row(struct attn_grouping *g, const char *title) {
+  char *above = g->rows > 1 ? attn_item_text(g, &g->row[g->rows - 2], 0) : NULL;
+  return above && title && *title && attn_same_letters(above, title);
+}
+
 /* ",1,2" or "Q,1,2" above "cat,0.5,0.2": the columns of a sheet are numbered from 1. */
 static int numbers_columns(struct attn_grouping *g, const struct attn_row *header,
                            const struct attn_row *row) {
-  if (!attn_row_is_delimited(row->style) || row->style != header->style ||
-      row->items != header->items || row->items < 3 || row->item[0].kind != ATTN_ITEM_TEXT)
+  int end = items_to_last(header); /* without blanks at the end of either */
+  if (!attn_row_is_delimited(row->style) || row->style != header->style || end < 3 ||
+      items_to_last(row) != end || row->item[0].kind != ATTN_ITEM_TEXT)
     return 0;
-  int end = header->items; /* without blanks at the end of both */
-  while (end > 3 && is_blank_item(&header->item[end - 1]) && is_blank_item(&row->item[end - 1]))
-    end--;
   for (int n = 1; n < end; n++)
     if (!attn_item_is_integer(&header->item[n], n) || !attn_item_is_number(&row->item[n])) return 0;
   char *title = attn_item_text(g, header, 0), *name = attn_item_text(g, row, 0);
   int is_letter = title && *title && !title[1];
   int is_word =
       title && *title && (!is_letter || (strchr("QKV", *title) && (g->rows == 1 || is_titled(g))));
-  int is_title = is_word && name && !attn_same_letters(title, name) &&
-                 attn_label_step(title) >= 0 &&
-                 (attn_label_step(name) < 0 || attn_label_is_indexed(name));
+  int is_title =
+      is_word && name && !attn_same_letters(title, name) && attn_label_step(title) >= 0 &&
+      (attn_label_step(name) < 0 || attn_label_is_indexed(name)) && !is_next_row(g, title);
   return is_blank_item(&header->item[0]) || is_title;
 }
 
@@ -347,7 +345,7 @@ static void report_missing(struct attn_grouping *g, const struct attn_row *row, 
                            int others) {
   struct attn_source_position p = attn_group_place(g, row->line, row->item[0].begin);
   attn_status status =
-      attn_scan_add_misprint(g->scan, p,
+      attn_scan_add_misprint(g->scan, p, 0,
                              "this row has %d numbers, but the rows next to it have %d: "
                              "give all rows of a matrix the same length",
                              numbers, others);
@@ -457,9 +455,18 @@ static void end_at_blank(struct attn_grouping *g, const struct attn_row *row) {
   g->after_blank = 0;
 }
 
+/* The last row of words above a blank line, shorter than the rows below it: it is of what is above.
+ */
+static void drop_header_above(struct attn_grouping *g, const struct attn_row *row) {
+  const struct attn_row *header = &g->header;
+  if (g->rows || !header->items || header->style == ATTN_ROW_PIPES) return;
+  if (row->items > header->items && row->line->line > header->line->line + 1) g->header.items = 0;
+}
+
 int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
   struct attn_row complete;
   end_at_blank(g, row);
+  drop_header_above(g, row);
   if (read_header(g, row)) return 1;
   if (lacks_sum(g, row))
     complete = *row, attn_row_pad(g, &complete, row->items + 1), row = &complete;

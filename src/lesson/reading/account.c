@@ -320,6 +320,13 @@ static int is_matrix(const struct attn_account *a, int block) {
   return b->reading[0].cols > 1 && (b->source == ATTN_BLOCK_GRID || b->source == ATTN_BLOCK_ROWS);
 }
 
+/* "Ken: Qが(1, 0)と(3, 1)": vectors of a name that is no label. */
+static int is_called_after_word(const struct attn_account *a, const struct attn_block *b) {
+  static const char NAME[] = "(*UCP)\\b(?:[QKVX]|クエリ|キー|バリュー)[がは]?$";
+  return b->siblings > 1 && b->labels && b->label[0] &&
+         attn_occurs(a->scan->patterns, NAME, b->label[0]);
+}
+
 /* Counts, indices and the like are prose. A heading above them is no name. */
 static int is_prose(struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
@@ -329,8 +336,8 @@ static int is_prose(struct attn_account *a, int block) {
   if (p->rows * p->cols == 1 && !decimals && called_step(a, block, A_WORD) == ATTN_ANY_STEP)
     return 1;
   int as_matrix = is_matrix(a, block);
-  int is_list =
-      (b->source == ATTN_BLOCK_SCALARS && p->cols > 2) || is_in_list(a, block) || is_of_row(a, b);
+  int is_list = (b->source == ATTN_BLOCK_SCALARS && p->cols > 2) || is_in_list(a, block) ||
+                is_of_row(a, b) || is_called_after_word(a, b);
   if (!named && !decimals && p->rows == 1 && !is_list && !as_matrix) return 1;
   return !decimals && p->rows * p->cols < 3 && !named && !as_matrix && !is_list;
 }
@@ -419,8 +426,7 @@ static int is_row_more(struct attn_account *a, int block) {
 static int is_mention(struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   const attn_printing *q = &b->reading[0];
-  int is_echo = is_matrix(a, block) && q->cols > 2; /* of what a program prints */
-  int is_list = q->rows == 1 && (b->source == ATTN_BLOCK_INLINE || is_echo);
+  int is_list = q->rows == 1 && b->source == ATTN_BLOCK_INLINE;
   int by_chance = !has_decimals(q); /* small integers */
   int is_argument = attn_occurs(a->scan->patterns, "(?i)(?:softmax|exp)\\W*$", b->name);
   int step = is_argument ? ATTN_ANY_STEP : called_step(a, block, A_WORD);

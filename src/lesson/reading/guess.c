@@ -136,6 +136,14 @@ static int is_supposed(const struct attn_builder *b, const struct attn_placement
   return n < b->reading->placements && attn_is_introduced(b, &b->scan->block[p->block], SUPPOSED);
 }
 
+/* Products of queries with themselves, which were read as inputs since there are no keys. */
+static int lacks_keys(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_relation *r = p->relation;
+  if (p->role != ATTN_ROLE_SCORES || r->operands != 2 || r->operand[0] != r->operand[1]) return 0;
+  const double *bits = b->priors[r->operand[0]->grid->block].bits;
+  return p->node->share < 1 && bits[ATTN_ROLE_Q] > bits[ATTN_ROLE_X];
+}
+
 /* Its place is known too little to call a number wrong: words of a sentence are not a name, and its
  * own name may be that of another step. */
 int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p) {
@@ -146,7 +154,9 @@ int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p) 
       block->source == ATTN_BLOCK_INLINE || attn_occurs(b->scan->patterns, SENTENCE, block->name);
   if (p->node->share == 0 && (p->relation->uses > 1 || attn_follows_from_guess(b, p->relation)))
     return 1;
-  if (may_be_other_scores(b, p) || lacks_values(b, p) || is_of_other_input(b, p)) return 1;
+  if (may_be_other_scores(b, p) || lacks_values(b, p) || lacks_keys(b, p) ||
+      is_of_other_input(b, p))
+    return 1;
   if (states_other_formula(b, p) || shows_other_mask(b, p) || is_of_gradients(b, p)) return 1;
   if (p->node->share < 1 && is_of_later_step(b, p->relation)) return 1;
   if (p->node->share < 1 && p->role == ATTN_ROLE_ROW_SUM && in_sentence &&

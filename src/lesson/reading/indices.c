@@ -112,6 +112,7 @@ static const char SIZE[] =
     "|(?<![\\w.])(\\d{1,4}+) rows?(?:,? and |, | by | x | \\x{D7} )(\\d{1,4}+) col(?:umn)?s?\\b"
     "|(?<![\\w.])(\\d{1,4}+) ?行 ?(\\d{1,4}+) ?列(?!目|は|が|だと|なら|の[値要成])"
     "|\\w\\[(\\d{1,4}+)\\]\\[(\\d{1,4}+)\\] ?= ?\\{"
+    "|<tf\\.\\w++: shape=\\((\\d{1,4}+), (\\d{1,4}+)\\)"
     "|(?m:^\\w{1,12} = (\\d{1,4}+)[x\\x{D7}](\\d{1,4}+)[ \\t\\r]*$))";
 
 static int is_no_size(const struct attn_placing *x, const struct attn_match *m) {
@@ -123,6 +124,13 @@ static int is_no_size(const struct attn_placing *x, const struct attn_match *m) 
 static int is_other_size(const struct attn_placing *x, const struct attn_match *m) {
   const struct attn_placed *p = attn_next_placed(x, m->group[0].end, LINES);
   return p ? !is_size_of(p, value_of(x, m->group[1]), value_of(x, m->group[2])) : is_no_size(x, m);
+}
+
+/* "[0. 1.]], shape=(2, 2)": of the numbers in front of it. */
+static const char SIZE_AFTER[] = "\\]\\], shape=\\((\\d{1,4}+), (\\d{1,4}+)\\)";
+static int is_other_size_after(const struct attn_placing *x, const struct attn_match *m) {
+  const struct attn_placed *p = attn_last_placed(x, m->group[0].begin);
+  return p && !is_size_of(p, value_of(x, m->group[1]), value_of(x, m->group[2]));
 }
 
 /* "(4 x 3)", "2×3 行列", "all weights are 3 x 2", "行列は $4 \times 2$": the size of some matrix.
@@ -281,7 +289,8 @@ static int is_no_key_dimension(const struct attn_placing *x, const struct attn_m
 
 /* "/ √2", "√2で割る": a root that no step divides by, where some divide. */
 static const char DIVISOR[] =
-    "(?|(?:[/\\x{F7}]|\\bby) ?(?:\\w{2,5}\\.)?(?:\\x{221A}|sqrt) ?\\(?(\\d{1,2}+)(?!\\.?\\d)|"
+    "(?|(?:[/\\x{F7}]|(?<!\\bnot )\\bby) ?(?:\\w{2,5}\\.)?(?:\\x{221A}|sqrt) "
+    "?\\(?(\\d{1,2}+)(?!\\.?\\d)|"
     "\\x{221A}\\(?(\\d{1,2}+)\\)? ?で(?:割|除))";
 static int divides_by_other(const struct attn_placing *x, double value, int agrees) {
   int divides = 0;
@@ -510,6 +519,7 @@ void attn_list_indices(struct attn_placing *x) {
   check_columns_of_r(x);
   check_counts(x);
   attn_list_numbers(x, SIZE, is_other_size);
+  attn_list_numbers(x, SIZE_AFTER, is_other_size_after);
   attn_list_numbers(x, SOME_SIZE, is_no_size);
   attn_list_numbers(x, TITLE_SIZE, is_other_title_size);
   check_named_sizes(x);

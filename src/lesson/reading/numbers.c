@@ -4,6 +4,7 @@
 #include "error.h"
 #include "reading.h"
 #include "snippet.h"
+#include "steps.h"
 
 /* What a reading needs besides its lesson. */
 struct numbers {
@@ -23,6 +24,21 @@ static int is_whole(const attn_lesson *lesson) {
   return whole;
 }
 
+/* A number is missing at a misprint, or is more than its row has. */
+static attn_status list_misprint(const struct attn_scan *scan, attn_lesson *lesson,
+                                 attn_error *err) {
+  const struct attn_source_position at = scan->misprint.place;
+  const attn_cell cell = {.line = at.line, .column = at.column};
+  size_t bytes, before = 0;
+  if (!scan->misprint.message || scan->misprint.may_be_meant) return ATTN_OK;
+  const char *line = attn_source_line(&scan->source, at.line, &bytes);
+  for (int n = 1; n < at.column && before < bytes; n++)
+    attn_code_point(line, before, bytes, &before);
+  char *name = attn_pool_text(scan->pool, line, before);
+  if (!name || attn_add_unread(scan->pool, lesson, &cell, 1, 1, name)) return no_memory(err);
+  return ATTN_OK;
+}
+
 static attn_status find_steps(struct numbers *n, struct attn_lesson_owner *o, attn_error *err) {
   attn_lesson *lesson = &o->lesson;
   struct attn_scan *scan = &n->scan;
@@ -40,6 +56,7 @@ static attn_status find_steps(struct numbers *n, struct attn_lesson_owner *o, at
   if (!status) status = attn_attach_workings(scan, lesson, scan->pool, err);
   if (!status) status = attn_account_for(scan, n->priors, o, err);
   if (!status && scan->misprint.message && !is_whole(lesson)) return attn_scan_fail_misprint(scan);
+  if (!status) status = list_misprint(scan, lesson, err);
   int failed = attn_patterns_failed(scan->patterns) || scan->shared->failed;
   return status || !failed ? status : no_memory(err);
 }

@@ -37,9 +37,9 @@ attn_cell attn_placing_cell(const struct attn_placing *x, size_t at) {
   return cell;
 }
 
-const struct attn_placed *attn_next_placed(const struct attn_placing *x, size_t at, int lines) {
-  attn_cell cell = attn_placing_cell(x, at);
-  uint64_t place = attn_cell_place(&cell);
+/* How many numbers are in front of a cell? */
+static size_t count_before(const struct attn_placing *x, const attn_cell *cell) {
+  uint64_t place = attn_cell_place(cell);
   size_t low = 0, high = x->count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
@@ -48,8 +48,20 @@ const struct attn_placed *attn_next_placed(const struct attn_placing *x, size_t 
     else
       high = middle;
   }
-  int is_near = low < x->count && (int)(x->placed[low].place >> 32) < cell.line + lines;
-  return is_near ? &x->placed[low] : NULL;
+  return low;
+}
+
+const struct attn_placed *attn_next_placed(const struct attn_placing *x, size_t at, int lines) {
+  attn_cell cell = attn_placing_cell(x, at);
+  size_t n = count_before(x, &cell);
+  int is_near = n < x->count && (int)(x->placed[n].place >> 32) < cell.line + lines;
+  return is_near ? &x->placed[n] : NULL;
+}
+
+const struct attn_placed *attn_last_placed(const struct attn_placing *x, size_t at) {
+  attn_cell cell = attn_placing_cell(x, at);
+  size_t n = count_before(x, &cell);
+  return n && (int)(x->placed[n - 1].place >> 32) == cell.line ? &x->placed[n - 1] : NULL;
 }
 
 const struct attn_placed *attn_placed_after(const struct attn_placing *x, size_t at, int columns) {

@@ -29,6 +29,8 @@ int attn_has_rows_of(const attn_printing *shown, const attn_printing *p);
 void attn_place_numbers(struct attn_placing *p, struct attn_account *a);
 /* The first number of a step at an offset or after it. NULL: there is none in so many lines. */
 const struct attn_placed *attn_next_placed(const struct attn_placing *p, size_t at, int lines);
+/* The last one in front of an offset, in its line. NULL: there is none. */
+const struct attn_placed *attn_last_placed(const struct attn_placing *p, size_t at);
 /* The first one after an offset, at most so many columns after it and with no digit between; NULL:
  * there is none. */
 const struct attn_placed *attn_placed_after(const struct attn_placing *p, size_t at, int columns);

@@ -13,19 +13,20 @@ struct variant {
 static const struct variant variants[] = {
     {'\r', " "},        {0x0085, " "},      {0x00A0, " "},   {0x00B4, "'"},
     {0x00BC, "1/4"},    {0x00BD, "1/2"},    {0x00BE, "3/4"}, {0x02C6, "^"},
-    {0x1D37, "K"},      {0x1D40, "T"},      {0x1D60, "Q"},   {0x1D65, "v"},
-    {0x2010, "-"},      {0x2011, "-"},      {0x2012, "-"},   {0x2013, "-"},
-    {0x2014, "-"},      {0x2015, "-"},      {0x2019, "'"},   {0x2022, "*"},
-    {0x2028, " "},      {0x2029, " "},      {0x202F, " "},   {0x205F, " "},
-    {0x207B, "-"},      {0x208B, "-"},      {0x2096, "k"},   {0x2153, "1/3"},
+    {0x1D37, "K"},      {0x1D40, "T"},      {0x1D60, "Q"},   {0x1D62, "i"},
+    {0x1D65, "v"},      {0x2010, "-"},      {0x2011, "-"},   {0x2012, "-"},
+    {0x2013, "-"},      {0x2014, "-"},      {0x2015, "-"},   {0x2019, "'"},
+    {0x2022, "*"},      {0x2028, " "},      {0x2029, " "},   {0x202F, " "},
+    {0x205F, " "},      {0x207B, "-"},      {0x208B, "-"},   {0x2153, "1/3"},
     {0x2154, "2/3"},    {0x21D2, "\u2192"}, {0x2212, "-"},   {0x2219, "\u00B7"},
     {0x2243, "="},      {0x2245, "="},      {0x2248, "="},   {0x2252, "="},
     {0x22A4, "T"},      {0x22C5, "\u00B7"}, {0x2502, "|"},   {0x2503, "|"},
     {0x2551, "|"},      {0x25A3, "\u25A0"}, /* a mark of ours */
     {0x27A1, "\u2192"}, {0x27E8, "["},      {0x27E9, "]"},   {0x27F6, "\u2192"},
-    {0x2C7D, "V"},      {0x3000, " "},      {0x3001, ","},   {0x3008, "["},
-    {0x3009, "]"},      {0x3010, "\n"},     {0x3011, ":"},   {0x30FB, "\u00B7"},
-    {0xFE0E, ""},       {0xFE0F, ""},       {0xFE63, "-"},   {0xFEFF, " "},
+    {0x2C7C, "j"},      {0x2C7D, "V"},      {0x3000, " "},   {0x3001, ","},
+    {0x3008, "["},      {0x3009, "]"},      {0x3010, "\n"},  {0x3011, ":"},
+    {0x30FB, "\u00B7"}, {0xFE0E, ""},       {0xFE0F, ""},    {0xFE63, "-"},
+    {0xFEFF, " "},
 };
 
 static int compare_variant(const void *key, const void *item) {
@@ -38,6 +39,8 @@ const char *attn_plain_character(uint32_t c, char *buffer) {
   buffer[1] = 0;
   if (c >= 0xFF01 && c <= 0xFF5D) return buffer[0] = (char)(c - 0xFEE0), buffer; /* full-width */
   if (c >= 0x2080 && c <= 0x2089) return buffer[0] = (char)('0' + c - 0x2080), buffer;
+  if (c >= 0x2090 && c <= 0x209C && c != 0x2094)
+    return buffer[0] = "aeox hklmnpst"[c - 0x2090], buffer;
   if (c >= 0x2000 && c <= 0x200B) return " ";
   const struct variant *v =
       bsearch(&c, variants, sizeof variants / sizeof *variants, sizeof *variants, compare_variant);

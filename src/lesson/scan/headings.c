@@ -6,16 +6,17 @@
 #define FENCE "(?:```|~~~)[^\\n]*+(?:\\n(?!```|~~~)[^\\n]*+)*+(?:\\n(?:```|~~~)[^\\n]*+)?"
 #define REST "[ \\t\\r]*$"
 /* "## Scores", "== Scores ==", \section{Scores}, "3.1 Scores" */
-#define MARKED                                                                   \
-  "[ \\t]*+(?|#{1,6}[ \\t]+([^\\n]+?)[ \\t\\r#]*$|=+ (\\w[^\\n]*?)[ \\t\\r=]*$|" \
-  "\\\\(?:sub)*section\\*?\\{([^\\n]+?)\\}(?:[ \\t]*\\\\label[^\\n]*)?" REST     \
-  "|"                                                                            \
+#define MARKED                                                                                \
+  "[ \\t]*+(?|#{1,6}[ \\t]++(?!\\[,?\\d)([^\\n]+?)[ \\t\\r#]*$|=+ (\\w[^\\n]*?)[ \\t\\r=]*$|" \
+  "\\\\(?:sub)*section\\*?\\{([^\\n]+?)\\}(?:[ \\t]*\\\\label[^\\n]*)?" REST                  \
+  "|"                                                                                         \
   "([1-9]\\d?(?:\\.\\d{1,2})+\\.? [^\\W\\d][^\\n]*[^\\s.:;,!?])" REST ")"
-/* A short line of words alone: no label unless it announces a part, no equation or sentence. */
-#define ALONE                                                                                  \
-  "(?!import |from |return |def |class )(?![\\s\\[\\]{}()|=<>`\\\\$&!\"'0-9-])"                \
-  "(?:(?![^\\n]*[:：])|(?=[^:：\\n]{0,40}(?:例|[Ee]xample|Step|Part|Case|第|ステップ|" \
-  "Section|Exercise|問)))"                                                                    \
+/* A short line of words alone: no label unless it announces a part, no equation or sentence, no row
+ * of a sheet. */
+#define ALONE                                                                                    \
+  "(?!import |from |return |def |class |[^\\n]*\\t[^\\s])(?![\\s\\[\\]{}()|=<>`\\\\$&!\"'0-9-])" \
+  "(?:(?![^\\n]*[:：])|(?=[^:：\\n]{0,40}(?:例|[Ee]xample|Step|Part|Case|第|ステップ|"   \
+  "Section|Exercise|問)))"                                                                      \
   "(?:\\*\\*)?((?:(?!\\*\\*$)[^=\\n])*?[^\\s.:;,!?=*<。、：；，！？．…」])(?:\\*\\*)?" REST
 /* A line below a title: then it is marked; or a blank or deeper one: then group 2 is there. */
 #define BELOW "(?:(?=\\n(?:={3,}|-{3,})" REST ")|(?=\\n[ \\t\\r\\n]|\\n?\\z)())"

@@ -1,6 +1,6 @@
 /* leader.c -- comments: the sign that begins each line of a run of lines is made blank; so are the
- * "+" of R before a line that continues a command, the signs before printed results, and the
- * numbers of parts at the beginnings or ends of lines. */
+ * "+" of R before a line that continues a command, the signs of results of Org and quoted tables,
+ * and the numbers of parts at the beginnings or ends of lines. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,24 +14,20 @@ static const char RUN[] =
 /* "> m <- matrix(c(1, 2,", then "+   3, 4), nrow = 2)" */
 static const char CONTINUED[] = "(?m)^>[ \\t][^\\n]*+\\n(?:(\\+)(?=[ \\t])[^\\n]*+(?:\\n|\\z))++";
 
-/* "Q = X @ W", then "#  2 -1", "#  0  3": what the line gives */
-static const char INTEGERS[] =
-    "(?m)^[^#\\n=]*+=[^\\n]*+\\n\\K(?:[ \\t]*+(#)(?=[ \\t])(?:[ "
-    "\\t,]++[-+]?\\d++(?:\\.\\d++)?+){2,40}+[ \\t]*+(?:\\n|\\z))++";
-
 /* "# [[0.5, 1.0],", "#  [0.2, 0.3]]": a matrix in a comment */
 static const char MATRIX[] =
     "(?m)^[ \\t]*+" SIGN
     "[^\\n\\[]*+\\[[ \\t]*+\\[[^\\n\\[\\]]++\\],?[ \\t]*+"
     "(?:\\n[ \\t]*+\\1[ \\t]++\\[[^\\n\\[\\]]++\\]++[,)]?[ \\t]*+(?=\\n|\\z))++";
 
-/* "##      [,1] [,2]" above "## [1,] 0.5 1.0": what R prints; or lines that begin a fence */
-static const char PRINTED[] =
-    "(?m)^(?:(?<=```\\n)(?=[^\\n]*+\\n#)|(?=##?[ \\t]++\\[,?1,?\\]))(##?)(?=[ \\t])[^\\n]*+"
-    "(?:\\n\\1(?=[ \\t])[^\\n]*+)*+(?=\\n|\\z)";
 /* "#+RESULTS:" of Org above ": [[0.5 1.0]", ":  [0.2 0.3]]" */
 static const char RESULTS[] =
     "(?mi)^[ \\t]*+#\\+RESULTS\\b[^\\n]*+\\n\\K(?:[ \\t]*+(:)(?=[ \\t])[^\\n]*+(?:\\n|\\z))++";
+
+/* A table in a quotation: "> | | key |" above "> |---|---|" */
+static const char QUOTED[] =
+    "(?m)^[ \\t]*+(>(?:[ \\t]?>)*+)(?=[ \\t]*+\\|)[^\\n]*+"
+    "(?:\\n[ \\t]*+\\1(?=[ \\t]*+\\|)[^\\n]*+)++";
 
 /* Each line that the pattern finds begins with group 1. */
 static void blank(struct attn_rewrite *r, const char *pattern) {
@@ -69,10 +65,9 @@ static void blank_parts(struct attn_rewrite *r) {
 
 void attn_blank_leaders(struct attn_rewrite *r) {
   blank(r, RUN);
-  blank(r, INTEGERS);
   blank(r, MATRIX);
-  blank(r, PRINTED);
   blank(r, CONTINUED);
   blank(r, RESULTS);
+  blank(r, QUOTED);
   blank_parts(r);
 }

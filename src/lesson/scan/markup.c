@@ -264,21 +264,28 @@ static void rewrite_headers(struct attn_rewrite *r) {
   attn_rewrite_all(r, "(?m)^(\\|[^\\n]*\\|)h[ \\t]*+$", "$1", "|");
 }
 
-/* The letters of the columns and the numbers of the rows of a spreadsheet. */
+/* The letters of the columns and the numbers of the rows of a spreadsheet, between pipes or in a
+ * box.
+ */
 static void drop_references(struct attn_rewrite *r) {
-#define THEN(letter) "(?=[ \\t]*\\|[ \\t]*" letter "[ \\t]*\\|)|"
+#define TO_BAR "[ \\t]*+\\|"
+#define THEN(letter) "(?=" TO_BAR "[ \\t]*" letter "[ \\t]*\\|)|"
 #define NEXT                                                                                    \
   "A" THEN("B") "B" THEN("C") "C" THEN("D") "D" THEN("E") "E" THEN("F") "F" THEN("G") "G" THEN( \
-      "H") "H" THEN("I") "I" THEN("J") "J(?=[ \\t]*\\|[ \\t]*K[ \\t]*\\|)"
-  attn_rewrite_all(
-      r,
-      "(?m)(?:^\\|[ \\t*#]*+(?:(?:row|\u884C)[ \\t]*+(?=\\|[ \\t]*+[A-K][ \\t]*+\\|[ \\t]*+$)|"
-      "(?=\\|[^|\\n]*+\\|[^|\\n]*+\\|)|(?:row|\u884C)[ \\t]*+)\\|(?:[ \\t]*+(?:" NEXT
-      ")[ \\t]*+\\|)*+[ \\t]*+[A-K][ \\t]*+\\|[ \\t]*+\\n\\|[ \\t:|-]++\\n|"
-      "(?!\\A)\\G(\\|[^\\n]*+\\n))\\|[ \\t*]*+\\d{1,3}[ \\t*]*+(?=\\|)",
-      "$1", "|");
+      "H") "H" THEN("I") "I" THEN("J") "J" THEN("K") "K" THEN("L") "L" THEN("M")
+#define LAST "[ \\t]*+[A-M]" TO_BAR
+  attn_rewrite_all(r,
+                   "(?m)(?:^[ \\t]*+\\|[ \\t*#]*+(?:(?:row|\u884C)[ \\t]*+(?=\\|" LAST
+                   "[ \\t]*+$)|"
+                   "(?=\\|[^|\\n]*+\\|[^|\\n]*+\\|)|(?:row|\u884C)[ \\t]*+)\\|"
+                   "(?:[ \\t]*+(?:" NEXT "(?!))" TO_BAR ")*+" LAST
+                   "[ \\t]*+\\n[ \\t:|\\x{2500}-\\x{257F}-]++\\n|"
+                   "(?!\\A)\\G(\\|[^\\n]*+\\n))[ \\t]*+\\|[ \\t*]*+\\d{1,3}[ \\t*]*+(?=\\|)",
+                   "$1", "|");
+#undef TO_BAR
 #undef THEN
 #undef NEXT
+#undef LAST
 }
 
 /* "8/2 = 4   -6/2 = -3": equations in columns, where the sign begins the next one. */

@@ -17,11 +17,12 @@
   "|\\.)++"                                                          \
   "(?<=[\\d?])(?![\\w.?#])"
 #define WORD "(?!(?i:-?inf|nan)\\b)[A-Za-z]\\w*+|" BROKEN "|\\d++[A-Za-z]\\w*+"
+#define WORDS "(?:" WORD "|[A-Za-z]\\w*+)(?:\\s[\\w']++){0,6}+"
 #define NEXT "\\s*+(?:[,;&]|\\]\\s*+,\\s*+\\[|" ATTN_MARK_ROW ")\\s*+"
 
 static const char IN_MATRIX[] =
     "(?:\\[\\s*+\\[|" ATTN_MARK_OPEN ")\\s*+(?|" NUMBER "(?:" NEXT NUMBER "(?![\\w.?#]))*+" NEXT
-    "(" WORD ")|(" BROKEN "))\\s*+(?=[,;&\\])]|" ATTN_MARK_ROW "|" ATTN_MARK_CLOSE ")";
+    "(" WORDS ")|(" BROKEN "))\\s*+(?=[,;&\\])]|" ATTN_MARK_ROW "|" ATTN_MARK_CLOSE ")";
 /* In a line of numbers, perhaps in brackets, or a row between pipes */
 #define BESIDE "(?:[ \\t]*+[,;|][ \\t]*+|[ \\t]++)"
 #define REST "(?=(?:" BESIDE NUMBER "(?![\\w.]))*+[ \\t]*+[])|]{0,2}+[,;]*+[ \\t]*+$)"
@@ -66,11 +67,13 @@ static const char OPEN_MATRIX[] =
 /* A fence of code: its mark, and what follows it in its line */
 static const char FENCE[] = "(?m)^[ \\t>]*+(`{3,}+|~{3,}+)[ \\t\\r]*+([^\\n`]*+)$";
 
-/* "[ 1 ]" below "[ 0.5 2 ]", "[0.5 2]; [1]" */
+/* "[ 1 ]" below "[ 0.5 2 ]", "[0.5 2]; [1]", "1…" below "0 3 3" */
 static const char SHORT_ROW[] =
-    "(?m)(?:^|=)\\s*+[\\[(][ \\t]*+" NUMBER "(?:[ \\t,]++" NUMBER
+    "(?m)(?|^[ \\t]*+" NUMBER "(?:[ \\t]++" NUMBER ")++[ \\t]*+\\n[ \\t]*+(" NUMBER
+    ")(?:\u2026|\\.{3})|"
+    "(?:^|=)\\s*+[\\[(][ \\t]*+" NUMBER "(?:[ \\t,]++" NUMBER
     ")++[ \\t]*+[\\])][ \\t]*+(?:\\n|;)[^\\S\\n]*+([\\[(])[ \\t]*+" NUMBER
-    "[ \\t]*+[\\])][ \\t]*+$";
+    "[ \\t]*+[\\])][ \\t]*+$)";
 
 static int find(struct attn_scan *scan, const struct attn_canonical *text, const char *pattern,
                 struct attn_match *m) {
@@ -78,7 +81,7 @@ static int find(struct attn_scan *scan, const struct attn_canonical *text, const
 }
 
 attn_status attn_scan_add_misprint(struct attn_scan *scan, struct attn_source_position place,
-                                   const char *format, ...) {
+                                   int may_be_meant, const char *format, ...) {
   struct attn_misprint *first = &scan->misprint;
   char message[256];
   va_list arguments;
@@ -89,6 +92,7 @@ attn_status attn_scan_add_misprint(struct attn_scan *scan, struct attn_source_po
   vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
   first->place = place;
+  first->may_be_meant = may_be_meant;
   first->message = attn_pool_text(scan->pool, message, strlen(message));
   return first->message ? ATTN_OK : attn_scan_no_memory(scan);
 }
@@ -99,7 +103,7 @@ static attn_status find_word(struct attn_scan *scan, const struct attn_canonical
       !find(scan, text, IN_VECTOR, &m))
     return ATTN_OK;
   size_t at = m.group[1].begin;
-  return attn_scan_add_misprint(scan, attn_source_place(&scan->source, text->origin[at]),
+  return attn_scan_add_misprint(scan, attn_source_place(&scan->source, text->origin[at]), 0,
                                 "\"%.*s\" is not a number: write a number, a fraction, -inf, or ? "
                                 "for an unknown value",
                                 (int)(m.group[1].end - at), text->text + at);
@@ -107,17 +111,25 @@ static attn_status find_word(struct attn_scan *scan, const struct attn_canonical
 
 static const char NEVER_CLOSED[] = "the bracket is never closed: write %c after the last number";
 
+/* A matrix of MathML, LaTeX or Typst at the end of a document that is cut off */
+static const char CUT_OFF[] = "(" ATTN_MARK_OPEN ")[^()\\[\\]{}\u27E6\u27E7]*+\\z";
+
 /* "[[1, 2], [3, 4])", and a matrix that has a name and no end, are errors in any document. */
 static attn_status find_open_list(struct attn_scan *scan, const struct attn_canonical *text) {
   struct attn_match m;
+  if (find(scan, text, CUT_OFF, &m))
+    return attn_scan_fail(scan, text->origin[m.group[1].begin],
+                          "the document ends in this matrix: write the rest of it");
   if (find(scan, text, OPEN_MATRIX, &m))
     return attn_scan_fail(scan, text->origin[m.group[1].begin], NEVER_CLOSED, ']');
   if (!find(scan, text, OPEN_LIST, &m)) return ATTN_OK;
   size_t at = m.group[m.group[1].end > m.group[1].begin].begin;
   if (text->text[m.group[0].end] == ')')
     return attn_scan_fail(scan, text->origin[at], NEVER_CLOSED, ']');
+  int leaves_rows = attn_match_at(scan->patterns, "\\[?+(?:\u2026|\\.{3})", text->text, text->bytes,
+                                  m.group[0].end, NULL);
   return attn_scan_add_misprint(scan, attn_source_place(&scan->source, text->origin[at]),
-                                NEVER_CLOSED, text->text[at] == '(' ? ')' : ']');
+                                leaves_rows, NEVER_CLOSED, text->text[at] == '(' ? ')' : ']');
 }
 
 /* Does the mark of a fence close the one that is open? */
@@ -148,7 +160,7 @@ static attn_status find_open_fence(struct attn_scan *scan) {
   }
   if (!is_open || is_underline(scan, &open)) return ATTN_OK;
   size_t begin = open.group[1].begin;
-  return attn_scan_add_misprint(scan, attn_source_place(s, begin),
+  return attn_scan_add_misprint(scan, attn_source_place(s, begin), 0,
                                 "the code block is never closed: write %.*s below it",
                                 (int)(open.group[1].end - begin), s->text + begin);
 }
@@ -157,7 +169,7 @@ static attn_status find_short_row(struct attn_scan *scan, const struct attn_cano
   struct attn_match m;
   if (!find(scan, text, SHORT_ROW, &m)) return ATTN_OK;
   return attn_scan_add_misprint(
-      scan, attn_source_place(&scan->source, text->origin[m.group[1].begin]),
+      scan, attn_source_place(&scan->source, text->origin[m.group[1].begin]), 0,
       "this row has 1 number, but the row before it has more: give all rows of a matrix the same "
       "length");
 }

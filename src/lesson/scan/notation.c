@@ -70,7 +70,6 @@ struct notation {
 #define TO_LIST "[ \\t]*+(?:\\x{2192}|\\x{21D2}|[-=]>)[ \\t]*+" LIST_OF_ROW
 #define SLASH "[ \\t]++/[ \\t]++"
 #define VECTOR_OF_TOKEN "([^\\s\\d=:|/,()\\[\\]]{1,24})[ =:]{1,3}([(\\[]" ROW_OF_LINE "[)\\]])"
-#define VECTOR_AFTER_TOKEN "([^\\s\\d=:|/,()\\[\\]]{1,24})(\\(" ROW_OF_LINE "\\))"
 #define ROW_IN_BRACKETS "[ \\t]*+" ROW_OF_LINE "[ \\t]*+"
 #define SPACED_ROW "[ \\t]*+" LITERAL "(?:[ \\t]++" LITERAL "){1,40}+[ \\t]*+"
 #define ROWS_ABREAST SPACED_ROW "\\|" SPACED_ROW "(?:\\|" SPACED_ROW ")++"
@@ -210,7 +209,7 @@ static const struct notation notations[] = {
     {"(?m)^[ \\t]*+[\\x{2500}-\\x{257F}]{3,}+[ \\t]*+$", "+---+", 0, "\xE2"},
 
     /* | 0.5, -1 |: a vector in a cell */
-    {"(?<=\\|)[ \\t]*+(" LITERAL "(?:,[ ]" LITERAL "){1,8}+)[ \\t]*+(?=\\|)", " ($1) ", 0, "|"},
+    {"(?<=\\|)[ \\t]*+(" LITERAL "(?:[ ]?,[ ]" LITERAL "){1,8}+)[ \\t]*+(?=\\|)", " ($1) ", 0, "|"},
     /* | cat | 0.5 -1 | */
     {"(?m)(^[ \\t]*+\\|[^|\\n\\pL]*+\\pL[^|\\n]*+\\||(?!\\A)\\G\\|)[ \\t]++(" LITERAL
      "(?:[ \\t]++(?:" LITERAL "|-(?=[ \\t|]))){1,8}+)[ \\t]*+(?=\\|)",
@@ -263,12 +262,13 @@ static const struct notation notations[] = {
     {"(?m)(?<=[},])[ \\t]*+/\\*[^*\\n]{0,80}+\\*/[ \\t]*+$", "", 0, "*"},
     {"\\b(ones|zeros|empty)\\(\\((\\d{1,4}), ?(\\d{1,4})\\)", "$1(($2 by $3)", 0, "("},
     {"(?i)\\b(shape)(?: is| =|:)?[ ]?\\[\\d{1,4}(?:, ?\\d{1,4})++\\]", "$1", 0, "["},
+    {"(?i)\\b(shape)[ ]`{1,2}\\((\\d{1,4}), ?(\\d{1,4})\\)`{1,2}", "$1 ($2 by $3)", 0, "`"},
     /* the frame of a spreadsheet: A, B, C above the columns, 1, 2, 3 in front of the rows */
     {"(?m)^(?:(,)A,B,C|(\\t)[A-Z])(?:[\\t,][A-Z])*+[ \\t]*+\\n\\d{1,3}(?=[\\t,\\n])[\\t,]?+"
      "|(?!\\A)\\G([^\\n]*+\\n)\\d{1,3}(?=[\\t,\\n]|\\z)[\\t,]?+",
      "$3", 0, "\t,"},
-    {"(?m)^[ ]++A[ ]++B[ ]++C(?:[ ]++[A-Z])*+[ ]*+\\n1(?=[ ]{2})"
-     "|(?!\\A)\\G([^\\n]*+\\n)\\d{1,2}(?=[ ]{2}|\\n|\\z)",
+    {"(?m)^[ ]++A[ ]++B(?:[ ]++[C-Z])*+[ ]*+\\n[ ]*+1(?=[ ]{2})"
+     "|(?!\\A)\\G([^\\n]*+\\n)[ ]*+\\d{1,2}(?=[ ]{2}|\\n|\\z)",
      "$1", 0, "A"},
     /* [1, 2],  # a comment in a list */
     {"(?m)^([^\\n#\\[\\]]{0,60}\\[\\[" UP_TO_BRACKET
@@ -312,11 +312,6 @@ static const struct notation notations[] = {
     {"(?<=[:=])[ \\t]*+" VECTOR_OF_TOKEN "(?=" SLASH VECTOR_OF_TOKEN ")", ATTN_MARK_ROW "$1: $2", 0,
      "/"},
     {"(?<=[)\\]])" SLASH VECTOR_OF_TOKEN, ATTN_MARK_ROW "$1: $2", 0, "/"},
-    /* keys  cat(1, 0)  dog(0, 1) */
-    {"(?m)(?:^[^\\s\\d()=:,]{1,12}\\K[ \\t]{2,}+(?=(?:" VECTOR_AFTER_TOKEN
-     "(?:[ \\t]{2,}+|$)){2,}+$)"
-     "|(?!\\A)\\G[ \\t]{2,}+)" VECTOR_AFTER_TOKEN,
-     ATTN_MARK_ROW "$3: $4", 0, "("},
     /* read aloud */
     {"(?i)(?:(?<![\\w)] )|(?<=[a-z] ))(?:minus|negative) (?=\\.?\\d)", "-", 0, "us"},
     {"(?mi)^(row \\d{1,2})\\. (?=column 1\\b)", "$1: ", 0, "."},
@@ -584,6 +579,7 @@ static const struct notation notations[] = {
     {"\\x{3014}[ \\t]*+(" LITERAL ")[ \\t]*+\\x{3015}", " $1 ", 0, "\xE3"},
     {"(?<!\\w)_++[ ]?+(" LITERAL ")[ ]?+_++(?!\\w)", " $1 ", 0, "_"}, /* filled in */
     {"(*UCP)\\*\\*|__(?=\\w)|`++", " ", 0, "*_`"},
+    {"(?<!\\w)_([A-Za-z])_(?!\\w)", "$1", 0, "_"},
     {"(?i)(?<![\\w.])\\.(inf|nan)\\b", "$1", 0, "."}, /* YAML */
     {"(?i)-\\s?inf(?:inity|ty|\\.)?\\b|-\\s?\u221E|-1e\\+?0?9\\b|-1\\.0*+e\\+?0?[79]\\b|-oo\\b|"
      "(?<![\\w.)\\]])-(?:10{4}|10{9}|65504)(?:\\.0*+)?(?![\\w.])|-3\\.40\\d*+e\\+?38\\b",

@@ -137,8 +137,9 @@ struct attn_scan {
   struct attn_block *block;
   struct attn_misprint {
     struct attn_source_position place;
-    char *message; /* NULL: there is none */
-  } misprint;      /* the first, which is an error unless the rest of the document is understood */
+    char *message;    /* NULL: there is none */
+    int may_be_meant; /* a sign in a cell; "[[1, 0], …": the other rows may not be needed */
+  } misprint; /* the first, which is an error unless the rest of the document is understood */
   int strays;
   struct attn_stray *stray;
   int workeds;
@@ -191,7 +192,8 @@ attn_status attn_scan_headings(struct attn_scan *scan);
 attn_status attn_scan_misprint(struct attn_scan *scan, const struct attn_canonical *text);
 /* Keeps a misprint of its message, unless there is an earlier one. */
 attn_status attn_scan_add_misprint(struct attn_scan *scan, struct attn_source_position place,
-                                   const char *format, ...) __attribute__((format(printf, 3, 4)));
+                                   int may_be_meant, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* number.c: the cell that text[0, bytes) is, without line and column; 0: it is words. A number
  * beyond the range of a double has the value +-infinity and kind NUMBER; NaN has the value NaN and

@@ -108,6 +108,8 @@ static void read_source(const struct attn_source *source, struct attn_text *out)
     if (c == OPENS_HEADING) filled = count_filled(source, next);
     if (filled && (c == OPENS_HEADING || c == CLOSES_HEADING))
       attn_text_add(out, filled == 1 ? " " : c == OPENS_HEADING ? "[" : "]", 1, (uint32_t)at);
+    else if (c == OPENS_HEADING && before == '\t') /* in a cell */
+      attn_text_add(out, " ", 1, (uint32_t)at);
     else
       add_character(out, c, before, source->text + at, next - at, (uint32_t)at);
     if (c == CLOSES_HEADING) filled = 0;

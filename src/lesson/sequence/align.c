@@ -111,19 +111,13 @@ int attn_sequence_row_cells(const struct attn_sequence *s, int cell) {
   return cells;
 }
 
-/* Is the number in the column of its list, and of the step that the list is called, if that is as
- * long as the row? */
+/* Is the number in the column of its list, if that is as long as the row? */
 static int is_in_place(const struct attn_sequence *s, int item, int cell) {
   const struct attn_item_list *l = &s->list[s->item[item].list];
   const struct attn_expected *e = &s->expected[cell];
   if (!s->in_place || l->count < 2 || attn_sequence_row_cells(s, cell - e->col) != l->count)
     return 1;
-  int length = l->called == ATTN_STEP_OUTPUT    ? s->given.out_width
-               : l->called == ATTN_STEP_ROW_SUM ? 1
-                                                : s->given.keys;
-  int is_result = l->is_own && l->count == length && l->called >= ATTN_STEP_EXPONENTIALS &&
-                  l->called <= ATTN_STEP_OUTPUT;
-  return item - l->first == e->col && (!is_result || l->called == e->step);
+  return item - l->first == e->col;
 }
 
 static int price_of_skip(const struct attn_sequence *s, int item) {

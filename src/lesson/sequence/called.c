@@ -139,18 +139,14 @@ static int count_queries(const struct attn_sequence *s) {
 static int find_by_order(struct attn_sequence *s, int pattern, int keys) {
   struct attn_givens *g = &s->given;
   int list[3 * ATTN_TOKENS_MAX];
-  int is_of_each = pattern == ATTN_INPUTS || pattern >= ATTN_EQUAL_LISTS;
-  g->queries = is_of_each ? keys : count_queries(s);
-  int more = pattern == ATTN_INPUTS ? 0 : 2 * keys;
-  if (!find_vectors(s, list, g->queries + more)) return 0;
+  g->queries = pattern == ATTN_LISTS ? count_queries(s) : keys;
+  if (!find_vectors(s, list, g->queries + 2 * keys)) return 0;
   const int *rest = list + g->queries;
   for (int n = 0; n < g->queries; n++) g->query[n] = list[pattern == ATTN_TURNS ? 3 * n : n];
   for (int n = 0; n < keys; n++) {
-    if (pattern == ATTN_INPUTS) g->key[n] = g->value[n] = list[n];
-    if (pattern == ATTN_PAIRS) g->key[n] = rest[2 * n], g->value[n] = rest[2 * n + 1];
-    if (pattern == ATTN_LISTS || pattern == ATTN_EQUAL_LISTS)
-      g->key[n] = rest[n], g->value[n] = rest[keys + n];
-    if (pattern == ATTN_TURNS) g->key[n] = list[3 * n + 1], g->value[n] = list[3 * n + 2];
+    int is_turn = pattern == ATTN_TURNS;
+    g->key[n] = is_turn ? list[3 * n + 1] : rest[n];
+    g->value[n] = is_turn ? list[3 * n + 2] : rest[keys + n];
   }
   return 1;
 }

@@ -39,11 +39,10 @@ static int is_same_row(const struct attn_expected *a, const struct attn_expected
   return a->step == b->step && a->row == b->row;
 }
 
-/* The number next to an item in its list, if it is no cell; -1: none. */
-static int beside(const struct attn_sequence *s, int item, int way) {
-  int n = item + way;
-  return n >= 0 && n < s->items && s->item[n].list == s->item[item].list && is_unmatched(s, n) ? n
-                                                                                               : -1;
+/* The number after an item in its list, if it is no cell; -1: none. */
+static int beside(const struct attn_sequence *s, int item) {
+  int n = item + 1;
+  return n < s->items && s->item[n].list == s->item[item].list && is_unmatched(s, n) ? n : -1;
 }
 
 /* Is it of the same query and key? */
@@ -58,7 +57,7 @@ static int find_missing(const struct attn_sequence *s, int cell) {
   int has_right = cell + 1 < s->expecteds && is_same_row(e, e + 1);
   int right = has_right ? s->first_item[cell + 1] : -1;
   if (left >= 0) found = only_between(s, left, next_matched(s, left, 1), left);
-  if (found < 0 && right >= 0) found = beside(s, right, -1);
+  if (found < 0 && left >= 0 && s->item[left].cell.decimals > 0) found = beside(s, left);
   if (found < 0 && right >= 0) found = only_between(s, next_matched(s, right, -1), right, right);
   for (int n = cell - 1; n >= 0 && found < 0; n--) {
     const struct attn_expected *b = &s->expected[n];

@@ -210,6 +210,7 @@ static int set_way(struct attn_sequence *s, int way) {
   if (g->is_projected) g->in_columns = way >= WAYS;
   g->is_causal = mask == 1, g->padding = mask > 1 ? mask - 1 : 0;
   if (g->is_causal ? g->queries != g->keys : g->padding >= g->keys) return 0;
+  if (mask && !s->may_mask) return 0;
   return (!g->scoring || way < 2) && attn_sequence_expect(s);
 }
 

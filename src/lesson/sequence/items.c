@@ -76,9 +76,10 @@ static int step_of_word(const struct reader *x, int at) {
   if (!word[1] && !strchr("qkvhsuw", *word) && is_one_of(x, at - 1, "query key value . · * @"))
     return -1;                                                            /* key A, q · A */
   if (*word == 'h' && !word[1] && is_one_of(x, at - 1, "u w")) return -1; /* U h1 */
-  int step = attn_step_called(word);
+  int step = attn_step_called(word),
+      is_new = is_one_of(x, at - 1, "new context"); /* "new vector" */
   for (size_t n = 0; step < 0 && n < sizeof WORDS / sizeof *WORDS; n++)
-    if ((!WORDS[n].is_weak || !x->is_own || !x->is_in_sentence) &&
+    if ((!WORDS[n].is_weak || !x->is_own || !x->is_in_sentence || is_new) &&
         attn_is_listed(WORDS[n].words, word, strlen(word)))
       step = WORDS[n].step;
   return step;
@@ -178,6 +179,7 @@ static int is_index(const struct reader *x, int at) {
     return 1;
   if (is_one_of(x, at + 1, "decimals decimal digits places") || is_index_of_vector(x, at)) return 1;
   if (at > 0 && is_one_of(x, at - 1, COUNTED)) return 1;
+  if (at > 1 && is_one_of(x, at - 1, "number") && is_one_of(x, at - 2, COUNTED)) return 1;
   int begin = at;
   while (begin > 0 && attn_fact_is_sign(x->r, begin - 1, "#")) begin--;
   return begin == 0 &&
@@ -207,7 +209,9 @@ static int is_part(const struct reader *x, int at) {
          attn_fact_is_sign(x->r, at + 3, ")");
 }
 
+/* √2, sqrt(2), the root of 2 */
 static int is_root(const struct reader *x, int at) {
+  if (is_one_of(x, at - 1, "of") && is_one_of(x, at - 2, "root")) return 1;
   return is_one_of(x, at - 1 - attn_fact_is_sign(x->r, at - 1, "("), "√ sqrt");
 }
 
@@ -260,9 +264,9 @@ static int is_of_command(const struct reader *x, int at) {
 }
 
 static int is_excluded(const struct reader *x, int at) {
-  return is_of_command(x, at) || is_operand(x, at) || is_divisor(x, at) || is_base(x, at) ||
-         is_numerator(x, at) || is_index(x, at) || is_value_of_root(x, at) || is_working(x, at) ||
-         is_whole(x, at) || is_part(x, at) || is_part(x, at - 2);
+  return is_of_command(x, at) || is_operand(x, at) || is_root(x, at) || is_divisor(x, at) ||
+         is_base(x, at) || is_numerator(x, at) || is_index(x, at) || is_value_of_root(x, at) ||
+         is_working(x, at) || is_whole(x, at) || is_part(x, at) || is_part(x, at - 2);
 }
 
 static struct attn_item_list *begin_list(struct reader *x, int at) {

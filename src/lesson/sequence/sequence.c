@@ -1,6 +1,7 @@
 /* sequence.c -- the numbers that are queries, keys, values and what these give -> blocks. */
 #include "sequence.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cell.h"
@@ -68,14 +69,13 @@ static const struct attn_block *block_before(const struct attn_sequence *s, cons
   return found;
 }
 
-/* A result is called as on the page, if it has a name there and no sum: "c = α1 h1 + α2 h2". */
+/* A result is called as on the page, if it has a name there. */
 static struct attn_block *begin(struct attn_sequence *s, const char *name, const attn_cell *cell,
                                 int is_result) {
   struct attn_grouping *g = s->g;
   char *copy = attn_group_copy(g, name, strlen(name));
   const struct attn_block *near = block_before(s, cell);
-  int is_there =
-      is_result && !strchr(near->name, '+') && attn_cell_compare(near->reading[0].cells, cell) == 0;
+  int is_there = is_result && attn_cell_compare(near->reading[0].cells, cell) == 0;
   struct attn_block *b = attn_block_in_place_of(g, near, is_there ? near->name : copy);
   if (!b || !copy) return NULL;
   b->source = ATTN_BLOCK_TURNS, b->header = "", b->line = cell->line, b->is_factor = 0;
@@ -224,27 +224,6 @@ static void add_givens(struct attn_sequence *s) {
     add_given(s, "U =", g->u, g->u_rows), add_given(s, "v =", &g->v, 1);
 }
 
-/* The first item that is a result of a query; row -1: of any. s->items: there is none. */
-static int first_result(const struct attn_sequence *s, int row) {
-  int n = 0;
-  for (; n < s->items; n++) {
-    if (s->item[n].expected < 0) continue;
-    const struct attn_expected *e = &s->expected[s->item[n].expected];
-    if (e->step >= ATTN_STEP_SCORES && (row < 0 || e->row == row)) break;
-  }
-  return n;
-}
-
-/* Has a query below the first result none of its own? It may be one of those above, misprinted. */
-static int has_late_query(const struct attn_sequence *s) {
-  const int first = first_result(s, -1);
-  int row = 0;
-  while (row < s->given.queries &&
-         (s->list[s->given.query[row]].first <= first || first_result(s, row) < s->items))
-    row++;
-  return row < s->given.queries;
-}
-
 /* Is one of the lists set by the name of another step, "V =" of keys? */
 static int is_misnamed(const struct attn_sequence *s, const int *list, int count, int step) {
   for (int n = 0; n < count; n++) {
@@ -271,13 +250,27 @@ static int has_misnamed(const struct attn_sequence *s) {
          is_misnamed(s, g->value, g->keys, ATTN_STEP_V);
 }
 
+/* A word for what is hidden, or a sign in place of a number. */
+static int may_mask(const struct attn_sequence *s) {
+  static const char HIDDEN[] =
+      "(*UCP)(?i)mask|\\bpad|\\bcausal|\\bhid(?:e|es|ing|den)\\b|ignor|exclud|\\bfuture|\\bskip|"
+      "\\b(?:can|may|must|do|does)(?:not|n't| not|n't) |\\bonly (?:see|look|attend)|\\binf\\b|∞|"
+      "\\b(?:earlier|previous|itself|backwards?|so far)\\b|"
+      "マスク|パディング|パッド|埋め|因果|隠|無視|除外|未来|見え|見な|見る|見られ|参照|先の|後ろ|"
+      "より前|以前";
+  for (int n = 0; n < s->items; n++)
+    if (s->item[n].cell.kind == ATTN_CELL_BLANK || isinf(s->item[n].cell.value)) return 1;
+  return attn_occurs(s->g->scan->patterns, HIDDEN, s->g->scan->text);
+}
+
 void attn_sequence_merge(struct attn_grouping *g) {
   struct attn_sequence *s = attn_group_take(g, 1, sizeof *s);
   int from = g->blocks;
   if (!s) return;
   s->g = g, s->blocks = from, s->known = g->scan->left->known;
-  if (attn_sequence_items(s) && attn_sequence_explain(s) &&
-      (s->known || (!has_late_query(s) && !has_misnamed(s)))) {
+  int has_items = attn_sequence_items(s);
+  s->may_mask = has_items && may_mask(s);
+  if (has_items && attn_sequence_explain(s) && (s->known || !has_misnamed(s))) {
     if (!s->known) add_givens(s);
     if (!add_steps(s) || (s->known && !attn_blocks_cover(g, from))) g->blocks = from;
   }

@@ -95,8 +95,6 @@ struct attn_link {
 enum attn_pattern {
   ATTN_PROJECTED, /* by words: inputs, and W_Q, W_K and W_V */
   ATTN_BY_WORDS,
-  ATTN_INPUTS,      /* the first vectors are all three */
-  ATTN_PAIRS,       /* the queries, then a key and its value in turn */
   ATTN_LISTS,       /* the queries that are called so, then the keys, then the values */
   ATTN_EQUAL_LISTS, /* as many queries as keys, then the keys, then the values */
   ATTN_TURNS,       /* a query, its key and its value in turn */
@@ -111,6 +109,7 @@ struct attn_sequence {
   const attn_example *known;        /* the other reading; NULL: none */
   const struct attn_choice *choice; /* of inputs, see inputs.c; NULL: none yet */
   int blocks;                       /* of g, without those of the sequence */
+  int may_mask;                     /* the text has a word or a sign for what is hidden */
   int items, lists;
   struct attn_item item[ATTN_ITEMS_MAX];
   struct attn_item_list list[ATTN_ITEMS_MAX + ATTN_ROWS_MAX];

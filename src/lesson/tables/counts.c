@@ -42,18 +42,23 @@ static void add_label(struct counts *c, const char *text) {
   if (value > c->high) c->high = value;
 }
 
-/* Numbers with a gap between are no count: they are listed. */
-static void finish(struct counts *c, const struct attn_scan_line *line) {
-  attn_cell cell = attn_cell_blank();
-  if (c->other || c->labels < 2 || c->high - c->low + 1 == c->labels) return;
-  struct attn_source_position at = attn_group_place(c->g, line, 0);
-  cell.line = at.line, cell.column = at.column;
-  attn_worked_add(c->g,
+/* Numbers that do not count, though they should. */
+static void list_numbers(struct attn_grouping *g, const struct attn_scan_line *line, int numbers) {
+  attn_cell cell = attn_group_blank(g, line, 0);
+  attn_worked_add(g,
                   (struct attn_worked){
-                      .name = "", .first = cell, .last = cell, .numbers = c->labels, .differs = 1});
+                      .name = "", .first = cell, .last = cell, .numbers = numbers, .differs = 1});
+}
+
+/* Numbers with a gap between are no count. */
+static void finish(struct counts *c, const struct attn_scan_line *line) {
+  if (c->other || c->labels < 2 || c->high - c->low + 1 == c->labels) return;
+  list_numbers(c->g, line, c->labels);
 }
 
 void attn_table_check_counts(struct attn_grouping *g, const struct attn_table *t) {
+  if (t->skip && !attn_table_counts(t, 0) && !attn_table_counts(t, 1))
+    list_numbers(g, t->row[0].line, t->rows);
   struct counts rows = {.g = g}, columns = {.g = g};
   for (int r = 0; r < t->rows; r++) add_label(&rows, attn_table_label(g, t, r));
   finish(&rows, t->row[0].line);
@@ -79,7 +84,8 @@ static int is_beside_numbered(struct attn_grouping *g, const struct attn_table *
 
 int attn_table_counts_rows(struct attn_grouping *g, const struct attn_table *t) {
   static const char COUNTED[] =
-      "(*UCP)(?i)\\W*(?:tokens?|pos(?:ition)?|index|idx|i|n|no|row|word|"
+      "(*UCP)(?i)\\W*(?:(?:(?:token|row|word|[qk])_?|[a-z]++_)?id|tokens?|pos(?:ition)?|index|idx|"
+      "i|n|no|row|word|"
       "トークン|位置|番号|行|単語|語)?\\W*$";
   if (t->header.items != t->cols) return 0;
   char *corner = attn_item_text(g, &t->header, 0);

@@ -235,6 +235,15 @@ static int is_next_axis(struct attn_grouping *g, const struct attn_table *t, int
   return memcmp(a, b, last) == 0 && strchr("xyza12345678", a[last]) && b[last] == a[last] + 1;
 }
 
+/* q of "qx" or "q_x", beside "q_y" */
+static char *without_axis(struct attn_grouping *g, char *name) {
+  size_t bytes = strlen(name);
+  if (bytes < 2 || name[bytes - 1] != 'x') return name;
+  bytes -= name[bytes - 2] == '_' ? 2 : 1;
+  char *stem = attn_group_copy(g, name, bytes);
+  return stem && attn_label_step(stem) >= 0 ? stem : name;
+}
+
 /* "q1 | q2 | k1 | k2", "k1 | k2 | score": a part for each stem. */
 static int find_stems(struct attn_grouping *g, struct attn_table *t) {
   struct attn_label last = {.index = -1}, label;
@@ -249,7 +258,9 @@ static int find_stems(struct attn_grouping *g, struct attn_table *t) {
     int goes_on = parts > 0 && (indexed || same_step(g, t, n) || is_next_axis(g, t, n));
     if (!goes_on) t->part[parts++] = (struct attn_table_part){n, n, text};
     t->part[parts - 1].end = n + 1;
-    several += goes_on && n - t->part[parts - 1].begin == 1;
+    int is_second = goes_on && n - t->part[parts - 1].begin == 1;
+    if (is_second && !indexed) t->part[parts - 1].name = without_axis(g, t->part[parts - 1].name);
+    several += is_second;
     last = label;
   }
   return several > 1 || (several && steps && steps == parts - 1) ? parts : 0;
@@ -262,7 +273,8 @@ int attn_header_has_steps(struct attn_grouping *g, const struct attn_table *t) {
   const struct attn_row_item *last = &t->header.item[t->cols - 1];
   int is_caption = t->style == ATTN_ROW_SPACES && t->numbers < 3 &&
                    (t->cols < 2 || last->begin < last[-1].end + WORD_GAP); /* "scaled scores" */
-  if (is_caption) return 0;
+  int is_sentence = t->header.style == ATTN_ROW_COMMAS && t->style == ATTN_ROW_SPACES;
+  if (is_caption || is_sentence) return 0;
   for (int n = t->skip; n < t->numbers; n++) {
     char *text = attn_item_text(g, &t->header, t->number[n]);
     int step = text && *text ? attn_step_of_text(g, text) : -1;
@@ -300,11 +312,6 @@ static int find_repeats(struct attn_grouping *g, struct attn_table *t) {
   return parts;
 }
 
-static int is_below_exponentials(const struct attn_grouping *g) {
-  const char *above = g->aboves ? g->above[g->aboves - 1] : "";
-  return attn_occurs(g->scan->patterns, "(?i)\\bexp|指数", above);
-}
-
 /* "exp(e_1) | exp(e_2) | sum": is each column but the last called exponentials? */
 static int are_exponentials(struct attn_grouping *g, const struct attn_table *t) {
   for (int n = t->skip; n < t->numbers - 1; n++) {
@@ -314,15 +321,15 @@ static int are_exponentials(struct attn_grouping *g, const struct attn_table *t)
   return 1;
 }
 
-/* By its corner, by the text above a blank one, or by the names of its columns. */
+/* By its corner, or by the names of its columns. */
 static int shows_exponentials(struct attn_grouping *g, const struct attn_table *t,
                               const char *corner) {
   if (t->labels < 0) return are_exponentials(g, t);
   if (t->labels > 0 || t->rows < 2) return 0;
-  return *corner ? attn_label_step(corner) == ATTN_STEP_EXPONENTIALS : is_below_exponentials(g);
+  return attn_label_step(corner) == ATTN_STEP_EXPONENTIALS;
 }
 
-/* "exp | cat | dog | sum", or with a blank corner: the sums of the rows are a part of their own. */
+/* "exp | cat | dog | sum": the sums of the rows are a part of their own. */
 static int find_sums(struct attn_grouping *g, const struct attn_table *t) {
   const int last = t->numbers - 1;
   if (t->header.items != t->cols || last - t->skip < 2) return 0;
@@ -358,7 +365,8 @@ void attn_header_find(struct attn_grouping *g, struct attn_table *t) {
   t->parts = find_spans(g, t, &t->super);
   if (!t->parts) t->parts = find_spans(g, t, &t->header);
   if (!t->parts) t->parts = find_centred(g, t, &t->header);
-  if (!t->parts && t->skip && is_named(&t->header, t->number[0])) { /* 0, 1, 2 below its name */
+  int is_column = t->skip && t->header.items == t->cols && naming_column(t, &t->header, 0) >= 0;
+  if (!t->parts && is_column) { /* 0, 1, 2 below its name */
     t->skip = 0;
     t->parts = find_spans(g, t, &t->header);
     t->skip = !t->parts;

@@ -44,8 +44,8 @@ static int count_sums(const attn_printing *p) {
 static int ends_in_sums(const struct attn_block *b) {
   const attn_printing *p = &b->reading[0];
   int cols = p->cols - 1;
-  if (b->column_labels == p->cols && *b->column_label[cols])
-    return attn_label_step(b->column_label[cols]) == ATTN_STEP_ROW_SUM;
+  if (b->column_labels == p->cols && attn_label_step(b->column_label[cols]) == ATTN_STEP_ROW_SUM)
+    return 1;
   return p->rows > 1 && count_sums(p) == p->rows;
 }
 
@@ -91,4 +91,26 @@ struct attn_block *attn_table_split_sums(struct attn_grouping *g, struct attn_bl
   p->cols = cols;
   if (b->column_labels > cols) b->column_labels = cols;
   return sums;
+}
+
+int attn_table_rows_of_part(const struct attn_table *t, const struct attn_table_part *p) {
+  int rows = t->rows, blank = 1;
+  while (rows > 1 && blank) {
+    for (int n = p->begin; n < p->end && blank; n++) {
+      const struct attn_row_item *item = attn_table_item(t, rows - 1, t->number[n]);
+      blank = item->begin == item->end;
+    }
+    rows -= blank;
+  }
+  return rows;
+}
+
+int attn_table_columns_of_rows(const struct attn_table *t, int begin, int end) {
+  int columns = t->numbers;
+  for (int r = begin; columns > 1 && r < end;) {
+    const struct attn_row_item *item = attn_table_item(t, r++, t->number[columns - 1]);
+    if (item->begin < item->end) break;
+    if (r == end) columns--, r = begin;
+  }
+  return columns;
 }

@@ -76,16 +76,14 @@ static int same_names(const struct pairs *p, int row, int last) {
 
 /* ---- a row for each pair ---- */
 
-/* "query | cat | 1", "key | cat | 0": are the words of column a those of steps? Not q1 and q2. */
+/* "query | cat | 1", "key | cat | 0": are the words of column a those of steps? */
 static int are_steps(struct attn_grouping *g, const struct pairs *p) {
-  const char *first = attn_item_text(g, &p->t->row[0], p->a);
-  int steps = 0, names = 0, alike = 0;
+  int steps = 0, names = 0;
   for (int r = 0; r < p->t->rows; r += same_names(p, r, p->b - 1), names++) {
     char *word = attn_item_text(g, &p->t->row[r], p->a);
     steps += !word || attn_step_of_text(g, word) >= 0;
-    alike += word && first && attn_label_is_indexed(word) && attn_same_letters(first, word);
   }
-  return 2 * steps > names && alike < names ? names : 0;
+  return 2 * steps > names ? names : 0;
 }
 
 enum depends { ON_PAIR, ON_ROW, ON_COLUMN, ON_NOTHING };

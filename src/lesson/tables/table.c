@@ -60,10 +60,12 @@ static void check_words(struct attn_grouping *g, const struct attn_table *t, int
     char *word = attn_item_text(g, &t->row[r], col);
     attn_stray_item(g, &t->row[r], col);
     if (!word || g->status) return;
+    int may_be_meant = !attn_occurs(g->scan->patterns, "[A-Za-z\\d]", word);
     g->status = attn_scan_add_misprint(
-        g->scan, p, "\"%s\" is not a number: a column of numbers has only numbers", word);
+        g->scan, p, may_be_meant, "\"%s\" is not a number: a column of numbers has only numbers",
+        word);
     item->kind = ATTN_ITEM_CELL;
-    item->cell = (attn_cell){.kind = ATTN_CELL_BLANK, .line = p.line, .column = p.column};
+    item->cell = attn_group_blank(g, t->row[r].line, item->begin);
   }
 }
 
@@ -233,19 +235,22 @@ static void add_scalar_shapes(struct attn_block *b) {
   attn_block_add_shapes(b, p->rows - 1);
 }
 
-/* "QK^T | cat | sat", "Q | 1 | 2": the cell above the labels names a step. NULL: it does not. */
-static char *corner_name(struct attn_grouping *g, const struct attn_table *t) {
-  if (t->header.items != t->cols || t->labels != 0) return NULL;
-  char *corner = attn_item_text(g, &t->header, 0);
-  if (!corner || (*corner >= 'a' && *corner <= 'z' && !corner[1])) return NULL; /* a token */
-  return attn_label_step(corner) >= ATTN_STEP_Q ? corner : NULL;
-}
-
 /* Has a header more than a title in its first cell? */
 static int names_columns(const struct attn_row *header) {
   int n = 1;
   while (n < header->items && header->item[n].begin == header->item[n].end) n++;
   return n < header->items;
+}
+
+/* "QK^T | cat | sat", "Q | 1 | 2": the cell above the labels names a step; the only one that is not
+ * blank, "Inputs X | |", all numbers. NULL: neither. */
+static char *corner_name(struct attn_grouping *g, const struct attn_table *t) {
+  const struct attn_row *header = &t->header;
+  int is_title = header->items && t->cols > 1 && !names_columns(header);
+  int is_corner = header->items == t->cols && t->labels == 0;
+  char *corner = is_title || is_corner ? attn_item_text(g, header, 0) : NULL;
+  if (!corner || (*corner >= 'a' && *corner <= 'z' && !corner[1])) return NULL; /* a token */
+  return is_title || attn_label_step(corner) >= ATTN_STEP_Q ? corner : NULL;
 }
 
 /* "W_Q | 1 | 2" above "a | 0.5 | 0.1": the first row may be a header that names and counts. */
@@ -293,7 +298,7 @@ static void add_parts(struct attn_grouping *g, const struct attn_table *t) {
     const struct attn_table_part *p = &t->part[n];
     only.number = t->number + p->begin;
     only.numbers = p->end - p->begin;
-    struct attn_block *b = rows_block(g, &only, 0, t->rows, 0, p->name);
+    struct attn_block *b = rows_block(g, &only, 0, attn_table_rows_of_part(t, p), 0, p->name);
     if (!b) return;
     if (only.numbers == 1 && t->rows > 1) add_scalar_shapes(b);
     if (!*p->name) b->ordinal = n;
@@ -360,10 +365,12 @@ static int add_groups(struct attn_grouping *g, const struct attn_table *t) {
   for (int r = 0, end; r < t->rows && g->status == ATTN_OK; r = end) {
     end = attn_table_group_end(t, r);
     char *corner = end - r == t->rows ? corner_name(g, t) : NULL;
-    struct attn_block *b = rows_block(g, t, r, end, 0, corner ? corner : t->row[r].label.text);
+    struct attn_table rows = *t;
+    if (t->titles) rows.numbers = attn_table_columns_of_rows(t, r, end);
+    struct attn_block *b = rows_block(g, &rows, r, end, 0, corner ? corner : t->row[r].label.text);
     if (!b) return 1;
-    if (t->numbers == 1 && end - r > 1) add_scalar_shapes(b);
-    if (t->titles) attn_header_set(g, t, b, 0);
+    if (rows.numbers == 1 && end - r > 1) add_scalar_shapes(b);
+    if (t->titles) attn_header_set(g, &rows, b, 0), attn_table_add_without_sums(g, b);
     attn_block_end(g, b, t->row[end - 1].line->line);
     if (t->has_sums) add_sum_of_step(g, t, r);
   }
@@ -442,8 +449,17 @@ static void add_strays(struct attn_grouping *g, const struct attn_table *t) {
   }
 }
 
+/* "What do the weights sum to? | 1" */
+static int is_sum_of_weights(struct attn_grouping *g, const struct attn_table *t) {
+  static const char SUM[] = "(?i)\\bsum\\b|\\badds? up\\b|合計|総和";
+  char *label = t->cols == 2 ? attn_item_text(g, &t->row[0], 0) : NULL;
+  return label && attn_item_is_integer(&t->row[0].item[1], 1) &&
+         attn_occurs(g->scan->patterns, SUM, label);
+}
+
 /* "total 3" is text, and so is the sum of exponentials. */
 static int is_one_number(struct attn_grouping *g, const struct attn_table *t) {
+  if (t->rows == 1 && is_sum_of_weights(g, t)) return 1;
   if (t->rows != 1 || t->cols > 1) return 0;
   return t->style == ATTN_ROW_SPACES ||
          (is_assigned(t->style) && attn_label_step(t->row[0].label.text) == ATTN_STEP_ROW_SUM &&
@@ -455,12 +471,13 @@ int attn_step_of_text(struct attn_grouping *g, const char *text) {
     int step;
     const char *words;
   } called[] = {
-      {ATTN_STEP_WEIGHTS, "(?i)softmax|^(?:a|α|alpha)_?\\w{0,2}(?:\\(\\w{1,2}\\))?$"},
-      {ATTN_STEP_EXPONENTIALS, "(?i)\\bexp|^e\\^"},
+      {ATTN_STEP_WEIGHTS,
+       "(?i)softmax|^(?:a|α|alpha)(?:_?[\\dijkt]{1,2}|_\\w{1,2})?(?:\\(\\w{1,2}\\))?$"},
+      {ATTN_STEP_EXPONENTIALS, "(?i)\\bexp|^e\\^|^e (?:raised )?to the\\b"},
       {ATTN_STEP_SCALED, "(?i)√|sqrt|\\bdivi|\\bscal|\\bskal|escala|割|÷|/ ?(?:T|τ)(?!\\pL)"},
       {ATTN_STEP_SCORES,
        "(?i)^[qs](?:_?\\w)?\\s?(?:[·⋅*.]|\\^T)\\s*+[kh](?:_?\\w|\\([ij]\\)|\\[[ij]\\])?$|"
-       "^e(?:_?[ijkt]{1,2})?$|\\bscores?\\b|^dots?$|dot product|スコア|内積"}};
+       "^e(?:_?[ijkt]{1,2})?$|\\bscores?\\b|^dot(?:s|ted|ting)?\\b|dot product|スコア|内積"}};
   static const char SYMBOL[] =
       "(*UCP)(?<![·⋅*.])\\s+\\pL(?:_\\w{1,2}|\\d{1,2})?$"; /* "weight α_j" */
   struct attn_match m;

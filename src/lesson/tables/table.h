@@ -86,6 +86,10 @@ void attn_header_find(struct attn_grouping *g, struct attn_table *t);
 void attn_table_add_without_sums(struct attn_grouping *g, struct attn_block *b);
 /* The sums of the rows as a block of their own; NULL: there are none, or all are right. */
 struct attn_block *attn_table_split_sums(struct attn_grouping *g, struct attn_block *b);
+/* The rows of a part, without blank ones below it, where a part beside it is longer. */
+int attn_table_rows_of_part(const struct attn_table *t, const struct attn_table_part *p);
+/* The columns of numbers that rows begin .. end have, without blank ones at their end. */
+int attn_table_columns_of_rows(const struct attn_table *t, int begin, int end);
 
 /* counts.c: labels that count, with a gap, are listed as not read. */
 void attn_table_check_counts(struct attn_grouping *g, const struct attn_table *t);

@@ -86,23 +86,6 @@ static void add_value_column(struct attn_grouping *g, const struct attn_table *t
   }
 }
 
-/* "tanh: (1, 0), (0, 1)", "keys  (1, 0)  (0, 1)": is the row a name and the vectors of a matrix?
- * One of several rows is where these are numbered: "3. the sums are (1, 0), (0, 1)". */
-static int is_matrix(struct attn_grouping *g, const struct attn_table *t, int row) {
-  static const char LIST[] =
-      "(*UCP)(?=[^\\x{25A3}]*\\pL)(?:[^\\x{25A3}]*[=:]|[^\\x{25A3}=:(\\[]*)\\s*"
-      "(?:" ATTN_VALUE "\\s*[,;.、。]?\\s*)++$";
-  static const char NUMBERED[] = "\\s*+\\(?\\d{1,2}[.)]\\s";
-  const struct attn_scan_line *line = t->row[row].line;
-  if (t->cols < 2) return 0;
-  if (t->rows > 1 && !attn_match_at(g->scan->patterns, NUMBERED, line->text, line->bytes, 0, NULL))
-    return 0;
-  for (int c = 0; c < t->cols; c++)
-    if (!value_at(g, t, row, c) || value_at(g, t, row, c)->cols != value_at(g, t, row, 0)->cols)
-      return 0;
-  return attn_match_at(g->scan->patterns, LIST, line->text, line->bytes, 0, NULL);
-}
-
 /* Only vectors of one length from a column on? */
 static int is_row_of_vectors(struct attn_grouping *g, const struct attn_table *t, int row,
                              int from) {
@@ -110,6 +93,16 @@ static int is_row_of_vectors(struct attn_grouping *g, const struct attn_table *t
     if (!value_at(g, t, row, c) || value_at(g, t, row, c)->cols != value_at(g, t, row, from)->cols)
       return 0;
   return 1;
+}
+
+/* "tanh: (1, 0), (0, 1)", "keys  (1, 0)  (0, 1)": is the row a name and the vectors of a matrix? */
+static int is_matrix(struct attn_grouping *g, const struct attn_table *t) {
+  static const char LIST[] =
+      "(*UCP)(?=[^\\x{25A3}]*\\pL)(?:[^\\x{25A3}]*[=:]|[^\\x{25A3}=:(\\[]*)\\s*"
+      "(?:" ATTN_VALUE "\\s*[,;.、。]?\\s*)++$";
+  const struct attn_scan_line *line = t->row[0].line;
+  return t->rows == 1 && t->cols > 1 && is_row_of_vectors(g, t, 0, 0) &&
+         attn_match_at(g->scan->patterns, LIST, line->text, line->bytes, 0, NULL);
 }
 
 /* Rows of vectors that are each called another step; one may have any name. */
@@ -125,10 +118,7 @@ static int are_called_steps(struct attn_grouping *g, const struct attn_table *t,
 }
 
 static int are_matrices(struct attn_grouping *g, const struct attn_table *t) {
-  if (t->rows > 1 && t->cols > 1 && are_called_steps(g, t, 0)) return 1;
-  for (int r = 0; r < t->rows; r++)
-    if (!is_matrix(g, t, r)) return 0;
-  return 1;
+  return (t->rows > 1 && t->cols > 1 && are_called_steps(g, t, 0)) || is_matrix(g, t);
 }
 
 /* "| | cat | dog |" above "| q | (1, 0) | (0, 1) |": a column for each token, and rows that are
