@@ -240,8 +240,8 @@ static int items_to_last(const struct attn_row *row) {
   return items;
 }
 
-/* "query \\ key | 1 | 2 | 3", "Q | 1 | 2 | 3" above "1 | 0.5 | 0.2 | 0.3", or with a blank corner:
- * both are numbered.
+/* "query \\ key | 1 | 2 | 3", "Q | 1 | 2 | 3" above "1 | 0.5 | 0.2 | 0.3", "W_Q,1,2" above
+ * "1,2,-1", or with a blank corner: both are numbered.
  */
 static int numbers_both(struct attn_grouping *g, const struct attn_row *header,
                         const struct attn_row *row) {
@@ -250,8 +250,7 @@ static int numbers_both(struct attn_grouping *g, const struct attn_row *header,
   if (!attn_row_is_delimited(row->style) || header->style != row->style ||
       row->items != header->items || row->items < 3)
     return 0;
-  if (!is_blank && (row->style != ATTN_ROW_PIPES || header->item[0].kind != ATTN_ITEM_TEXT))
-    return 0;
+  if (!is_blank && header->item[0].kind != ATTN_ITEM_TEXT) return 0;
   int first = attn_item_is_integer(&header->item[1], 1);
   for (int n = 1; n < header->items; n++)
     if (!attn_item_is_integer(&header->item[n], first + n - 1)) return 0;
@@ -284,8 +283,9 @@ static int numbers_columns(struct attn_grouping *g, const struct attn_row *heade
     if (!attn_item_is_integer(&header->item[n], n) || !attn_item_is_number(&row->item[n])) return 0;
   char *title = attn_item_text(g, header, 0), *name = attn_item_text(g, row, 0);
   int is_letter = title && *title && !title[1];
-  int is_word =
-      title && *title && (!is_letter || (strchr("QKV", *title) && (g->rows == 1 || is_titled(g))));
+  int is_word = title && *title &&
+                (!is_letter || (strchr("QKV", *title) && (g->rows == 1 || is_titled(g))) ||
+                 (*title == 'X' && name && *name && name[1]));
   int is_title =
       is_word && name && !attn_same_letters(title, name) && attn_label_step(title) >= 0 &&
       (attn_label_step(name) < 0 || attn_label_is_indexed(name)) && !is_next_row(g, title);
