@@ -24,8 +24,8 @@ static const struct {
     {"U_A", "U", "u ua"},
     {"V_A", "v", "va"},
     {"mask", "mask", "mask m causalmask attentionmask paddingmask マスク 因果マスク"},
-    {"Q", "Q", "q query queries クエリ クエリー"},
-    {"K", "K", "k key keys キー"},
+    {"Q", "Q", "q query queries クエリ クエリー 問い"},
+    {"K", "K", "k key keys キー 鍵"},
     {"V", "V", "v value values バリュー 値"},
     {"positions", "positions",
      "positions pe p pos positionalembedding positionalembeddings positionembeddings "

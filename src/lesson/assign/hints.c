@@ -177,7 +177,8 @@ static int is_first_byte(char c) { return ((unsigned char)c & 0xc0) != 0x80; }
 static int is_stated(struct attn_scan *scan, const char *text, const struct attn_match *m,
                      const char *of) {
   static const char SUPPOSED[] =
-      "(?i)\\b(?:no|not|without|would|could|if|instead|later|other|higher|lower|than|vs|n't|todo|"
+      "(?i)\\b(?:no|not|without|would|could(?! "
+      "(?:compare|check|verify))|if|instead|later|other|higher|lower|than|vs|n't|todo|"
       "redo|next (?:time|week|lecture|chapter|part))\\b|次回|来週|今後|"
       "なし|ない|ません|せず|らず|なら|場合|ohne|sans|sin\\b";
   size_t begin = m->group[0].begin, end = m->group[0].end;

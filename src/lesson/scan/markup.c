@@ -103,10 +103,12 @@ static size_t skip_attributes(const struct markup *m, size_t begin, size_t end) 
   return (size_t)(pipe - text) + 1;
 }
 
+/* A table within a cell of another is one of its own, below the cells before it. */
 static void wiki_line(struct markup *m, const struct line *l) {
   int is_header = begins_with(m, l, "!");
-  if (begins_with(m, l, "|}")) {
+  if (begins_with(m, l, "|}") || begins_with(m, l, "{|")) {
     end_table(m, l->begin);
+    if (begins_with(m, l, "{|")) begin_table(m, WIKI);
   } else if (begins_with(m, l, "|+")) {
     end_row(m, l->begin);
     attn_text_copy(m->out, m->from, l->begin + 2, l->next);
@@ -243,7 +245,7 @@ static void read_line(struct markup *m, const struct line *l) {
     return;
   } else if ((m->kinds & ATTN_NOTATION_WIKI) && begins_with(m, l, "{|")) {
     begin_table(m, WIKI);
-  } else {
+  } else if (!(m->kinds & ATTN_NOTATION_WIKI) || !begins_with(m, l, "|}")) {
     attn_text_copy(m->out, m->from, l->first, l->next);
   }
 }
