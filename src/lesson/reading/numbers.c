@@ -1,6 +1,7 @@
 /* numbers.c -- a document read by its numbers. */
 #include <string.h>
 
+#include "ascii.h"
 #include "error.h"
 #include "reading.h"
 #include "snippet.h"
@@ -24,7 +25,26 @@ static int is_whole(const attn_lesson *lesson) {
   return whole;
 }
 
-/* A number is missing at a misprint, or is more than its row has. */
+static int has_line(const attn_printing *p, int line) {
+  for (int n = 0; n < p->rows * p->cols; n++)
+    if (p->cells[n].line == line) return 1;
+  return 0;
+}
+
+/* Does a line have numbers, and is none of them in a step? */
+static int is_unread_line(const struct attn_scan *scan, const attn_lesson *lesson, int line) {
+  size_t bytes, digit = 0;
+  const char *text = attn_source_line(&scan->source, line, &bytes);
+  while (digit < bytes && !attn_is_digit(text[digit])) digit++;
+  if (digit == bytes) return 0;
+  for (int32_t e = 0; e < lesson->examples; e++)
+    for (int32_t n = 0; n < lesson->example[e].steps; n++)
+      for (int32_t p = 0; p < lesson->example[e].step[n].printings; p++)
+        if (has_line(&lesson->example[e].step[n].printing[p], line)) return 0;
+  return 1;
+}
+
+/* A number is missing at a misprint, or is more than its row has: what it leads to is not wrong. */
 static attn_status list_misprint(const struct attn_scan *scan, attn_lesson *lesson,
                                  attn_error *err) {
   const struct attn_source_position at = scan->misprint.place;
@@ -36,12 +56,15 @@ static attn_status list_misprint(const struct attn_scan *scan, attn_lesson *less
     attn_code_point(line, before, bytes, &before);
   char *name = attn_pool_text(scan->pool, line, before);
   if (!name || attn_add_unread(scan->pool, lesson, &cell, 1, 1, name)) return no_memory(err);
+  for (int32_t e = 0; e < lesson->examples; e++)
+    for (int32_t n = 0; n < lesson->example[e].steps; n++) lesson->example[e].step[n].uncertain = 1;
   return ATTN_OK;
 }
 
 static attn_status find_steps(struct numbers *n, struct attn_lesson_owner *o, attn_error *err) {
   attn_lesson *lesson = &o->lesson;
   struct attn_scan *scan = &n->scan;
+  const struct attn_misprint *misprint = &scan->misprint;
   struct attn_reading reading = {.columns = 0};
   n->priors = attn_pool_take(n->search, ((size_t)scan->blocks + 1) * sizeof *n->priors);
   struct attn_relations *r = attn_relations_new(n->search, scan->patterns);
@@ -55,7 +78,10 @@ static attn_status find_steps(struct numbers *n, struct attn_lesson_owner *o, at
   if (!status) status = attn_drop_echoes(scan, lesson, err);
   if (!status) status = attn_attach_workings(scan, lesson, scan->pool, err);
   if (!status) status = attn_account_for(scan, n->priors, o, err);
-  if (!status && scan->misprint.message && !is_whole(lesson)) return attn_scan_fail_misprint(scan);
+  if (!status && misprint->message &&
+      (!is_whole(lesson) ||
+       (!misprint->may_be_meant && is_unread_line(scan, lesson, misprint->place.line))))
+    return attn_scan_fail_misprint(scan);
   if (!status) status = list_misprint(scan, lesson, err);
   int failed = attn_patterns_failed(scan->patterns) || scan->shared->failed;
   return status || !failed ? status : no_memory(err);

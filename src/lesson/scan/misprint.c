@@ -33,6 +33,37 @@ static const char IN_COLUMNS[] =
 /* In a vector anywhere: "| cat | [1, 0.?5] |" */
 static const char IN_VECTOR[] = "[[(]\\s*+(?|(?:" NUMBER "\\s*+[,;]\\s*+)++(" BROKEN ")|(" BROKEN
                                 ")(?=\\s*+[,;]\\s*+" NUMBER "))(?=\\s*+[],;)])";
+/* A number in words, or one that cannot be read */
+#define IN_WORDS                                                                                      \
+  "((?i:zero|one|two|three|four|five|six|seven|eight|nine|ten|half|illegible|"                        \
+  "unreadable|smudged)\\b|[零〇一二三四五六七八九十](?!\\pL)|ゼロ|ひとつ|ふたつ|" \
+  "みっつ|よっつ|半分|読めない)"
+#define OPEN "[\\[" ATTN_MARK_OPEN ATTN_MARK_ROW "][ \\t]*+"
+#define COMMA "[ \\t]*+[,;&][ \\t]*+"
+#define BETWEEN "(?:\\s*+[,;&]\\s*+|[ \\t]*+" ATTN_MARK_ROW "[ \\t]*+|[ \\t]++)"
+#define CLOSE "[ \\t]*+[\\];" ATTN_MARK_CLOSE ATTN_MARK_ROW "]"
+#define CELL "[ \\t]*+[|\\t,][ \\t]*+"
+#define LAST "[ \\t]*+(?:[|\\t,]|$)"
+#define LABEL "(?:[^\\s\\d:=]{1,12}[:=]?[ \\t]++)?"
+#define LINE "^[ \\t]*+" LABEL
+#define MORE "(?:[ \\t]++" NUMBER ")"
+#define UNICODE "(*UCP)(?m)"
+static const char *const NUMBER_WORDS[] = {
+    /* "(4, two)", "(zero, 1)" */
+    UNICODE "[(,;][ \\t]*+" NUMBER COMMA IN_WORDS "(?=[ \\t]*+[,;)])",
+    UNICODE "\\([ \\t]*+" IN_WORDS "(?=" COMMA NUMBER "[ \\t]*+[,;)])",
+    /* "[4, two]", "[1 0; zero 1]" */
+    UNICODE "(?:[\\[,;&" ATTN_MARK_OPEN ATTN_MARK_ROW
+            "]|(?<=[\\d.])[ ])[ \\t]*+" NUMBER BETWEEN IN_WORDS "(?=" BETWEEN "[-\\d.]|" CLOSE ")",
+    UNICODE OPEN IN_WORDS "(?=" BETWEEN NUMBER "(?:" BETWEEN "|" CLOSE "))",
+    /* "| 4 | two |", "| cat | zero | 1 |"; the first cell is a label */
+    UNICODE "[|\\t,][ \\t]*+" NUMBER CELL IN_WORDS "(?=" LAST ")",
+    /* "1 two" below or above "1 0" */
+    UNICODE LINE NUMBER MORE "++[ \\t]*+\\n[ \\t]*+" LABEL "(?:" NUMBER "[ \\t]++)*+" IN_WORDS MORE
+                             "*+[ \\t]*+$",
+    UNICODE LINE "(?:" NUMBER "[ \\t]++)*+" IN_WORDS "(?=" MORE
+                 "*+[ \\t]*+\\n[ \\t]*+" LABEL NUMBER MORE "++[ \\t]*+$)",
+};
 /* "[[1, 2], [3, 4]", "= [1, 2" above other text, "[1, 2" above "[3, 4]", or "[1, 2, [3, 4]" */
 #define NUMBERS NUMBER "(?:\\s*+[,;&]\\s*+" NUMBER ")*+"
 static const char OPEN_LIST[] =
@@ -97,10 +128,17 @@ attn_status attn_scan_add_misprint(struct attn_scan *scan, struct attn_source_po
   return first->message ? ATTN_OK : attn_scan_no_memory(scan);
 }
 
+static int find_number_word(struct attn_scan *scan, const struct attn_canonical *text,
+                            struct attn_match *m) {
+  for (size_t n = 0; n < sizeof NUMBER_WORDS / sizeof *NUMBER_WORDS; n++)
+    if (find(scan, text, NUMBER_WORDS[n], m)) return 1;
+  return 0;
+}
+
 static attn_status find_word(struct attn_scan *scan, const struct attn_canonical *text) {
   struct attn_match m;
   if (!find(scan, text, IN_MATRIX, &m) && !find(scan, text, IN_COLUMNS, &m) &&
-      !find(scan, text, IN_VECTOR, &m))
+      !find(scan, text, IN_VECTOR, &m) && !find_number_word(scan, text, &m))
     return ATTN_OK;
   size_t at = m.group[1].begin;
   return attn_scan_add_misprint(scan, attn_source_place(&scan->source, text->origin[at]), 0,
