@@ -49,8 +49,6 @@ void attn_facts_pivot(struct attn_grouping *g, struct attn_fact *const *fact, in
 
 /* gather.c: the blocks from `from` on in place of those before that have their numbers. */
 void attn_blocks_replace(struct attn_grouping *g, int from);
-/* Have the blocks from there on all numbers of those that they are in place of? */
-int attn_blocks_cover(struct attn_grouping *g, int from);
 /* Tables of facts -> blocks, in place of those that have their numbers. */
 void attn_facts_merge(struct attn_grouping *g);
 

@@ -63,21 +63,6 @@ static void drop_block(struct attn_grouping *g, const struct attn_block *b,
       attn_stray_of(g, b->name, &grid->cells[n], grid->cells[n / grid->cols * grid->cols].column);
 }
 
-static int is_covered(const struct attn_block *b, const struct places *p) {
-  const attn_printing *g = &b->reading[0];
-  for (int n = 0; n < g->rows * g->cols; n++)
-    if (is_printed(&g->cells[n]) && !has_place(p, &g->cells[n])) return 0;
-  return 1;
-}
-
-int attn_blocks_cover(struct attn_grouping *g, int from) {
-  struct places p = {.count = 0};
-  if (from == g->blocks || !find_places(g, from, &p)) return 0;
-  for (int n = 0; n < from; n++)
-    if (overlaps(&p, g->block[n]) && !is_covered(g->block[n], &p)) return 0;
-  return 1;
-}
-
 void attn_blocks_replace(struct attn_grouping *g, int from) {
   struct places p = {.count = 0};
   int kept = 0;

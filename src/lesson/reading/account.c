@@ -434,7 +434,7 @@ static int is_mention(struct attn_account *a, int block) {
   if (step == ATTN_ANY_STEP && (is_answer(a, b) || is_sentence)) step = ATTN_ANY_RESULT;
   if (attn_has_more_added(a->scan, b->name) || is_row_more(a, block)) return 0;
   if (!is_list && (q->cols < 2 || (by_chance && step == ATTN_ANY_STEP))) return 0;
-  return attn_has_printing_of(a, q, step, block) && !attn_is_of_other_row(a->scan, block);
+  return attn_has_printing_of(a, q, step, block);
 }
 
 /* Rows of two matrices, one after the other: [c; s]. */

@@ -133,32 +133,22 @@ static int is_other_row(const struct attn_builder *b, const struct attn_placemen
 
 /* ---- the numbers of another row once more ---- */
 
-/* What a row is called by: an index of its label, the number of a token or of a row, a word. Only
- * rows that are called by the same can be told apart. */
-enum { BY_INDEX = 0, BY_TOKEN = 100, BY_ROW = 200, BY_WORD = 300, WORDS_END = 1 << 24 };
+/* What a row is called by: an index of its label, the number of a token or of a row. Only rows that
+ * are called by the same can be told apart. */
+enum { BY_INDEX = 0, BY_TOKEN = 100, BY_ROW = 200 };
 
-static int kind_of(int called) {
-  if (called < 0) return -1;
-  return called < BY_WORD ? called / BY_TOKEN * BY_TOKEN : BY_WORD;
-}
+static int kind_of(int called) { return called < 0 ? -1 : called / BY_TOKEN * BY_TOKEN; }
 
-/* The token that a text begins with, "Token 2 (dog)", "Row 2", "dog -> cat": its number or its
- * word. -1: there is none. */
+/* The number of the token that a text begins with: "Token 2 (dog)", "Row 2". -1: there is none. */
 static int token_of(struct attn_scan *scan, const char *text) {
   static const char TOKEN[] =
-      "(*UCP)(?i)^\\W*(?:(rows?|行)?(?:tokens?|quer(?:y|ies)|words?|positions?|トークン|クエリ|"
+      "(*UCP)(?i)^\\W*(rows?|行)?(?:tokens?|quer(?:y|ies)|words?|positions?|トークン|クエリ|"
       "単語|"
-      "位置|(?<=rows|row|行))[ _]?([0-9]{1,2})(?![0-9.])[^=0-9]{0,40}$|"
-      "([^\\s\\d=:,]{1,24}) ?(?:->|→) ?[^\\s\\d])";
+      "位置|(?<=rows|row|行))[ _]?([0-9]{1,2})(?![0-9.])[^=0-9]{0,40}$";
   struct attn_match m;
-  unsigned word = 0;
   if (!attn_find(scan->patterns, TOKEN, text, strlen(text), 0, &m)) return -1;
-  int is_row = m.group[1].end > m.group[1].begin, is_number = m.group[2].end > m.group[2].begin;
-  if (is_number) return (is_row ? BY_ROW : BY_TOKEN) + atoi(text + m.group[2].begin);
-  if (attn_label_step(text) >= 0) return -1;
-  for (size_t n = m.group[3].begin; n < m.group[3].end; n++)
-    word = word * 31 + (unsigned char)text[n];
-  return BY_WORD + (int)(word % WORDS_END);
+  int is_row = m.group[1].end > m.group[1].begin;
+  return (is_row ? BY_ROW : BY_TOKEN) + atoi(text + m.group[2].begin);
 }
 
 /* The first index of "α_21" and "ε_21 = q_2·k_1" among others, the one of "output o_2" alone. -1:
@@ -213,29 +203,17 @@ static int has_number(struct attn_scan *scan, int row, int number) {
   return row == number - 1 || (row == number && counts_from_zero(scan));
 }
 
-/* Is a row the one that is called so? 1 also where an index or a word calls it: the index may be
- * that of a key. */
+/* Is a row the one that is called so? 1 also where an index calls it, which may be that of a key.
+ */
 static int is_row_called(struct attn_scan *scan, int called, int row) {
   int kind = kind_of(called);
-  return (kind != BY_TOKEN && kind != BY_ROW) || has_number(scan, row, called - kind);
+  return kind <= BY_INDEX || has_number(scan, row, called - kind);
 }
 
 int attn_is_called_other_row(struct attn_scan *scan, int block, int row) {
   int called = row_called(scan, block);
   if (kind_of(called) == BY_INDEX) return !has_number(scan, row, called);
   return !is_row_called(scan, called, row);
-}
-
-int attn_is_of_other_row(struct attn_scan *scan, int block) {
-  int called = row_called(scan, block), found = 0;
-  for (int n = 0; n < scan->blocks && called >= 0; n++) {
-    if (n == block || !are_equal(&scan->block[block].reading[0], &scan->block[n].reading[0]))
-      continue;
-    int other = row_called(scan, n);
-    if (kind_of(other) != kind_of(called) || other == called) return 0;
-    found = 1;
-  }
-  return found;
 }
 
 /* How many rows of a step have these numbers? */

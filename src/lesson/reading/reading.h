@@ -126,10 +126,8 @@ struct attn_document {
   struct attn_shared_text *shared; /* [0]: with the text of its snippets, [1]: without it */
 };
 
-/* contradicted.c: is a block the row of another token, as its labels or the text above it have it,
- * than all blocks with the same numbers? */
-int attn_is_of_other_row(struct attn_scan *scan, int block);
-/* Do they call a block another row, counted from 0? "z_2", "Token 2" */
+/* contradicted.c: do the labels of a block, or the text above it, call it another row, counted from
+ * 0? "z_2", "Token 2" */
 int attn_is_called_other_row(struct attn_scan *scan, int block, int row);
 
 /* numbers.c: a document read by its numbers: scan, priors, search, steps, account. snippets: 1 to

@@ -272,7 +272,7 @@ void attn_sequence_merge(struct attn_grouping *g) {
   s->may_mask = has_items && may_mask(s);
   if (has_items && attn_sequence_explain(s) && (s->known || !has_misnamed(s))) {
     if (!s->known) add_givens(s);
-    if (!add_steps(s) || (s->known && !attn_blocks_cover(g, from))) g->blocks = from;
+    if (!add_steps(s)) g->blocks = from;
   }
   g->scan->regrouped = g->blocks - from;
   if (g->status == ATTN_OK) attn_blocks_replace(g, from);
