@@ -21,7 +21,8 @@ static const char NO_MASK[] =
     "|unmasked|(?:マスク|因果)(?:[はをも]|に?して)?(?:な[しく]|無し|せず|かけ(?:ない|ず|る前)|"
     "使わ|用いな|用いず|省)";
 static const char BY_COLUMNS[] =
-    "(?i)(?:each|every) column|column-?wise|columns? sum|down the column|列ごと|各列|列方向";
+    "(?i)(?:each|every) column|column-?wise|columns? sum|down the "
+    "column|(?<!よこ|横)(?<!よこ一|横一)列ごと|各列|列方向";
 static const char BY_ROWS[] =
     "(?i)each row|every row|per row|row-?wise|rows? sums? "
     "(?:to|are|is|each)\\b|行ごと|各行|行方向|axis ?= ?-?1|dim ?= "

@@ -101,7 +101,8 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?(?: matrix)?+" END "|" NAME "k" END
                   "|\\bh_?\\d|\\b[hk]_[ijt]\\b|(?-i:\\bh\\b)(?!\\pM)|h\\x{304}|encoder states?"},
     {ATTN_ROLE_V, "(*UCP)(?i)\\bvalues?(?: matrix)?+" END "|" NAME "v" END},
-    {ATTN_ROLE_W_A, "(*UCP)(?i)\\bW(?:_?[as1])?" END "|matrix in (?:the middle|between)|bilinear"},
+    {ATTN_ROLE_W_A,
+     "(*UCP)(?i)(?:\\b|(?<=行列))W(?:_?[as1])?" END "|matrix in (?:the middle|between)|bilinear"},
     {ATTN_ROLE_U_A, "(*UCP)(?i)\\bU(?:_?[ah])?" END "|\\bW_?[h2]" END},
     {ATTN_ROLE_V_A, "(*UCP)(?i)\\bv(?:_?a)?" END},
     {ATTN_ROLE_W_A_Q, "(*UCP)(?i)\\bW(?:_?[as1])?(?: ?(?-i:s|q(?!\\d))| [qs])(?:_?\\d)?" END
@@ -487,6 +488,21 @@ static void add_in_turn(struct attn_scan *scan, int block, struct attn_priors *o
     raise(out, ATTN_ROLE_W_Q + r - ATTN_ROLE_Q, CAPTION);
 }
 
+/* "the matrices for the queries", then "the keys", "and the values": the matrices for these. */
+static void add_continued(struct attn_scan *scan, int block, struct attn_priors *out) {
+  static const char *const CAPTION_OF[] = {"(?i)\\bmatrices for (?:the )?queries\\W*$",
+                                           "(?i)^\\W*(?:and )?(?:for )?(?:the )?keys\\W*$",
+                                           "(?i)^\\W*(?:and )?(?:for )?(?:the )?values\\W*$"};
+  const struct attn_block *b = &scan->block[block];
+  for (int n = 0; n <= 2 && n <= block; n++) {
+    const struct attn_block *first = b - n;
+    if (!b->captions || *b->name || !first->captions) return;
+    if (attn_occurs(scan->patterns, CAPTION_OF[0], first->caption[first->captions - 1]) &&
+        attn_occurs(scan->patterns, CAPTION_OF[n], b->caption[b->captions - 1]))
+      raise(out, ATTN_ROLE_W_Q + n, OWN_NAME);
+  }
+}
+
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out) {
   const struct attn_block *b = &scan->block[block];
   const char *nearest = b->captions > 0 ? b->caption[b->captions - 1] : NULL;
@@ -504,6 +520,7 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   if (*b->heading && !own) add(scan, b, b->heading, HEADING, out);
   if (*b->header) add(scan, b, b->header, HEADER, out);
   add_in_turn(scan, block, out);
+  add_continued(scan, block, out);
   add_additive(scan, out);
   add_state(scan, b, out);
   add_embedding(scan, b, out);

@@ -462,6 +462,19 @@ static void drop_header_above(struct attn_grouping *g, const struct attn_row *ro
   if (row->items > header->items && row->line->line > header->line->line + 1) g->header.items = 0;
 }
 
+/* " 2  0     1  0" above "-1  1" below a line of names: the matrix on the left has more rows than
+ * those beside it. Its numbers end where those above do, in front of a wide gap. */
+static int lacks_parts(struct attn_grouping *g, const struct attn_row *row) {
+  enum { GAP = 4 };
+  const struct attn_row *last = g->rows > 1 ? &g->row[g->rows - 1] : NULL;
+  int n = 0, items = row->items;
+  if (!last || row->style != ATTN_ROW_SPACES || !is_consecutive(last, row)) return 0;
+  if (items < 2 || items >= last->items) return 0;
+  for (; n < items && row->item[n].end == last->item[n].end; n++)
+    if ((last->item[n + 1].begin - last->item[n].end >= GAP) != (n + 1 == items)) return 0;
+  return n == items && attn_header_is_above_parts(g, last->items);
+}
+
 int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
   struct attn_row complete;
   end_at_blank(g, row);
@@ -469,6 +482,8 @@ int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
   if (read_header(g, row)) return 1;
   if (lacks_sum(g, row))
     complete = *row, attn_row_pad(g, &complete, row->items + 1), row = &complete;
+  else if (lacks_parts(g, row))
+    complete = *row, attn_row_pad(g, &complete, g->row[g->rows - 1].items), row = &complete;
   else if (lacks_number(g, row))
     complete = complete_row(g, row), row = &complete;
   if (is_prose(g, row)) return 0;

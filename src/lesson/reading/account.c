@@ -73,13 +73,14 @@ static int are_values_keys(struct attn_account *a, const attn_example *e, int he
          are_as_wide(a, e, ATTN_STEP_Q, ATTN_STEP_V, head);
 }
 
-/* Scores or weights that do not follow from the queries and keys of their example; W q, not from W
- * and q. */
+/* Scores or weights that do not follow from the queries and keys of their example, or from X W X^T;
+ * W q, not from W and q. */
 static int is_unexplained(struct attn_account *a, const attn_example *e, const attn_step *s) {
   int of_scores = s->name >= ATTN_STEP_SCORES && s->name <= ATTN_STEP_WEIGHTS;
   if (s->name == ATTN_STEP_OTHER && has_step(a, e, ATTN_STEP_W_A, s->head))
     return has_step(a, e, ATTN_STEP_Q, s->head);
   if (!of_scores || e->from_python) return 0;
+  if (has_step(a, e, ATTN_STEP_W_A, s->head) && has_step(a, e, ATTN_STEP_X, -1)) return 1;
   int keys = has_step(a, e, ATTN_STEP_K, s->head) || has_step(a, e, ATTN_STEP_X, s->head) ||
              are_values_keys(a, e, s->head) ||
              (has_step(a, e, ATTN_STEP_W_A, s->head) && has_step(a, e, ATTN_STEP_V, s->head));

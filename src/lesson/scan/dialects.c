@@ -12,6 +12,8 @@
 #define NUMBERS NUMBER "(?:[ \\t,;/|]++" NUMBER ")*+"
 #define ATTRIBUTES "(?:[ \\t][^<>]*+)?"
 #define PAIR_OF "[^\\n:=\\d]{1,20}?(?:と|[ ](?:to|and|with|on)[ ]|[ ]?[-·×/→][ ]?)"
+#define OF_TOKEN "([^\\s\\d()=:,\\x{23CE}]{1,12})(\\(" LIST "\\))"
+#define MATRIX_NAME "([QKVXY]|W_?[QKVO])"
 #define PAIR "[^\\n:=\\d]{1,20}:[ ]?" NUMBER
 #define ARROW "(?:\\x{2192}|-{1,2}>)"
 #define OF_PERSON "(?=(?:は|が|のクエリは)(?:順に)?\\()"
@@ -180,6 +182,29 @@ static const struct dialect {
     {" | ", "(?m)(?<==)([ \\t]*+)(" LIST "(?:[ ]\\|[ ]" LIST ")++)(?=[ \\t]*+(?:$|\\())",
      "$1" ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE},
     {ATTN_MARK_CLOSE, "(?<=[\\dx])[ ]\\|[ ](?=[-.\\dx ,|]{1,200}\\x{27E7})", ATTN_MARK_ROW},
+    /* WQ の各行 1, 0 / 0, 1: the rows of a matrix after its name */
+    {" / ",
+     "(?m)^([ \\t]*+(?:[QKVXY]|W_?[QKVO]))(?:[ \\t]?の?各?行|[ \\t]rows)?+(?:[はが]|[ \\t])[ "
+     "\\t]*+(?=" LIST "(?: / " LIST ")++[ \\t]*+$)",
+     "$1: "},
+    /* k は 雨(2, 0) が(1, 2): rows of tokens */
+    {"は",
+     "(?<![A-Za-z_])([xkvXKVQ])[ ]?は(?:[^\\s()=,]{0,11}[^\\s\\d()=,][ ]{1,4}|[ ]*+)(?=" OF_TOKEN
+     "[ ]{1,4}" OF_TOKEN ")",
+     ATTN_MARK_ROW "$1:" ATTN_MARK_ROW},
+    {":" ATTN_MARK_ROW, "(?:(?<=:\\x{23CE})|(?!\\A)\\G)[ ]*+" OF_TOKEN, "$1: $2" ATTN_MARK_ROW},
+    /* WQ の行は順に (0, 1)(1, 0), WK の行は (1, 0)(0, 1) */
+    {"の行は",
+     "[, ]*+" MATRIX_NAME "[ ]?の行は(?:順に)?[ ]?\\((" LIST "(?:\\)[ ,]{0,2}\\(" LIST ")++)\\)",
+     ATTN_MARK_ROW "$1 = " ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE},
+    /* (0, 1)(1, 0) in a line: rows */
+    {")(", "(?m)^[ \\t]*+\\((" LIST "(?:\\)\\(" LIST ")++)\\)(?=[ \\t]*+$)",
+     ATTN_MARK_OPEN "$1" ATTN_MARK_CLOSE},
+    {ATTN_MARK_CLOSE, "(?<=\\d)\\)[ ,]{0,2}\\((?=[-.\\d ,()]{1,200}\\x{27E7})", ATTN_MARK_ROW},
+    /* scores / SQRT(2), d_k is 2: a title and a size */
+    {", d",
+     "(?mi)^([^\\n\\d=]{1,40}/ ?(?:√|sqrt) ?\\(?\\d{1,2}\\)?), (d_?k) (?:is|=) (\\d{1,2})[ \\t]*+$",
+     "$1 ($2 = $3)"},
     /* q1: 2/√2, 0, 5/√2 */
     {"/√",
      "(?m)^([ \\t]*+[^\\s:|(){}\\[\\]=,]{1,12}(?::|[ ]\\x{2192})[ \\t]*+)(?=[^\\n]*/√)(" ROOT

@@ -182,6 +182,10 @@ static const struct notation notations[] = {
      "\\t]{2,}+(?:[-\\d.]++[ \\t]++)++[-\\d.]++[ \\t]*+$)",
      "$1_$2", 0, "pPrRtTsS\xE4"},
     {"(?m)^([ \\t]*+)\\x{B7}[ ]?(?=[^\\s\\d\\x{B7}])", "$1* ", 0, "\u00B7"}, /* a bullet */
+    /* geometric shapes and emoji in front of a row of numbers */
+    {"(?m)^[ \\t]*+[\\x{25A0}-\\x{25FF}\\x{2B1B}\\x{2B1C}\\x{1F300}-\\x{1FAFF}]\\x{FE0F}?+[ "
+     "]?+(?=" ROW_OF_LINE "[ \\t]*+$)",
+     "", 0, "\xE2\xF0"},
     /* nadia  10:02 */
     {"(?m)^([^\\W\\d][\\w .-]{0,23}?[ \\t])\\d{1,2}:\\d\\d(?: ?[AaPp][Mm])?[ \\t]*+$", "$1", 0,
      ":"},

@@ -190,6 +190,7 @@ attn_status attn_canonical_text(struct attn_scan *scan, const char *file,
   read_source(&scan->source, &a);
   attn_text_end(&a, (uint32_t)scan->source.size);
   if (a.failed) return attn_scan_no_memory(scan);
+  attn_rewrite_cell_list(&r);
   attn_rewrite_dialects(&r);
   int kinds = find_kinds(&r, file);
   attn_blank_leaders(&r);

@@ -63,6 +63,9 @@ void attn_blank_leaders(struct attn_rewrite *r);
 /* dialects.c: what one format, program or kind of text writes. */
 void attn_rewrite_dialects(struct attn_rewrite *r);
 
+/* cell_list.c: lines with one cell of a spreadsheet each -> matrices. */
+void attn_rewrite_cell_list(struct attn_rewrite *r);
+
 /* markup.c: the tables of wikis, of AsciiDoc and of nested lists -> rows between pipes. */
 void attn_markup_tables(struct attn_rewrite *r, int kinds);
 

@@ -94,11 +94,12 @@ static int are_equal_parts(const struct attn_table *t, const struct attn_part *w
   return 1;
 }
 
-/* The blanks between a column and the one before. */
+/* The blanks between a column and the one before. A row may end before it. */
 static uint32_t gap_before(const struct attn_table *t, int col) {
   uint32_t gap = UINT32_MAX;
   for (int r = 0; r < t->rows; r++) {
     const struct attn_row_item *item = t->row[r].item + col;
+    if (item->begin == item->end) continue;
     if (item->begin - item[-1].end < gap) gap = item->begin - item[-1].end;
   }
   return gap;
@@ -135,6 +136,16 @@ static int find_above(struct attn_grouping *g, const struct attn_table *t,
     of[n] = equal ? n * words / t->cols : w;
   }
   return of[t->cols - 1] == words - 1 && (are_apart(t, of) || (equal && are_names(g, word, words)));
+}
+
+int attn_header_is_above_parts(struct attn_grouping *g, int cols) {
+  struct attn_table t = {.row = g->row, .rows = g->rows, .cols = cols, .numbers = cols};
+  struct attn_part *word = attn_group_take(g, (size_t)cols, sizeof *word);
+  int *of = attn_group_take(g, (size_t)cols, sizeof *of);
+  if (!word || !of || !g->text_line) return 0;
+  if (g->text_line->line != g->row[0].line->line - 1 || *g->row[0].label.text) return 0;
+  int words = split_line(g->text_line->text, WORD_GAP, word, cols - 1);
+  return words < cols - 1 && find_above(g, &t, word, words, of);
 }
 
 static void find_words(struct attn_grouping *g, struct attn_table *t) {

@@ -36,19 +36,20 @@ static int find_keys(struct pairs *p) {
   return (p->end - p->begin) % n == 0;
 }
 
-/* A number of each row -> a matrix. */
-static void add_matrix(struct attn_grouping *g, const struct pairs *p, int col, char *name) {
+/* A number of each row -> a matrix. is_sum: of all pairs with one name the same -> a column. */
+static void add_matrix(struct attn_grouping *g, const struct pairs *p, int col, char *name,
+                       int is_sum) {
   const struct attn_row *row = p->t->row;
   struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_ROWS, row[p->begin].line->line, name);
   attn_cell *cell = NULL;
   for (int r = p->begin, n = 0; b && r < p->end; r++, n = (n + 1) % p->keys) {
     char *label = n ? "" : attn_item_text(g, &row[r], p->a);
-    if (n == 0) cell = attn_block_add_row(g, b, p->keys, label);
+    if (n == 0) cell = attn_block_add_row(g, b, is_sum ? 1 : p->keys, label);
     if (!cell) return;
-    cell[n] = row[r].item[col].cell;
+    if (n == 0 || !is_sum) cell[n] = row[r].item[col].cell;
     row[r].item[col].used = 1;
   }
-  for (int r = p->begin; b && r < p->begin + p->keys; r++)
+  for (int r = p->begin; b && !is_sum && r < p->begin + p->keys; r++)
     if (!attn_block_label_column(g, b, attn_item_text(g, &row[r], p->b))) return;
   if (b) attn_block_end(g, b, row[p->end - 1].line->line);
 }
@@ -86,7 +87,7 @@ static int are_steps(struct attn_grouping *g, const struct pairs *p) {
   return 2 * steps > names ? names : 0;
 }
 
-enum depends { ON_PAIR, ON_ROW, ON_COLUMN, ON_NOTHING };
+enum depends { ON_PAIR, ON_ROW, ON_COLUMN, ON_NOTHING, SUM_OF_ROW };
 
 /* What the numbers or vectors of a column depend on. */
 static int depends_on(struct attn_grouping *g, const struct pairs *p, int col) {
@@ -99,6 +100,7 @@ static int depends_on(struct attn_grouping *g, const struct pairs *p, int col) {
     of_row &= same(p, r, r - r % p->keys, col, col);
     of_column &= same(p, r, r % p->keys, col, col);
   }
+  if (step == ATTN_STEP_ROW_SUM && of_row && cells == p->end) return SUM_OF_ROW;
   if (step >= ATTN_STEP_SCORES || !(of_row || of_column))
     return cells == p->end ? ON_PAIR : ON_NOTHING;
   return of_row && (!of_column || step == ATTN_STEP_Q) ? ON_ROW : ON_COLUMN;
@@ -142,16 +144,31 @@ static int counts_pairs(struct attn_grouping *g, struct pairs *p) {
   return 1;
 }
 
+/* "a | a", "a | b", "b | a", "b | b": each name is that of a row and of a column, as a token's is.
+ */
+static int are_tokens(struct attn_grouping *g, const struct pairs *p) {
+  int n = 0;
+  for (; n < p->keys && p->keys * p->keys == p->end; n++) {
+    char *row = attn_item_text(g, &p->t->row[n * p->keys], p->a);
+    char *column = attn_item_text(g, &p->t->row[n], p->b);
+    if (!row || !column || strcmp(row, column)) return 0;
+  }
+  return n > 1;
+}
+
 static int add_pairs(struct attn_grouping *g, const struct attn_table *t) {
   struct pairs p = {.t = t, .source = g->scan->source.text, .end = t->rows, .a = next_names(t, 0)};
   p.b = next_names(t, p.a + 1);
   if (t->cols < 3 || t->header.items != t->cols) return 0;
   if (p.b < t->cols ? !find_keys(&p) : !counts_pairs(g, &p)) return 0;
-  if (p.keys < 2 || p.keys == t->rows || are_steps(g, &p)) return 0;
+  if (p.keys < 2 || p.keys == t->rows || (are_steps(g, &p) && !are_tokens(g, &p))) return 0;
   add_part(g, &p, ON_ROW, p.keys, p.a);
   add_part(g, &p, ON_COLUMN, 1, p.b);
-  for (int c = 0; c < t->cols && g->status == ATTN_OK; c++)
-    if (depends_on(g, &p, c) == ON_PAIR) add_matrix(g, &p, c, attn_item_text(g, &t->header, c));
+  for (int c = 0; c < t->cols && g->status == ATTN_OK; c++) {
+    int on = depends_on(g, &p, c);
+    if (on == ON_PAIR || on == SUM_OF_ROW)
+      add_matrix(g, &p, c, attn_item_text(g, &t->header, c), on == SUM_OF_ROW);
+  }
   return 1;
 }
 
@@ -222,7 +239,7 @@ int attn_table_long(struct attn_grouping *g, const struct attn_table *t) {
     if (!matrix_at(g, t, p.end, &p)) return 0;
   if (matrices < 3 || 2 * matrices > t->rows) return 0;
   for (p.end = 0; p.end < t->rows && matrix_at(g, t, p.end, &p);)
-    add_matrix(g, &p, t->cols - 1, attn_item_text(g, &t->row[p.begin], name));
+    add_matrix(g, &p, t->cols - 1, attn_item_text(g, &t->row[p.begin], name), 0);
   for (int r = 0; r < t->rows; r++)
     for (int c = 0; c < t->cols - 1; c++) t->row[r].item[c].used = 1;
   return 1;
@@ -254,10 +271,25 @@ static void add_section(struct attn_grouping *g, const struct pairs *p, int begi
   if (b) attn_block_end(g, b, t->row[begin + rows - 1].line->line);
 }
 
+/* "X | cat | 1 | 0" above "W_Q | 1 | 1 | 0" and "W_Q | 2 | 0 | 1": the rows of some matrices have
+ * names, those of others are counted. */
+static int are_named_or_counted(const struct pairs *p) {
+  int named = 0, end = p->b < p->t->cols ? p->t->rows : 0;
+  for (int r = 0, n = 0; r < end; r++, n++) {
+    const struct attn_row_item *key = attn_table_item(p->t, r, p->b);
+    if (r && !same(p, r, r - 1, 0, p->a)) n = 0;
+    named += is_name(key);
+    if (!is_name(key) && !attn_item_is_integer(key, n + 1)) return 0;
+  }
+  return named > 0;
+}
+
 int attn_table_sections(struct attn_grouping *g, const struct attn_table *t) {
   struct pairs p = {.t = t, .source = g->scan->source.text, .end = t->rows, .a = next_names(t, 0)};
-  p.b = next_names(t, p.a + 1);
+  p.b = p.a + 1;
+  if (!are_named_or_counted(&p)) p.b = next_names(t, p.a + 1);
   if (p.b >= t->cols - 1 || !attn_row_is_delimited(t->style) || are_steps(g, &p) < 2) return 0;
+  if (find_keys(&p) && are_tokens(g, &p)) return 0;
   for (int r = 0, rows; r < t->rows; r += rows) {
     int width = width_at(t, r, p.b + 1);
     rows = same_names(&p, r, p.b - 1);

@@ -466,6 +466,17 @@ static int is_one_number(struct attn_grouping *g, const struct attn_table *t) {
           attn_place_of_sum(g, g->blocks));
 }
 
+/* "入力X", "重みWQ": a word that is a step's, and a symbol, which decides. -1: it is none. */
+static int step_of_symbol(struct attn_grouping *g, const char *text) {
+  static const char WORD_AND_SYMBOL[] =
+      "([\\x{3041}-\\x{30FF}\\x{4E00}-\\x{9FFF}]{1,12}+)([A-Z](?:_?[A-Z])?)$";
+  struct attn_match m;
+  if (!attn_match_at(g->scan->patterns, WORD_AND_SYMBOL, text, strlen(text), 0, &m)) return -1;
+  const char *word = attn_group_text(g, text, m.group[1]);
+  const char *symbol = attn_group_text(g, text, m.group[2]);
+  return word && symbol && attn_label_step(word) >= 0 ? attn_label_step(symbol) : -1;
+}
+
 int attn_step_of_text(struct attn_grouping *g, const char *text) {
   static const struct {
     int step;
@@ -482,6 +493,7 @@ int attn_step_of_text(struct attn_grouping *g, const char *text) {
       "(*UCP)(?<![·⋅*.])\\s+\\pL(?:_\\w{1,2}|\\d{1,2})?$"; /* "weight α_j" */
   struct attn_match m;
   int step = attn_label_step(text);
+  if (step < 0) step = step_of_symbol(g, text);
   if (step < 0 && attn_find(g->scan->patterns, SYMBOL, text, strlen(text), 0, &m)) {
     const char *words = attn_group_copy(g, text, m.group[0].begin);
     step = words ? attn_label_step(words) : -1;

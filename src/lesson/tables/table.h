@@ -79,6 +79,8 @@ void attn_header_set(struct attn_grouping *g, const struct attn_table *t, struct
                      int skip);
 /* Is each column of numbers called another step? */
 int attn_header_has_steps(struct attn_grouping *g, const struct attn_table *t);
+/* Is the text above the rows of the run the names of parts of their columns? */
+int attn_header_is_above_parts(struct attn_grouping *g, int cols);
 /* Words above columns that blanks separate are their header; a header may name parts. */
 void attn_header_find(struct attn_grouping *g, struct attn_table *t);
 

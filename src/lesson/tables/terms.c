@@ -24,9 +24,16 @@ static int is_product(const struct attn_table *t, int x, int y, int c) {
   return rows > 1;
 }
 
+/* The weights times their sum are the exponentials; "total |  | 6.5 |" is below them. */
+static int is_of_exponentials(struct attn_grouping *g, const struct attn_table *t, int col) {
+  char *name = attn_item_text(g, &t->header, col);
+  return name && attn_result_kind_of(g, name) == ATTN_RESULT_EXPONENTIAL;
+}
+
 /* The column of the values in a column of terms, by the weights in column w. -1: there is none. */
-static int values_of(const struct attn_table *t, int w, int c) {
-  for (int y = 0; y < t->cols && c != w; y++)
+static int values_of(struct attn_grouping *g, const struct attn_table *t, int w, int c) {
+  if (c == w || is_of_exponentials(g, t, c)) return -1;
+  for (int y = 0; y < t->cols; y++)
     if (y != w && y != c && is_product(t, w, y, c)) return y;
   return -1;
 }
@@ -53,12 +60,6 @@ static int is_sum(struct attn_grouping *g, const struct attn_table *t, int begin
   attn_cell *cell = attn_group_take(g, (size_t)(row - begin) + 1, sizeof *cell);
   for (int r = begin; cell && r <= row; r++) cell[r - begin] = attn_table_item(t, r, c)->cell;
   return cell && attn_is_sum(&cell[row - begin], cell, row - begin, 1);
-}
-
-/* "total |  | 6.5 |" below a column of exponentials. */
-static int is_of_exponentials(struct attn_grouping *g, const struct attn_table *t, int col) {
-  char *name = attn_item_text(g, &t->header, col);
-  return name && attn_result_kind_of(g, name) == ATTN_RESULT_EXPONENTIAL;
 }
 
 static void add_row_sum(struct attn_grouping *g, const struct attn_table *t, int row, int col) {
@@ -130,7 +131,7 @@ int attn_table_terms(struct attn_grouping *g, struct attn_table *t) {
   int terms = 0, begin = 0, kept = 0, y = -1;
   if (!values || t->header.items != t->cols || t->cols > ATTN_TERM_COLUMNS) return 0;
   for (int c = 0; c < t->cols; c++)
-    if ((values[c] = w < 0 ? -1 : values_of(t, w, c)) >= 0) terms++, y = values[c];
+    if ((values[c] = w < 0 ? -1 : values_of(g, t, w, c)) >= 0) terms++, y = values[c];
   struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_ROWS, t->last_line, "output");
   unsigned char *total = attn_group_take(g, (size_t)t->rows, 1);
   if (!b || !total) return 0;
