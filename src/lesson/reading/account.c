@@ -160,6 +160,14 @@ static int is_late_input(struct attn_account *a, const attn_example *e, const st
   return 0;
 }
 
+/* A row of inputs without weights, where there are more queries and keys? */
+static int is_lone_row(struct attn_account *a, const attn_example *e, const attn_step *s) {
+  const attn_step *q = find_step(a, e, ATTN_STEP_Q, ATTN_ANY_HEAD);
+  const attn_step *k = find_step(a, e, ATTN_STEP_K, ATTN_ANY_HEAD);
+  return s->name == ATTN_STEP_X && s->exact.rows == 1 && q && k && q->exact.rows > 1 &&
+         k->exact.rows > 1 && !find_step(a, e, ATTN_STEP_W_Q, ATTN_ANY_HEAD);
+}
+
 /* An input that is printed after results, and is called one. "Weights" may be weight matrices. */
 static int is_result_as_input(struct attn_account *a, const struct flow *f, const attn_step *s) {
   int is_weights = s->name >= ATTN_STEP_W_Q && s->name <= ATTN_STEP_W_O;
@@ -225,7 +233,7 @@ static int is_read(struct attn_account *a, const attn_example *e, const struct f
   if (is_gathered(a, s)) return 0;
   if (step > f->first || s->name > ATTN_STEP_V || !is_followed(a, e, s->head)) return 0;
   if (s->printings && may_be_result(a, &s->printing[0], s->name)) return 0;
-  if (is_late_input(a, e, f, s) || is_passed_over(a, e, s)) return 0;
+  if (is_late_input(a, e, f, s) || is_lone_row(a, e, s) || is_passed_over(a, e, s)) return 0;
   if (s->name < ATTN_STEP_W_Q || s->name > ATTN_STEP_W_V) return 1;
   int product = s->name - ATTN_STEP_W_Q + ATTN_STEP_Q;
   const attn_step *of = find_step(a, e, product, s->head);

@@ -18,6 +18,18 @@
 #define ARROW "(?:\\x{2192}|-{1,2}>)"
 #define OF_PERSON "(?=(?:は|が|のクエリは)(?:順に)?\\()"
 #define BRACED "\\{([^{}]*+)\\}"
+/* X =: 3 2 $ 0 1 1 0 1 0 of J, from its numbers on */
+#define RESHAPED(cols) "=:[ ]?\\d{1,2} " cols " \\x{2374} "
+#define ROW_BREAK(cols, row) \
+  "(?:" RESHAPED(cols) "|(?!\\A)\\G)\\K(" row ") (?=" row "(?: " NUMBER ")*+(?:\\n|\\z))"
+#define ROWS(rows, breaks) \
+  rows " \\d{1,2} \\x{2374} (?=(?:[^\\x{23CE}\\n]++\\x{23CE}){" breaks "}[^\\x{23CE}\\n]++$)"
+#define SOME_ROWS "(?:" ROWS("2", "1") "|" ROWS("3", "2") "|" ROWS("4", "3") "|" ROWS("5", "4") ")"
+#define TWO NUMBER " " NUMBER
+#define QUOTIENT "-?\\d++(?:\\.\\d++|/√?\\d++)?+"
+#define VECTORS "\\(" LIST "\\)(?: / \\(" LIST "\\))++"
+/* 1 0 | 0 1: as many numbers in each row */
+#define BARRED(row) row "(?: \\| " row ")++"
 
 /* In this order, in a document with this text. */
 static const struct dialect {
@@ -53,6 +65,18 @@ static const struct dialect {
     {"\\bTR", "\\\\bT[DH]\\b(?:\\[[^\\]\\n]*+\\])?", " | "},
     {"\\bTR", "\\\\eTR\\b", " |"},
     {"\\bTR", "\\\\(?:bTR\\b(?:\\[[^\\]\\n]*+\\])?|eT[DH]\\b)[ \\t]*+", ""},
+
+    {"##-Inf", "##(?=-?Inf\\b)", ""}, /* Clojure */
+    /* J, APL: _1, ]X =: 3 2 $ 0 1 1 0 1 0, X←3 2⍴0 1 1 0 1 0 */
+    {"\u2374", "(\\w)[ ]?\\x{2190}[ ]?(\\d{1,2} \\d{1,2})[ ]?\\x{2374}[ ]?", "$1 =: $2 \u2374 "},
+    {"=: ", "(?<=[\\s,])_(?=\\d)", "-"},
+    {"=: ", "(?m)^[ \\t]*+\\](?=[A-Za-z]\\w*+ ?=:)", ""},
+    {"=: ", "(?m)(=: ?\\d{1,2} \\d{1,2}) \\$ (?=[-.\\d ]++$)", "$1 \u2374 "},
+    {"\u2374", ROW_BREAK("2", TWO), "$1" ATTN_MARK_ROW},
+    {"\u2374", ROW_BREAK("3", TWO " " NUMBER), "$1" ATTN_MARK_ROW},
+    {"\u2374", ROW_BREAK("4", TWO " " TWO), "$1" ATTN_MARK_ROW},
+    {"\u2374", "(?m)=:[ ]?" SOME_ROWS "([^\\n]++)$", "= " ATTN_MARK_OPEN "$1" ATTN_MARK_CLOSE},
+    {"\u2374", "(=: ?\\d{1,2} \\d{1,2}) \\x{2374}", "$1"}, /* of another size: a list */
 
     /* LibreOffice: left [ matrix{1 # 2 ## 3 # 4} right ] */
     {"matrix{", BRACED "[ ]over[ ]sqrt[ ]?" BRACED, "$1 / \u221A$2"},
@@ -131,6 +155,16 @@ static const struct dialect {
      "p"}, /* of a notebook, with its date */
     {"トp", "(?<=ト)p\\d{1,4}+(?![\\d.=])", "p"},
 
+    /* float tv_x[2][3] = {: the prefix of all names of a header of C */
+    {"][", "\\b(?:float|double|int) \\K[a-z]{2,8}_(?=(?:x|y|w?[qkv]|s|a|o)(?:_[a-z]++)?\\[)", ""},
+    /* Score: 20.0 / 20.0 of a grader */
+    {"core:",
+     "(?m)(?<=[ \\t]|^)(?:Total[ ])?[Ss]core:[ ]\\d{1,3}(?:\\.\\d)?[ ]?/[ "
+     "]?[1-9]\\d{1,2}(?:\\.\\d)?[ \\t]*+$",
+     ""},
+
+    {"点", "(?m)(?<=\\S)[ \\t]++\\d{1,3}点[ \\t]*+$", ""}, /* what a question gives */
+
     {"·", "(?<=\\|)[ \\t]++·[ \\t]++(?=\\|)", " - "}, /* a hidden cell */
     /* psql: what it has done; no pipes around a row */
     {"INSERT 0 ", "(?m)^INSERT 0 \\d++$", ""},
@@ -205,6 +239,25 @@ static const struct dialect {
     {", d",
      "(?mi)^([^\\n\\d=]{1,40}/ ?(?:√|sqrt) ?\\(?\\d{1,2}\\)?), (d_?k) (?:is|=) (\\d{1,2})[ \\t]*+$",
      "$1 ($2 = $3)"},
+    /* rows in a line of their own, with no table around */
+    {" | ",
+     "(?m)^([^|\\n]*[^\\d\\s|-][ \\t]*+\\n[ \\t]*+)(" BARRED(TWO) "|" BARRED(
+         TWO " " NUMBER) "|" BARRED(TWO " " TWO) ")(?=[ \\t]*+(?:\\z|\\n(?![ \\t]*+[-+=|.\\d])))",
+     "$1" ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE},
+    /* "scores first: token 1 gets 1, 0 and token 2 gets 6, 2": rows */
+    {" and ",
+     "(?m)(?<=[:;,] )((\\pL{2,12} )1( \\pL{3,9} ))(" LIST ")(?: and |, )\\g{2}2\\g{3}(" LIST
+     ")(?=\\.?$)",
+     ATTN_MARK_OPEN "$4" ATTN_MARK_ROW "$5" ATTN_MARK_CLOSE},
+    /* √4、つまり2で割ります。1、1/2、3 になります: a row */
+    {"で割",
+     "(√\\d{1,2}(?:[^\\n\\d。]{1,6}[\\d.]{1,6})?+[ ]?で割(?:ります|る|ると|って)[。,、][ "
+     "]?)(" QUOTIENT "(?:[,、][ ]?" QUOTIENT ")++)(?=[ ]?(?:に|と)な)",
+     "$1" ATTN_MARK_ROW "scaled = [$2]"},
+    {"、", "(?<=\\d)、[ ]?(?=[-.\\d /√、]{1,80}\\])", ", "},
+    /* W_Q: (0, 1) / (1, 0): rows */
+    {") / (", "(?m)(?<=[:=])([ \\t]*+)(" VECTORS ")(?=[ \\t]*+$)", "$1[$2]"},
+    {") / (", "(?<=\\)) / (?=" VECTORS "\\]|\\(" LIST "\\)\\])", ", "},
     /* q1: 2/√2, 0, 5/√2 */
     {"/√",
      "(?m)^([ \\t]*+[^\\s:|(){}\\[\\]=,]{1,12}(?::|[ ]\\x{2192})[ \\t]*+)(?=[^\\n]*/√)(" ROOT

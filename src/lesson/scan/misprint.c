@@ -33,11 +33,14 @@ static const char IN_COLUMNS[] =
 /* In a vector anywhere: "| cat | [1, 0.?5] |" */
 static const char IN_VECTOR[] = "[[(]\\s*+(?|(?:" NUMBER "\\s*+[,;]\\s*+)++(" BROKEN ")|(" BROKEN
                                 ")(?=\\s*+[,;]\\s*+" NUMBER "))(?=\\s*+[],;)])";
-/* A number in words, or one that cannot be read */
-#define IN_WORDS                                                                                      \
-  "((?i:zero|one|two|three|four|five|six|seven|eight|nine|ten|half|illegible|"                        \
-  "unreadable|smudged)\\b|[零〇一二三四五六七八九十](?!\\pL)|ゼロ|ひとつ|ふたつ|" \
-  "みっつ|よっつ|半分|読めない)"
+/* A number that its author cannot read */
+#define LOST                                                                     \
+  "(?i:illegible|unreadable|smudged|blurred)\\b|読め(?:ない|ず|ません)|" \
+  "(?:判読|読み?取り?)(?:不能|不可|できず)"
+/* A number in words */
+#define IN_WORDS                                                         \
+  "((?i:zero|one|two|three|four|five|six|seven|eight|nine|ten|half)\\b|" \
+  "[零〇一二三四五六七八九十](?!\\pL)|ゼロ|ひとつ|ふたつ|みっつ|よっつ|半分|" LOST ")"
 #define OPEN "[\\[" ATTN_MARK_OPEN ATTN_MARK_ROW "][ \\t]*+"
 #define COMMA "[ \\t]*+[,;&][ \\t]*+"
 #define BETWEEN "(?:\\s*+[,;&]\\s*+|[ \\t]*+" ATTN_MARK_ROW "[ \\t]*+|[ \\t]++)"

@@ -77,14 +77,20 @@ static int same_names(const struct pairs *p, int row, int last) {
 
 /* ---- a row for each pair ---- */
 
+/* "q1", "q2": is a word a letter and its number n? */
+static int is_numbered(const char *word, int n) {
+  return attn_is_digit(word[1]) && word[1] - '0' == n && !word[2];
+}
+
 /* "query | cat | 1", "key | cat | 0": are the words of column a those of steps? */
 static int are_steps(struct attn_grouping *g, const struct pairs *p) {
-  int steps = 0, names = 0;
-  for (int r = 0; r < p->t->rows; r += same_names(p, r, p->b - 1), names++) {
+  int steps = 0, names = 0, numbered = 0;
+  for (int r = 0; r < p->t->rows; r += same_names(p, r, p->b - 1)) {
     char *word = attn_item_text(g, &p->t->row[r], p->a);
     steps += !word || attn_step_of_text(g, word) >= 0;
+    numbered += word && is_numbered(word, ++names);
   }
-  return 2 * steps > names ? names : 0;
+  return 2 * steps > names && numbered < names ? names : 0;
 }
 
 enum depends { ON_PAIR, ON_ROW, ON_COLUMN, ON_NOTHING, SUM_OF_ROW };
