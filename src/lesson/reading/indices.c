@@ -294,7 +294,7 @@ static int is_no_key_dimension(const struct attn_placing *x, const struct attn_m
 static const char DIVISOR[] =
     "(?|(?:[/\\x{F7}]|(?<!\\bnot )\\bby) ?(?:\\w{2,5}\\.)?(?:\\x{221A}|sqrt) "
     "?\\(?(\\d{1,2}+)(?!\\.?\\d)|"
-    "\\x{221A}\\(?(\\d{1,2}+)\\)? ?で(?:割|除))";
+    "\\x{221A}\\(?(\\d{1,2}+)\\)?(?:[^\\n\\d。]{1,6}[\\d.]{1,6}+)? ?で(?:割|除))";
 static int divides_by_other(const struct attn_placing *x, double value, int agrees) {
   int divides = 0;
   for (int32_t e = 0; e < x->a->lesson->examples; e++) {

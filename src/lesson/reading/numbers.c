@@ -1,7 +1,6 @@
 /* numbers.c -- a document read by its numbers. */
 #include <string.h>
 
-#include "ascii.h"
 #include "error.h"
 #include "reading.h"
 #include "snippet.h"
@@ -25,39 +24,32 @@ static int is_whole(const attn_lesson *lesson) {
   return whole;
 }
 
-static int has_line(const attn_printing *p, int line) {
-  for (int n = 0; n < p->rows * p->cols; n++)
-    if (p->cells[n].line == line) return 1;
-  return 0;
+/* The misprint's line up to it. NULL: no memory. */
+static char *text_before(const struct attn_scan *scan) {
+  const struct attn_source_position at = scan->misprint.place;
+  size_t bytes, before = 0;
+  const char *line = attn_source_line(&scan->source, at.line, &bytes);
+  for (int n = 1; n < at.column && before < bytes; n++)
+    attn_code_point(line, before, bytes, &before);
+  return attn_pool_text(scan->pool, line, before);
 }
 
-/* Does a line have numbers, and is none of them in a step? */
-static int is_unread_line(const struct attn_scan *scan, const attn_lesson *lesson, int line) {
-  size_t bytes, digit = 0;
-  const char *text = attn_source_line(&scan->source, line, &bytes);
-  while (digit < bytes && !attn_is_digit(text[digit])) digit++;
-  if (digit == bytes) return 0;
-  for (int32_t e = 0; e < lesson->examples; e++)
-    for (int32_t n = 0; n < lesson->example[e].steps; n++)
-      for (int32_t p = 0; p < lesson->example[e].step[n].printings; p++)
-        if (has_line(&lesson->example[e].step[n].printing[p], line)) return 0;
-  return 1;
+/* "W_Q = [1 0; 0 one]": is it in a list that is called a step? */
+static int is_in_step(const struct attn_scan *scan) {
+  char *name = text_before(scan);
+  if (!name || !strpbrk(name, "=:")) return 0;
+  *strpbrk(name, "=:") = 0;
+  return attn_label_step(name) >= 0;
 }
 
-/* A number is missing at a misprint, or is more than its row has: what it leads to is not wrong. */
+/* A number is missing at a misprint, or is more than its row has. */
 static attn_status list_misprint(const struct attn_scan *scan, attn_lesson *lesson,
                                  attn_error *err) {
   const struct attn_source_position at = scan->misprint.place;
   const attn_cell cell = {.line = at.line, .column = at.column};
-  size_t bytes, before = 0;
   if (!scan->misprint.message || scan->misprint.may_be_meant) return ATTN_OK;
-  const char *line = attn_source_line(&scan->source, at.line, &bytes);
-  for (int n = 1; n < at.column && before < bytes; n++)
-    attn_code_point(line, before, bytes, &before);
-  char *name = attn_pool_text(scan->pool, line, before);
+  char *name = text_before(scan);
   if (!name || attn_add_unread(scan->pool, lesson, &cell, 1, 1, name)) return no_memory(err);
-  for (int32_t e = 0; e < lesson->examples; e++)
-    for (int32_t n = 0; n < lesson->example[e].steps; n++) lesson->example[e].step[n].uncertain = 1;
   return ATTN_OK;
 }
 
@@ -79,8 +71,7 @@ static attn_status find_steps(struct numbers *n, struct attn_lesson_owner *o, at
   if (!status) status = attn_attach_workings(scan, lesson, scan->pool, err);
   if (!status) status = attn_account_for(scan, n->priors, o, err);
   if (!status && misprint->message &&
-      (!is_whole(lesson) ||
-       (!misprint->may_be_meant && is_unread_line(scan, lesson, misprint->place.line))))
+      (!is_whole(lesson) || (!misprint->may_be_meant && is_in_step(scan))))
     return attn_scan_fail_misprint(scan);
   if (!status) status = list_misprint(scan, lesson, err);
   int failed = attn_patterns_failed(scan->patterns) || scan->shared->failed;

@@ -46,6 +46,7 @@ static struct attn_part name_of(const struct listing *l, const char *text) {
   snprintf(address, sizeof address, "%c%d:%c%d", 'A' + first->col, first->row, 'A' + last->col,
            last->row);
   const char *found = strstr(text, address);
+  if (found && attn_is_digit(found[strlen(address)])) found = NULL; /* B5:C60 */
   struct attn_part p = {0, found ? (size_t)(found - text) : 0};
   while (p.end && strchr(" (=:", text[p.end - 1])) p.end--;
   if (p.end > 3 && (!strncmp(text + p.end - 3, " in", 3) || !strncmp(text + p.end - 3, " at", 3)))
@@ -99,6 +100,6 @@ void attn_rewrite_cell_list(struct attn_rewrite *r) {
   do add_cell(&l, &m);
   while (l.cells < CELLS_MAX &&
          attn_find(r->scan->patterns, CELL, from->text, from->bytes, m.group[0].end, &m));
-  end_range(&l);
+  if (l.cells < CELLS_MAX) end_range(&l);
   attn_rewrite_end(r, l.done);
 }

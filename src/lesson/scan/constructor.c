@@ -99,7 +99,7 @@ static int drop_indices(const struct attn_rewrite *r, const struct attn_match *m
   int cols = 0;
   (void)m;
   while (cols < cells && value_of(r, f, 3 * cols) == first) cols++;
-  if (cells * 3 != f->count || cells % cols) return 0;
+  if (cells * 3 != f->count || cols < 2 || cells < 2 * cols || cells % cols) return 0;
   for (int n = 0; n < cells; n++) {
     if (value_of(r, f, 3 * n) != first + n / cols || value_of(r, f, 3 * n + 1) != left + n % cols)
       return 0;

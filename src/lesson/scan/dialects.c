@@ -7,6 +7,7 @@
 
 #define NUMBER "-?(?:\\d++(?:\\.\\d++)?+|\\.\\d++|inf)"
 #define LIST NUMBER "(?:,[ \\t]*+|[ \\t]++)" NUMBER "(?:(?:,[ \\t]*+|[ \\t]++)" NUMBER ")*+"
+#define DECIMAL "-?\\d*+\\.\\d++"
 #define ROOT "-?\\d++(?:/(?:\\d++|√\\d++|\\(\\d++√\\d++\\)))?+"
 #define CELLS "(?:" NUMBER "|x)(?:[ ](?:" NUMBER "|x)(?![^ \\n])){1,12}+"
 #define NUMBERS NUMBER "(?:[ \\t,;/|]++" NUMBER ")*+"
@@ -22,8 +23,9 @@
 #define RESHAPED(cols) "=:[ ]?\\d{1,2} " cols " \\x{2374} "
 #define ROW_BREAK(cols, row) \
   "(?:" RESHAPED(cols) "|(?!\\A)\\G)\\K(" row ") (?=" row "(?: " NUMBER ")*+(?:\\n|\\z))"
-#define ROWS(rows, breaks) \
-  rows " \\d{1,2} \\x{2374} (?=(?:[^\\x{23CE}\\n]++\\x{23CE}){" breaks "}[^\\x{23CE}\\n]++$)"
+#define ROWS(rows, breaks)                                                  \
+  rows " \\d{1,2} \\x{2374} (?=(?:[^\\x{23CE}\\n]{1,99}+\\x{23CE}){" breaks \
+       "}[^\\x{23CE}\\n]{1,99}+$)"
 #define SOME_ROWS "(?:" ROWS("2", "1") "|" ROWS("3", "2") "|" ROWS("4", "3") "|" ROWS("5", "4") ")"
 #define TWO NUMBER " " NUMBER
 #define QUOTIENT "-?\\d++(?:\\.\\d++|/√?\\d++)?+"
@@ -165,11 +167,18 @@ static const struct dialect {
 
     {"点", "(?m)(?<=\\S)[ \\t]++\\d{1,3}点[ \\t]*+$", ""}, /* what a question gives */
 
+    /* | -2 / 4 / 6 |: a vector in a cell of a table, which is no fraction */
+    {"|--",
+     "(?<=\\|)([ \\t]++)(" NUMBER "[ ]/[ ]" NUMBER "(?:[ ]/[ ]" NUMBER ")++|" DECIMAL
+     "[ ]/[ ]" DECIMAL ")(?=[ \\t]++\\|)",
+     "$1[$2]"},
+    {"|--", "(?<=[\\d.])[ ]/[ ](?=[-.\\d /]{1,80}\\][ \\t]++\\|)", ", "},
+
     {"·", "(?<=\\|)[ \\t]++·[ \\t]++(?=\\|)", " - "}, /* a hidden cell */
     /* psql: what it has done; no pipes around a row */
     {"INSERT 0 ", "(?m)^INSERT 0 \\d++$", ""},
     {"-+-", "(?m)^-{2,}+(?:\\+-{2,}+)++$", "|---|"},
-    {"|---|\n", "(?m)^[ ](?=[^|\\n]{1,200}+\\|)([^\\n]*+)$", "| $1 |"},
+    {"\n|---|\n", "(?m)^[ ](?=[^|\\n]{1,200}+\\|)([^\\n]*+)$", "| $1 |"},
     /* boxes below each other */
     {"┌", "(?m)^([ \\t]*+└[^\\n]*+\\n)(?=[ \\t]*+┌)", "$1\n"},
     {"|*", "(?<=\\|)\\*(" NUMBER ")\\*(?=\\|)", "$1"}, /* bold, of Textile */
@@ -232,8 +241,10 @@ static const struct dialect {
      "[, ]*+" MATRIX_NAME "[ ]?の行は(?:順に)?[ ]?\\((" LIST "(?:\\)[ ,]{0,2}\\(" LIST ")++)\\)",
      ATTN_MARK_ROW "$1 = " ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE},
     /* (0, 1)(1, 0) in a line: rows */
-    {")(", "(?m)^[ \\t]*+\\((" LIST "(?:\\)\\(" LIST ")++)\\)(?=[ \\t]*+$)",
-     ATTN_MARK_OPEN "$1" ATTN_MARK_CLOSE},
+    {")(",
+     "(?mi)^((?![^\\n]*(?:product|\\bdot|積))[^\\n]*+\\n[ \\t]*+)\\((" LIST "(?:\\)\\(" LIST
+     ")++)\\)(?=[ \\t]*+$)",
+     "$1" ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE},
     {ATTN_MARK_CLOSE, "(?<=\\d)\\)[ ,]{0,2}\\((?=[-.\\d ,()]{1,200}\\x{27E7})", ATTN_MARK_ROW},
     /* scores / SQRT(2), d_k is 2: a title and a size */
     {", d",
@@ -241,8 +252,9 @@ static const struct dialect {
      "$1 ($2 = $3)"},
     /* rows in a line of their own, with no table around */
     {" | ",
-     "(?m)^([^|\\n]*[^\\d\\s|-][ \\t]*+\\n[ \\t]*+)(" BARRED(TWO) "|" BARRED(
-         TWO " " NUMBER) "|" BARRED(TWO " " TWO) ")(?=[ \\t]*+(?:\\z|\\n(?![ \\t]*+[-+=|.\\d])))",
+     "(?m)^((?![^\\n]*(?:\\band\\b|と))[^|\\n]*[^\\d\\s|-][ \\t]*+\\n[ \\t]*+)(" BARRED(
+         TWO) "|" BARRED(TWO " " NUMBER) "|" BARRED(TWO " " TWO) ")(?=[ \\t]*+(?:\\z|\\n(?![ "
+                                                                 "\\t]*+[-+=|.\\d])))",
      "$1" ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE},
     /* "scores first: token 1 gets 1, 0 and token 2 gets 6, 2": rows */
     {" and ",
@@ -275,11 +287,12 @@ static const struct dialect {
      ")++[ \\t]*+$)|(?!\\A)\\G)[ ]?\\K(" NUMBER ") ;(?= " NUMBER ")",
      "$1,"},
 
-    /* k1 へ 0.25, k2 へ 0.75: to k1, to k2 */
+    /* k1 へ 0.25, k2 へ 0.75: to the first key, to the second */
     {"へ",
-     "(?m)(?:^(?=[^\\nへ]{1,40}へ[ ]?" NUMBER "[ ]?,[^\\nへ\\d]{1,12}\\d?[ ]?へ[ ]?" NUMBER
-     ")|(?!\\A)\\G)([^\\nへ]*?)[ ]?へ[ ]?(?=" NUMBER "[ ]?(?:,|$))",
-     "$1: "},
+     "(?m)(?:^(?=[^\\nへ\\d]{0,4}\\d?[^\\nへ\\d]{0,30}?(\\pL)_?1[ ]?へ[ ]?" NUMBER
+     "[ ]?,[ ]*+\\g{1}_?2[ ]?へ[ ]?" NUMBER ")|(?!\\A)\\G)([^\\nへ]*?)[ ]?へ[ ]?(?=" NUMBER
+     "[ ]?(?:,|$))",
+     "$2: "},
 
     /* "e^2.12 : e^0.71 → 0.80 : 0.20": a list */
     {" : ", "(?:(?<=\\x{2192})|(?!\\A)\\G)([ ]*+\\d*+\\.\\d++)[ ]:(?=[ ]\\d*+\\.\\d)", "$1,"},

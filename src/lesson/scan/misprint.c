@@ -40,7 +40,7 @@ static const char IN_VECTOR[] = "[[(]\\s*+(?|(?:" NUMBER "\\s*+[,;]\\s*+)++(" BR
 /* A number in words */
 #define IN_WORDS                                                         \
   "((?i:zero|one|two|three|four|five|six|seven|eight|nine|ten|half)\\b|" \
-  "[零〇一二三四五六七八九十](?!\\pL)|ゼロ|ひとつ|ふたつ|みっつ|よっつ|半分|" LOST ")"
+  "[零〇一二三四五六七八九十](?!\\pL)|ゼロ|いち|ひとつ|ふたつ|みっつ|よっつ|半分|" LOST ")"
 #define OPEN "[\\[" ATTN_MARK_OPEN ATTN_MARK_ROW "][ \\t]*+"
 #define COMMA "[ \\t]*+[,;&][ \\t]*+"
 #define BETWEEN "(?:\\s*+[,;&]\\s*+|[ \\t]*+" ATTN_MARK_ROW "[ \\t]*+|[ \\t]++)"
@@ -55,6 +55,8 @@ static const char *const NUMBER_WORDS[] = {
     /* "(4, two)", "(zero, 1)" */
     UNICODE "[(,;][ \\t]*+" NUMBER COMMA IN_WORDS "(?=[ \\t]*+[,;)])",
     UNICODE "\\([ \\t]*+" IN_WORDS "(?=" COMMA NUMBER "[ \\t]*+[,;)])",
+    /* "K = two, 1 / 0, 1" */
+    UNICODE "^[ \\t]*+\\w{1,3}[ \\t]*+=[ \\t]*+" IN_WORDS "(?=" COMMA NUMBER ")",
     /* "[4, two]", "[1 0; zero 1]" */
     UNICODE "(?:[\\[,;&" ATTN_MARK_OPEN ATTN_MARK_ROW
             "]|(?<=[\\d.])[ ])[ \\t]*+" NUMBER BETWEEN IN_WORDS "(?=" BETWEEN "[-\\d.]|" CLOSE ")",
@@ -131,10 +133,15 @@ attn_status attn_scan_add_misprint(struct attn_scan *scan, struct attn_source_po
   return first->message ? ATTN_OK : attn_scan_no_memory(scan);
 }
 
+/* Several of one form are words: tokens called one and two. */
 static int find_number_word(struct attn_scan *scan, const struct attn_canonical *text,
                             struct attn_match *m) {
-  for (size_t n = 0; n < sizeof NUMBER_WORDS / sizeof *NUMBER_WORDS; n++)
-    if (find(scan, text, NUMBER_WORDS[n], m)) return 1;
+  for (size_t n = 0; n < sizeof NUMBER_WORDS / sizeof *NUMBER_WORDS; n++) {
+    const char *pattern = NUMBER_WORDS[n];
+    if (find(scan, text, pattern, m) &&
+        !attn_find(scan->patterns, pattern, text->text, text->bytes, m->group[0].end, NULL))
+      return 1;
+  }
   return 0;
 }
 

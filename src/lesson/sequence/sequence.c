@@ -255,9 +255,10 @@ static int may_mask(const struct attn_sequence *s) {
   static const char HIDDEN[] =
       "(*UCP)(?i)mask|\\bpad|\\bcausal|\\bhid(?:e|es|ing|den)\\b|ignor|exclud|\\bfuture|\\bskip|"
       "\\b(?:can|may|must|do|does)(?:not|n't| not|n't) |\\bonly (?:see|look|attend)|\\binf\\b|∞|"
-      "\\b(?:earlier|previous|itself|backwards?|so far)\\b|"
+      "\\b(?:earlier|previous|itself|backwards?|so far|nobody else|decoder)\\b|autoregress|"
+      "left.to.right|triang|\\bpeek|\\bblock|"
       "マスク|パディング|パッド|埋め|因果|隠|無視|除外|未来|見え|見な|見る|見られ|参照|先の|後ろ|"
-      "より前|以前";
+      "より前|以前|左から|三角|使えない|まだ";
   for (int n = 0; n < s->items; n++)
     if (s->item[n].cell.kind == ATTN_CELL_BLANK || isinf(s->item[n].cell.value)) return 1;
   return attn_occurs(s->g->scan->patterns, HIDDEN, s->g->scan->text);

@@ -491,7 +491,10 @@ int attn_step_of_text(struct attn_grouping *g, const char *text) {
        "^e(?:_?[ijkt]{1,2})?$|\\bscores?\\b|^dot(?:s|ted|ting)?\\b|dot product|スコア|内積"}};
   static const char SYMBOL[] =
       "(*UCP)(?<![·⋅*.])\\s+\\pL(?:_\\w{1,2}|\\d{1,2})?$"; /* "weight α_j" */
+  static const char OF_VALUES[] =
+      "(?i)^(?:softmax|weights?|A|α|P|重み)[ ]?[·⋅*@×][ ]?(?:V|values?|バリュー|値)$";
   struct attn_match m;
+  if (attn_occurs(g->scan->patterns, OF_VALUES, text)) return ATTN_STEP_OUTPUT;
   int step = attn_label_step(text);
   if (step < 0) step = step_of_symbol(g, text);
   if (step < 0 && attn_find(g->scan->patterns, SYMBOL, text, strlen(text), 0, &m)) {

@@ -121,14 +121,15 @@ static int are_matrices(struct attn_grouping *g, const struct attn_table *t) {
   return (t->rows > 1 && t->cols > 1 && are_called_steps(g, t, 0)) || is_matrix(g, t);
 }
 
-/* "| | cat | dog |" above "| q | (1, 0) | (0, 1) |": a column for each token, and rows that are
- * matrices: one of them, or each called another step. */
+/* "| | cat | dog |", "| | query 1 | query 2 |" above "| q | (1, 0) | (0, 1) |": a column for each
+ * token, and rows that are matrices: one of them, or each called another step. */
 static int has_token_columns(struct attn_grouping *g, const struct attn_table *t) {
   int tokens = 0;
   if (!attn_row_is_delimited(t->style) || t->labels != 0 || t->cols < 3) return 0;
   for (int c = 1; c < t->cols; c++) {
     const char *header = header_text(g, t, c);
-    tokens += header && *header && attn_step_of_text(g, header) < 0;
+    tokens +=
+        header && *header && (attn_step_of_text(g, header) < 0 || attn_label_is_indexed(header));
   }
   return tokens && are_called_steps(g, t, 1);
 }
