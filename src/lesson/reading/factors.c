@@ -280,7 +280,7 @@ static int is_no_softmax(const struct attn_placing *x, const struct attn_match *
 }
 
 void attn_list_factors(struct attn_placing *x) {
-  static const char POWER[] = "(?<=[\\w)\\]])[ ]?\\*\\*[ ]?\\(?(\\d++\\.\\d++)(?!\\w)";
+  static const char POWER[] = "(?<=[\\w)\\]])(?:\\*\\*|[ ]\\*\\*[ ])\\(?(\\d++\\.\\d++)(?!\\w)";
   static const char DIVISOR[] =
       "[/\\x{F7}][ ]?(\\d++(?:\\.\\d++)?+)[ ]?(?:=|\\x{2248}|\\\\approx\\b)[ "
       "]?(?=[-\\x{2212}.\\d])";

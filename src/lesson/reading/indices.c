@@ -195,6 +195,18 @@ static void check_named_sizes(struct attn_placing *x) {
       attn_list_number(x, m.group[2], m.group[0].begin);
 }
 
+/* "shapes: Q (3, 2)  K (3, 2)" */
+static void check_shapes(struct attn_placing *x) {
+  static const char SHAPES[] = "(?i)\\bshapes:";
+  static const char SHAPE[] = "\\G[ ,;]*+(\\w++) ?=? ?\\((\\d{1,2}+), ?(\\d{1,2}+)\\)";
+  struct attn_match line, m;
+  for (size_t at = 0; attn_placing_find(x, SHAPES, at, &line); at = line.group[0].end)
+    for (size_t k = line.group[0].end; attn_placing_find(x, SHAPE, k, &m); k = m.group[0].end)
+      if (!is_size_of_name(x, step_called(x, m.group[1]), value_of(x, m.group[2]),
+                           value_of(x, m.group[3])))
+        attn_list_number(x, m.group[2], m.group[0].begin);
+}
+
 /* "n = 5", of tokens */
 static const char COUNT_OF_TOKENS[] =
     "(*UCP)(?<![\\w.\\x{221A}({/^*+-])(?<![=*/+-] )n ?= ?(\\d{1,2}+)(?![\\w.]|\\s?[-+*/^,])";
@@ -526,6 +538,7 @@ void attn_list_indices(struct attn_placing *x) {
   attn_list_numbers(x, SOME_SIZE, is_no_size);
   attn_list_numbers(x, TITLE_SIZE, is_other_title_size);
   check_named_sizes(x);
+  check_shapes(x);
   attn_list_numbers(x, COUNT_OF_TOKENS, is_no_count);
   attn_list_numbers(x, DIMENSION, is_no_dimension);
   attn_list_numbers(x, KEY_DIMENSION, is_no_key_dimension);

@@ -165,6 +165,16 @@ static const struct dialect {
      "]?[1-9]\\d{1,2}(?:\\.\\d)?[ \\t]*+$",
      ""},
 
+    /* apply(S / sqrt(2), 1, function(z) ..) of R: an axis */
+    {"apply(", "\\bapply\\([^,\\n]{1,40}+,\\K[ ]?[12](?=, ?function\\b)", " rows"},
+    /* 2.11.2023: a word, as "v3" is */
+    {".", "(?<![\\w.])\\d{1,2}\\.[01]?\\d\\.(?=(?:19|20)\\d\\d(?![\\w.]))", "y"},
+    /* softmax, axis=-1: the last one */
+    {"-1", "(?m)(?<=axis=|axis = |dim=|dim = )-(?=1[ \\t]*+$)", ""},
+    /* shapes: Q (3, 4)  K (3, 4) */
+    {"shapes:",
+     "(?mi)\\bshapes:(?:[ ,;]*+[a-z]\\w{0,9}+ ?=? ?\\(\\d{1,2}, ?\\d{1,2}\\)){1,8}+[ \\t]*+$", ""},
+
     {"点", "(?m)(?<=\\S)[ \\t]++\\d{1,3}点[ \\t]*+$", ""}, /* what a question gives */
 
     /* | -2 / 4 / 6 |: a vector in a cell of a table, which is no fraction */

@@ -16,7 +16,7 @@
   "[-+\u2212]?(?=" DIGIT "*+\\.)(?!" NUMBER "(?![\\w.?#]))(?:" DIGIT \
   "|\\.)++"                                                          \
   "(?<=[\\d?])(?![\\w.?#])"
-#define WORD "(?!(?i:-?inf|nan)\\b)[A-Za-z]\\w*+|" BROKEN "|\\d++[A-Za-z]\\w*+"
+#define WORD "(?!(?i:-?inf|nan)\\b)\\pL[\\pL\\w]*+|" BROKEN "|\\d++[A-Za-z]\\w*+"
 #define WORDS "(?:" WORD "|[A-Za-z]\\w*+)(?:\\s[\\w']++){0,6}+"
 #define NEXT "\\s*+(?:[,;&]|\\]\\s*+,\\s*+\\[|" ATTN_MARK_ROW ")\\s*+"
 
@@ -60,6 +60,8 @@ static const char *const NUMBER_WORDS[] = {
     /* "[4, two]", "[1 0; zero 1]" */
     UNICODE "(?:[\\[,;&" ATTN_MARK_OPEN ATTN_MARK_ROW
             "]|(?<=[\\d.])[ ])[ \\t]*+" NUMBER BETWEEN IN_WORDS "(?=" BETWEEN "[-\\d.]|" CLOSE ")",
+    /* "[2, a small one, 2]" */
+    UNICODE OPEN "(?:" NUMBER COMMA ")++(\\pL++(?:[ ]\\pL++){1,4}+)(?=" COMMA NUMBER "|" CLOSE ")",
     UNICODE OPEN IN_WORDS "(?=" BETWEEN NUMBER "(?:" BETWEEN "|" CLOSE "))",
     /* "| 4 | two |", "| cat | zero | 1 |"; the first cell is a label */
     UNICODE "[|\\t,][ \\t]*+" NUMBER CELL IN_WORDS "(?=" LAST ")",

@@ -171,7 +171,7 @@ static int add_pairs(struct attn_grouping *g, const struct attn_table *t) {
   add_part(g, &p, ON_ROW, p.keys, p.a);
   add_part(g, &p, ON_COLUMN, 1, p.b);
   for (int c = 0; c < t->cols && g->status == ATTN_OK; c++) {
-    int on = depends_on(g, &p, c);
+    int on = c == p.a || c == p.b ? ON_NOTHING : depends_on(g, &p, c);
     if (on == ON_PAIR || on == SUM_OF_ROW)
       add_matrix(g, &p, c, attn_item_text(g, &t->header, c), on == SUM_OF_ROW);
   }

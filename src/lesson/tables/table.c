@@ -143,6 +143,24 @@ static int has_index_column(const struct attn_table *t) {
   return attn_table_counts(t, attn_item_is_integer(attn_table_item(t, 0, t->number[0]), 1));
 }
 
+char *attn_table_label(struct attn_grouping *g, const struct attn_table *t, int row) {
+  return t->labels < 0 ? t->row[row].label.text : attn_item_text(g, &t->row[row], t->labels);
+}
+
+/* "input | Q row 1 | 1 | 0" above "input | Q row 2 | 0 | 1": the column next to the numbers has the
+ * labels, where the first one says the same of two rows. */
+static void find_labels(struct attn_grouping *g, struct attn_table *t) {
+  int n = 0;
+  while (n < t->numbers && t->number[n] < t->labels) n++;
+  if (t->labels < 0 || n == t->numbers || t->rows < 2) return;
+  const int next = t->number[n] - 1;
+  const char *first = attn_table_label(g, t, 0), *second = attn_table_label(g, t, 1);
+  const char *name = attn_item_text(g, &t->row[0], next);
+  const char *other = attn_item_text(g, &t->row[1], next);
+  if (first && second && name && other && !strcmp(first, second) && strcmp(name, other))
+    t->labels = next;
+}
+
 static int read_columns(struct attn_grouping *g, struct attn_table *t) {
   t->kind = attn_group_take(g, (size_t)t->cols, 1);
   t->number = attn_group_take(g, (size_t)t->cols, sizeof *t->number);
@@ -155,17 +173,24 @@ static int read_columns(struct attn_grouping *g, struct attn_table *t) {
       t->labels = c;
     if (t->kind[c] == COLUMN_NUMBERS && !is_blank_column(t, c)) t->number[t->numbers++] = c;
   }
+  find_labels(g, t);
   t->skip = (t->drop_first && t->numbers > 1 && t->labels < 0) || has_index_column(t);
   return g->status == ATTN_OK;
 }
 
-char *attn_table_label(struct attn_grouping *g, const struct attn_table *t, int row) {
-  return t->labels < 0 ? t->row[row].label.text : attn_item_text(g, &t->row[row], t->labels);
+/* "scores row 2", "重みの2行目": the name in front of the row. */
+static void find_counted_name(struct attn_grouping *g, struct attn_label *label) {
+  static const char ROW[] = "(*UCP)^(.{1,24}?)(?|[ ]?の?([1-9])行目|,? row ([1-9]))$";
+  struct attn_match m;
+  if (!attn_match_at(g->scan->patterns, ROW, label->text, strlen(label->text), 0, &m)) return;
+  label->stem = attn_group_text(g, label->text, m.group[1]);
+  label->index = label->text[m.group[2].begin] - '0';
 }
 
 static int read_labels(struct attn_grouping *g, struct attn_table *t) {
   for (int r = 0; t->labels >= 0 && r < t->rows; r++) {
     if (!attn_group_label(g, attn_table_label(g, t, r), &t->row[r].label)) return 0;
+    find_counted_name(g, &t->row[r].label);
   }
   return 1;
 }
@@ -323,9 +348,23 @@ static int has_states(const struct attn_table *t) {
   return states > 1 && queries && states + queries == t->rows && changes == 1;
 }
 
+/* "Q row 1 | 1 | 0", "Q row 2 | 0 | 1", "K row 1 | 1 | 1": rows of several steps that are counted.
+ */
+static int are_rows_of_steps(struct attn_grouping *g, const struct attn_table *t) {
+  int groups = 0;
+  for (int r = 0, end; r < t->rows; r = end, groups++) {
+    const char *stem = t->row[r].label.stem;
+    if (!stem || attn_step_of_text(g, stem) < 0) return 0;
+    end = attn_table_group_end(t, r);
+    for (int n = r; n < end; n++)
+      if (t->row[n].label.index != n - r + 1) return 0;
+  }
+  return groups > 2 && groups < t->rows;
+}
+
 /* Is there a block for each stem? */
-static int has_stems(const struct attn_table *t) {
-  if (attn_row_is_delimited(t->style)) return has_states(t);
+static int has_stems(struct attn_grouping *g, const struct attn_table *t) {
+  if (attn_row_is_delimited(t->style)) return has_states(t) || are_rows_of_steps(g, t);
   if (!is_assigned(t->style) && t->style != ATTN_ROW_SPACES) return 0;
   for (int r = 0; r < t->rows; r++)
     if (!t->row[r].label.stem) return 0;
@@ -361,13 +400,15 @@ static void add_sum_of_step(struct attn_grouping *g, const struct attn_table *t,
 
 /* "q1: 1 0", "q2: 0 1", "k1: 1 1": a block for each step, title or stem. */
 static int add_groups(struct attn_grouping *g, const struct attn_table *t) {
-  if (t->rows < 2 || !(t->steps || t->titles || has_stems(t))) return 0;
+  if (t->rows < 2 || !(t->steps || t->titles || has_stems(g, t))) return 0;
+  const int skip = t->numbers > 1 && t->number[0] < t->labels && attn_table_counts(t, 1);
   for (int r = 0, end; r < t->rows && g->status == ATTN_OK; r = end) {
     end = attn_table_group_end(t, r);
     char *corner = end - r == t->rows ? corner_name(g, t) : NULL;
     struct attn_table rows = *t;
-    if (t->titles) rows.numbers = attn_table_columns_of_rows(t, r, end);
-    struct attn_block *b = rows_block(g, &rows, r, end, 0, corner ? corner : t->row[r].label.text);
+    rows.numbers = attn_table_columns_of_rows(t, r, end);
+    struct attn_block *b =
+        rows_block(g, &rows, r, end, skip, corner ? corner : t->row[r].label.text);
     if (!b) return 1;
     if (rows.numbers == 1 && end - r > 1) add_scalar_shapes(b);
     if (t->titles) attn_header_set(g, &rows, b, 0), attn_table_add_without_sums(g, b);
@@ -464,48 +505,6 @@ static int is_one_number(struct attn_grouping *g, const struct attn_table *t) {
   return t->style == ATTN_ROW_SPACES ||
          (is_assigned(t->style) && attn_label_step(t->row[0].label.text) == ATTN_STEP_ROW_SUM &&
           attn_place_of_sum(g, g->blocks));
-}
-
-/* "入力X", "重みWQ": a word that is a step's, and a symbol, which decides. -1: it is none. */
-static int step_of_symbol(struct attn_grouping *g, const char *text) {
-  static const char WORD_AND_SYMBOL[] =
-      "([\\x{3041}-\\x{30FF}\\x{4E00}-\\x{9FFF}]{1,12}+)([A-Z](?:_?[A-Z])?)$";
-  struct attn_match m;
-  if (!attn_match_at(g->scan->patterns, WORD_AND_SYMBOL, text, strlen(text), 0, &m)) return -1;
-  const char *word = attn_group_text(g, text, m.group[1]);
-  const char *symbol = attn_group_text(g, text, m.group[2]);
-  return word && symbol && attn_label_step(word) >= 0 ? attn_label_step(symbol) : -1;
-}
-
-int attn_step_of_text(struct attn_grouping *g, const char *text) {
-  static const struct {
-    int step;
-    const char *words;
-  } called[] = {
-      {ATTN_STEP_WEIGHTS,
-       "(?i)softmax|^(?:a|α|alpha)(?:_?[\\dijkt]{1,2}|_\\w{1,2})?(?:\\(\\w{1,2}\\))?$"},
-      {ATTN_STEP_EXPONENTIALS, "(?i)\\bexp|^e\\^|^e (?:raised )?to the\\b"},
-      {ATTN_STEP_SCALED, "(?i)√|sqrt|\\bdivi|\\bscal|\\bskal|escala|割|÷|/ ?(?:T|τ)(?!\\pL)"},
-      {ATTN_STEP_SCORES,
-       "(?i)^[qs](?:_?\\w)?\\s?(?:[·⋅*.]|\\^T)\\s*+[kh](?:_?\\w|\\([ij]\\)|\\[[ij]\\])?$|"
-       "^e(?:_?[ijkt]{1,2})?$|\\bscores?\\b|^dot(?:s|ted|ting)?\\b|dot product|スコア|内積"}};
-  static const char SYMBOL[] =
-      "(*UCP)(?<![·⋅*.])\\s+\\pL(?:_\\w{1,2}|\\d{1,2})?$"; /* "weight α_j" */
-  static const char OF_VALUES[] =
-      "(?i)^(?:softmax|weights?|A|α|P|重み)[ ]?[·⋅*@×][ ]?(?:V|values?|バリュー|値)$";
-  struct attn_match m;
-  if (attn_occurs(g->scan->patterns, OF_VALUES, text)) return ATTN_STEP_OUTPUT;
-  int step = attn_label_step(text);
-  if (step < 0) step = step_of_symbol(g, text);
-  if (step < 0 && attn_find(g->scan->patterns, SYMBOL, text, strlen(text), 0, &m)) {
-    const char *words = attn_group_copy(g, text, m.group[0].begin);
-    step = words ? attn_label_step(words) : -1;
-  }
-  for (size_t n = 0; n < sizeof called / sizeof *called && step < 0; n++)
-    if (attn_occurs(g->scan->patterns, called[n].words, text)) step = called[n].step;
-  if (step == ATTN_STEP_SCORES && attn_occurs(g->scan->patterns, "(?i)√|sqrt|÷|/ ?[\\d.]+$", text))
-    step = ATTN_STEP_SCALED;
-  return step;
 }
 
 /* Are rows of a list called steps, and two of them another one each? Is each row of a table? */
