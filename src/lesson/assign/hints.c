@@ -126,12 +126,12 @@ int attn_mentions_tanh(struct attn_scan *scan) {
   static const char TANH[] =
       "(?i)(?<!\\bno )(?<!without )(?<!not )(?<!nor "
       ")(?<!through a )tanh(?!\\s?[はもを]?(?:な[しく]|使わ|用い[ずな]|不要))";
-  return attn_occurs(scan->patterns, TANH, scan->text);
+  return attn_document_has(scan->patterns, TANH, scan->text);
 }
 
 int attn_mentions_columns(struct attn_scan *scan) {
-  return attn_occurs(scan->patterns, BY_COLUMNS, scan->text) &&
-         !attn_occurs(scan->patterns, BY_ROWS, scan->text);
+  return attn_document_has(scan->patterns, BY_COLUMNS, scan->text) &&
+         !attn_document_has(scan->patterns, BY_ROWS, scan->text);
 }
 
 int attn_mentions_softmax_of_rows(struct attn_scan *scan) {
@@ -144,13 +144,13 @@ int attn_mentions_softmax_of_rows(struct attn_scan *scan) {
   static const char OF_COLUMNS[] =
       "(?i)\\bnot (?:\\w+ )?(?:the )?rows?\\b|columns?\\b|(?:axis|dim) ?=? "
       "?0|列(?:ごと|方向|に)|各列";
-  return attn_occurs(scan->patterns, OF_ROWS, scan->text) &&
-         !attn_occurs(scan->patterns, OF_COLUMNS, scan->text);
+  return attn_document_has(scan->patterns, OF_ROWS, scan->text) &&
+         !attn_document_has(scan->patterns, OF_COLUMNS, scan->text);
 }
 
 int attn_order_of_weights(struct attn_scan *scan, int columns) {
-  int first = attn_occurs(scan->patterns, WEIGHTS_FIRST, scan->text);
-  int last = attn_occurs(scan->patterns, WEIGHTS_LAST, scan->text);
+  int first = attn_document_has(scan->patterns, WEIGHTS_FIRST, scan->text);
+  int last = attn_document_has(scan->patterns, WEIGHTS_LAST, scan->text);
   return columns == ATTN_COLUMNS_ALL ? first - last : last - first;
 }
 
@@ -219,7 +219,7 @@ static char *text_of_lines(struct attn_scan *scan) {
 }
 
 int attn_replaces_root(struct attn_scan *scan) {
-  return attn_occurs(scan->patterns, REPLACED, scan->text);
+  return attn_document_has(scan->patterns, REPLACED, scan->text);
 }
 
 int attn_denies_scale(struct attn_scan *scan) {
@@ -268,7 +268,7 @@ int attn_stated_position_base(struct attn_scan *scan) {
 }
 
 int attn_mentions_padding(struct attn_scan *scan) {
-  return attn_occurs(scan->patterns, PADDING, scan->text) &&
+  return attn_document_has(scan->patterns, PADDING, scan->text) &&
          !attn_mentions_causal(scan, scan->text);
 }
 
@@ -292,13 +292,13 @@ void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints) {
   hints->causal = attn_mentions_causal(scan, scan->text);
   hints->padding = attn_mentions_padding(scan);
   hints->query = hints->causal ? attn_numbered_query(scan) : 0;
-  hints->heads = attn_occurs(scan->patterns, HEAD, scan->text);
-  hints->splits = hints->heads && attn_occurs(scan->patterns, HEADS, scan->text);
+  hints->heads = attn_document_has(scan->patterns, HEAD, scan->text);
+  hints->splits = hints->heads && attn_document_has(scan->patterns, HEADS, scan->text);
   hints->temperature = stated_temperature(scan, scan->text);
-  hints->shifts = attn_occurs(scan->patterns, LARGEST, scan->text);
+  hints->shifts = attn_document_has(scan->patterns, LARGEST, scan->text);
   hints->unscaled = attn_denies_scale(scan) && hints->temperature == 1;
-  hints->values = attn_occurs(scan->patterns, "(*UCP)(?<![\\w^_])V(?![\\w'])", scan->text);
-  hints->tanh_of_sum = attn_occurs(scan->patterns, TANH_OF_SUM, scan->text);
+  hints->values = attn_document_has(scan->patterns, "(*UCP)(?<![\\w^_])V(?![\\w'])", scan->text);
+  hints->tanh_of_sum = attn_document_has(scan->patterns, TANH_OF_SUM, scan->text);
   hints->position_base = attn_stated_position_base(scan);
 }
 

@@ -361,7 +361,7 @@ int attn_is_aside(struct attn_scan *scan, const struct attn_block *b) {
   if (b->reading[0].rows > 1 && attn_occurs(scan->patterns, WEIGHTED, b->name)) return 1;
   return attn_occurs(scan->patterns, ASIDE, b->name) ||
          (attn_occurs(scan->patterns, UNSCALED, b->name) &&
-          attn_occurs(scan->patterns, SCALED, scan->text));
+          attn_document_has(scan->patterns, SCALED, scan->text));
 }
 
 /* Additive scores whose weights are called as projections are: w_v tanh(W_q q + W_k k). */
@@ -369,7 +369,7 @@ static void add_additive(struct attn_scan *scan, struct attn_priors *out) {
   static const char STATED[] = "(?i)tanh[^\\n]{1,9}W[_^({ ]{0,3}[qk]";
   const double *bits = out->bits;
   int is_projection = bits[ATTN_ROLE_W_Q] > 0 || bits[ATTN_ROLE_W_K] > 0 || bits[ATTN_ROLE_W_V] > 0;
-  if (!is_projection || !attn_occurs(scan->patterns, STATED, scan->text)) return;
+  if (!is_projection || !attn_document_has(scan->patterns, STATED, scan->text)) return;
   raise(out, ATTN_ROLE_W_A, out->bits[ATTN_ROLE_W_Q]);
   raise(out, ATTN_ROLE_U_A, out->bits[ATTN_ROLE_W_K]);
   raise(out, ATTN_ROLE_V_A, out->bits[ATTN_ROLE_W_V]);
@@ -378,7 +378,7 @@ static void add_additive(struct attn_scan *scan, struct attn_priors *out) {
 /* hs are the states of the encoder, h that of the decoder. */
 static void add_state(struct attn_scan *scan, const struct attn_block *b, struct attn_priors *out) {
   if (!attn_occurs(scan->patterns, "(*UCP)^\\W*h\\W*$", b->name) ||
-      !attn_occurs(scan->patterns, "(*UCP)\\bhs\\b", scan->text))
+      !attn_document_has(scan->patterns, "(*UCP)\\bhs\\b", scan->text))
     return;
   out->bits[ATTN_ROLE_K] = out->bits[ATTN_ROLE_X] = 0;
   raise(out, ATTN_ROLE_Q, OWN_NAME);
@@ -389,7 +389,7 @@ static void add_embedding(struct attn_scan *scan, const struct attn_block *b,
                           struct attn_priors *out) {
   static const char STATED[] = "(?i:embeddings?)\\W{1,3}E\\b|\\bE ?\\+ ?PE?\\b";
   if (!attn_occurs(scan->patterns, "^\\W*E\\W*$", b->name) ||
-      !attn_occurs(scan->patterns, STATED, scan->text))
+      !attn_document_has(scan->patterns, STATED, scan->text))
     return;
   out->bits[ATTN_ROLE_SCORES] = 0;
   raise(out, ATTN_ROLE_X, OWN_NAME);
@@ -404,7 +404,7 @@ static const struct attn_stated_states *states_of(struct attn_scan *scan) {
   if (s->is_known) return s;
   size_t bytes = strlen(scan->text);
   s->is_known = 1;
-  s->is_cross = attn_occurs(scan->patterns, CROSS, scan->text);
+  s->is_cross = attn_document_has(scan->patterns, CROSS, scan->text);
   for (size_t at = 0; s->is_cross && attn_find(scan->patterns, STATED, scan->text, bytes, at, &m);
        at = m.group[0].end) {
     uint32_t letter = 1u << (scan->text[m.group[1].begin] - 'A');

@@ -581,7 +581,7 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
                              struct attn_lesson_owner *o, attn_error *err) {
   attn_lesson *lesson = &o->lesson;
   struct attn_account a = {.scan = scan, .priors = priors, .lesson = lesson, .pool = scan->pool};
-  a.prints_shapes = attn_occurs(scan->patterns, "\\.shape\\b", scan->text);
+  a.prints_shapes = attn_document_has(scan->patterns, "\\.shape\\b", scan->text);
   a.known = attn_known_of(lesson, UINT32_MAX, a.pool);
   a.values = attn_known_of(lesson, ATTN_VALUES_ONLY, a.pool);
   int failed = !a.known || !a.values || collect_places(&a) || list_blocks(&a);

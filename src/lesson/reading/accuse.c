@@ -54,7 +54,7 @@ static enum attn_accusation accuse_stated(struct attn_scan *scan, const struct a
   static const char CHOSEN[] = "(?i)temperature|\\btau\\b|τ|温度|\\bfactor\\b";
   if (cause != ATTN_CAUSE_SCALE_BY_DK) return ATTN_EXCUSED;
   if (attn_states(scan, scan->text, VALUE)) return ATTN_ACCUSED;
-  int is_meant = attn_replaces_root(scan) || attn_occurs(scan->patterns, CHOSEN, scan->text);
+  int is_meant = attn_replaces_root(scan) || attn_document_has(scan->patterns, CHOSEN, scan->text);
   return is_meant && !states_root(scan, b) ? ATTN_EXCUSED : ATTN_UNCERTAIN;
 }
 
@@ -65,7 +65,7 @@ static enum attn_accusation accuse_divisor(struct attn_scan *scan, const struct 
   if (cause == ATTN_CAUSE_ROUNDING_TOO_COARSE)
     return states_number(scan, p->relation->divided_by) ? ATTN_EXCUSED : ATTN_ACCUSED;
   if (p->role == ATTN_ROLE_WEIGHTS && cause == ATTN_CAUSE_MISSING_SCALE) return ATTN_ACCUSED;
-  if (attn_occurs(scan->patterns, ROOT, scan->text)) return ATTN_ACCUSED;
+  if (attn_document_has(scan->patterns, ROOT, scan->text)) return ATTN_ACCUSED;
   int called_scaled = p->role == ATTN_ROLE_SCALED && priors[p->block].bits[p->role] > 5;
   if (called_scaled && cause == ATTN_CAUSE_MISSING_SCALE) return ATTN_ACCUSED;
   return cause == ATTN_CAUSE_MISSING_SCALE ? ATTN_EXCUSED : ATTN_UNCERTAIN;
@@ -189,8 +189,8 @@ static int states_padding(struct attn_scan *scan) {
       "(?:mask|ignor|hid|マスク|無視)[^.。\\n]{0,80}(?:pad|パディング)";
   static const char NOBODY[] =
       "(?i)\\bpad[^.\\n]{0,60}\\bno(?: \\w+|body)(?: may| can| should)? attends? to (?:it|them)\\b";
-  return attn_mentions_padding(scan) &&
-         (attn_states(scan, scan->text, STATED) || attn_occurs(scan->patterns, NOBODY, scan->text));
+  return attn_mentions_padding(scan) && (attn_states(scan, scan->text, STATED) ||
+                                         attn_document_has(scan->patterns, NOBODY, scan->text));
 }
 
 /* What d2l.ai and its readers call weights with padding. */
@@ -207,7 +207,7 @@ int attn_forgets_mask(struct attn_scan *scan, const struct attn_reading *reading
     if (has_later_keys(scan, p)) line = scan->block[p->block].line;
   }
   if (is_open && states_padding(scan)) return 1;
-  if (is_seen && attn_occurs(scan->patterns, MASKED_SOFTMAX, scan->text)) return 1;
+  if (is_seen && attn_document_has(scan->patterns, MASKED_SOFTMAX, scan->text)) return 1;
   return line && states_causal(scan, scan->text) && attn_mentions_causal_above(scan, line);
 }
 
@@ -224,7 +224,7 @@ static enum attn_accusation accuse_weights(struct attn_scan *scan, const struct 
 
 static int runs_down_columns(struct attn_scan *scan) {
   static const char DOWN[] = "(?i)softmax[^.\\n]{0,20} down (?:each|every|the) column";
-  return attn_mentions_columns(scan) || attn_occurs(scan->patterns, DOWN, scan->text);
+  return attn_mentions_columns(scan) || attn_document_has(scan->patterns, DOWN, scan->text);
 }
 
 /* softmax(S, dim=0), of which the rows are weights. */
@@ -243,14 +243,14 @@ static int is_called_masked(const struct attn_priors *priors, const struct attn_
 #define TRANSPOSED " ?(?:\\^ ?)?T\\b"
 
 static int states_usual_product(struct attn_scan *scan) {
-  return attn_occurs(scan->patterns, "\\bQ ?[·×]? ?K" TRANSPOSED, scan->text);
+  return attn_document_has(scan->patterns, "\\bQ ?[·×]? ?K" TRANSPOSED, scan->text);
 }
 
 /* "K Q^T", or "Q^T K" of queries in columns, and not the usual product. */
 static int states_swapped(struct attn_scan *scan) {
   static const char SWAPPED[] =
       "\\bK ?[·×]? ?Q" TRANSPOSED "|\\bQ ?(?:\\^ ?)?T ?[·×]? ?K\\b(?!\\^|T)";
-  return attn_occurs(scan->patterns, SWAPPED, scan->text) && !states_usual_product(scan);
+  return attn_document_has(scan->patterns, SWAPPED, scan->text) && !states_usual_product(scan);
 }
 
 /* Softmax over the other axis, where no row is mentioned; over rows where queries are columns. */
@@ -260,9 +260,9 @@ static int states_other_axis(struct attn_scan *scan, const struct attn_placement
       "(?:quer|column)|column-?wise|列(?:ごと|方向)|クエリ方向";
   static const char OF_ROWS[] =
       "(?i)rows?\\b|row-?wise|over (?:the |all )?keys|行(?:ごと|方向)|各行";
-  int of_rows = attn_occurs(scan->patterns, OF_ROWS, scan->text);
+  int of_rows = attn_document_has(scan->patterns, OF_ROWS, scan->text);
   if (p->node->grid->transposed) return states_swapped(scan);
-  return !of_rows && attn_occurs(scan->patterns, OVER_QUERIES, scan->text);
+  return !of_rows && attn_document_has(scan->patterns, OVER_QUERIES, scan->text);
 }
 
 int attn_states_other_mask(struct attn_scan *scan) {
@@ -271,7 +271,7 @@ int attn_states_other_mask(struct attn_scan *scan) {
       "(?:attention|mask)|"
       "\\bband(?:ed)?\\b|\\bleft[- ]pad|\\bblock[- ](?:sparse|diagonal)|\\bdilat|\\bsoft[- ]mask|"
       "\\bALiBi|ウィンドウ|スライディング|局所(?:注意|アテンション)|プレフィックス|窓";
-  return attn_occurs(scan->patterns, OTHER, scan->text);
+  return attn_document_has(scan->patterns, OTHER, scan->text);
 }
 
 /* √d_model in place of √d_k, on purpose, or no division; a temperature beside the root. */
@@ -282,7 +282,7 @@ static int states_other_divisor(struct attn_scan *scan, int cause, int line) {
   if (cause == ATTN_CAUSE_UNKNOWN)
     return attn_mentions_temperature_above(scan, line) || attn_stated_temperature(scan) != 1;
   return (cause == ATTN_CAUSE_SCALE_BY_DK || cause == ATTN_CAUSE_SCALE_WRONG_DIM) &&
-         (attn_occurs(scan->patterns, NOT_USUAL, scan->text) ||
+         (attn_document_has(scan->patterns, NOT_USUAL, scan->text) ||
           (attn_denies_scale(scan) && !attn_replaces_root(scan)));
 }
 
@@ -341,18 +341,20 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
         return ATTN_UNCERTAIN; /* the inputs are columns, the scores perhaps rows */
       return runs_down_columns(scan) && !p->node->grid->transposed ? ATTN_EXCUSED : ATTN_ACCUSED;
     case ATTN_CAUSE_SOFTMAX_WITHOUT_EXP:
-      if (attn_occurs(scan->patterns, NO_SOFTMAX, scan->text)) return ATTN_UNCERTAIN;
-      if (attn_occurs(scan->patterns, SOFTMAX, scan->text) || head->at[ATTN_ROLE_EXPONENTIALS] ||
-          priors[p->block].bits[ATTN_ROLE_WEIGHTS] > 5)
+      if (attn_document_has(scan->patterns, NO_SOFTMAX, scan->text)) return ATTN_UNCERTAIN;
+      if (attn_document_has(scan->patterns, SOFTMAX, scan->text) ||
+          head->at[ATTN_ROLE_EXPONENTIALS] || priors[p->block].bits[ATTN_ROLE_WEIGHTS] > 5)
         return ATTN_ACCUSED;
-      return attn_occurs(scan->patterns, NORMALIZED, scan->text) ? ATTN_EXCUSED : ATTN_UNCERTAIN;
+      return attn_document_has(scan->patterns, NORMALIZED, scan->text) ? ATTN_EXCUSED
+                                                                       : ATTN_UNCERTAIN;
     case ATTN_CAUSE_SWAPPED_QK: /* K Q^T is right where queries are columns */
       if (p->role > ATTN_ROLE_V && !p->node->grid->transposed && attn_mentions_columns(scan))
         return ATTN_EXCUSED;
       return p->role <= ATTN_ROLE_V && priors[p->block].bits[p->role] < 3 ? ATTN_UNCERTAIN
                                                                           : ATTN_ACCUSED;
     case ATTN_CAUSE_MASK_OFF_BY_ONE:
-      return attn_mentions_causal(scan, scan->text) || attn_occurs(scan->patterns, MASK, scan->text)
+      return attn_mentions_causal(scan, scan->text) ||
+                     attn_document_has(scan->patterns, MASK, scan->text)
                  ? ATTN_ACCUSED
                  : ATTN_UNCERTAIN;
     default:

@@ -78,7 +78,7 @@ static int add_scores(struct attn_builder *b, int head) {
 }
 
 static int is_scaled(const struct attn_builder *b) {
-  return attn_occurs(b->scan->patterns, SCALED, b->scan->text) && !attn_denies_scale(b->scan);
+  return attn_document_has(b->scan->patterns, SCALED, b->scan->text) && !attn_denies_scale(b->scan);
 }
 
 static int add_weights(struct attn_builder *b, int head) {

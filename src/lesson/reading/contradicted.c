@@ -163,6 +163,8 @@ static int query_of(struct attn_scan *scan, const struct attn_block *block, int 
   return is_pair != is_alone ? BY_INDEX + text[m.group[1].begin] - '0' : -1;
 }
 
+enum { BLOCKS = 64 }; /* without text between */
+
 /* The query whose row a block is, by its labels or by the text above it. Without text above it, it
  * goes on with the blocks above. */
 static int row_called(struct attn_scan *scan, int at) {
@@ -171,7 +173,7 @@ static int row_called(struct attn_scan *scan, int at) {
   for (int n = 1; n < block->labels && row >= 0; n++)
     if (query_of(scan, block, n) != row) row = -1;
   if (row >= 0) return row;
-  while (at > 0 && !block->captions) block = &scan->block[--at];
+  for (int n = 0; n < BLOCKS && at > 0 && !block->captions; n++) block = &scan->block[--at];
   for (int n = block->captions - 1; n >= 0 && token < 0; n--)
     token = token_of(scan, block->caption[n]);
   return token;
@@ -186,7 +188,7 @@ static int counts_from_zero(struct attn_scan *scan) {
   static const char ZERO[] =
       "(?i)\\b(?:[a-z]|(?:token|query|row|word|position)s?[ _]?)_?[{\\[(]?0\\b(?!\\.\\d)|"
       "(?:トークン|クエリ|単語|位置) ?0(?![0-9.])";
-  return attn_occurs(scan->patterns, ZERO, scan->text);
+  return attn_document_has(scan->patterns, ZERO, scan->text);
 }
 
 int attn_is_labelled_other(const struct attn_block *block, int role) {

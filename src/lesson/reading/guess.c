@@ -93,7 +93,7 @@ static int may_be_other_scores(const struct attn_builder *b, const struct attn_p
   if (p->role != ATTN_ROLE_SCORES || head->at[ATTN_ROLE_W_A] || head->at[ATTN_ROLE_U_A]) return 0;
   if (head->at[ATTN_ROLE_V_A] && reads(p->relation, head->at[ATTN_ROLE_V_A])) return 0;
   return attn_mentions_tanh(b->scan) ||
-         attn_occurs(b->scan->patterns, "(?i)cosine|コサイン", b->scan->text);
+         attn_document_has(b->scan->patterns, "(?i)cosine|コサイン", b->scan->text);
 }
 
 /* Does the text state another formula than the softmax of scores, or a mask of its own? */
@@ -122,7 +122,7 @@ static int shows_other_mask(const struct attn_builder *b, const struct attn_plac
 /* Is the text on gradients? "dV = A^T dO" is no step of the forward pass. */
 static int is_of_gradients(const struct attn_builder *b, const struct attn_placement *p) {
   static const char GRADIENT[] = "\\bd[OSA] ?=|(?i)\\bbackward pass\\b|逆伝播";
-  return p->node->share < 1 && attn_occurs(b->scan->patterns, GRADIENT, b->scan->text);
+  return p->node->share < 1 && attn_document_has(b->scan->patterns, GRADIENT, b->scan->text);
 }
 
 /* Is it below an output, and what would be otherwise? "With a causal mask the weights would be" */

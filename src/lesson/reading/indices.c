@@ -463,7 +463,7 @@ static int counts_from_zero(const struct attn_placing *x) {
       "クエリ|キー|トークン|単語|位置|行)[ "
       "_]?\\{?0(?![.,]?\\d)|\\w\\[0[],]|zero-based|0-based|from "
       "(?:zero|0)\\b";
-  return attn_occurs(x->a->scan->patterns, ZERO, x->a->scan->text);
+  return attn_document_has(x->a->scan->patterns, ZERO, x->a->scan->text);
 }
 
 /* Is it a row that is printed once more, as in a sentence? */

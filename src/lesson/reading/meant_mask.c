@@ -182,8 +182,8 @@ static struct meant find_meant(struct attn_scan *scan, const attn_matrix *keep) 
   if (!padding.is_named) padding.pads = hidden_keys(keep);
   padding = compare(keep, padding);
   if (padding.is_named || attn_mentions_padding(scan) || keep->rows != keep->cols) return padding;
-  int only_causal =
-      !attn_occurs(scan->patterns, PADDING, scan->text) && attn_mentions_causal(scan, scan->text);
+  int only_causal = !attn_document_has(scan->patterns, PADDING, scan->text) &&
+                    attn_mentions_causal(scan, scan->text);
   causal = compare(keep, causal);
   return only_causal || causal.departures <= padding.departures ? causal : padding;
 }
@@ -218,7 +218,8 @@ enum attn_accusation attn_accuse_mask(struct attn_scan *scan, const struct attn_
   int third = keep->rows * keep->cols / 3, most = third > keep->cols ? third : keep->cols;
   if (!meant.departures || (!meant.is_named && meant.departures > most)) return ATTN_EXCUSED;
   *cause = row_is_open(keep, meant.row) ? ATTN_CAUSE_MASK_IGNORED : ATTN_CAUSE_MASK_OFF_BY_ONE;
-  return attn_mentions_causal(scan, scan->text) || attn_occurs(scan->patterns, PADDING, scan->text)
+  return attn_mentions_causal(scan, scan->text) ||
+                 attn_document_has(scan->patterns, PADDING, scan->text)
              ? ATTN_ACCUSED
              : ATTN_UNCERTAIN;
 }

@@ -424,7 +424,7 @@ static int is_other_input(const struct attn_builder *b, const struct attn_placem
   if (p->role >= ATTN_ROLE_W_Q && p->role <= ATTN_ROLE_W_V &&
       named->bits[ATTN_ROLE_Q + p->role - ATTN_ROLE_W_Q] == named->best)
     return 0; /* weights that are called by what they make */
-  if (is_value && attn_occurs(b->scan->patterns, KEYS_ARE_VALUES, b->scan->text)) return 0;
+  if (is_value && attn_document_has(b->scan->patterns, KEYS_ARE_VALUES, b->scan->text)) return 0;
   if (attn_best_role(named, ATTN_ROLE_X, ATTN_ROLE_V) != ATTN_ROLE_OTHER) return 1;
   return named->best >= ATTN_OWN_NAME && p->role >= ATTN_ROLE_Q && p->role <= ATTN_ROLE_V &&
          attn_best_role(named, ATTN_ROLE_SCORES, ATTN_ROLE_WEIGHTS) != ATTN_ROLE_OTHER;
@@ -480,8 +480,8 @@ static int is_turned_silently(const struct attn_builder *b, const attn_example *
     turned |= ex->step[n].name == ATTN_STEP_SCORES && ex->step[n].op != ATTN_OP_GIVEN;
   }
   return turned && b->reading->columns == ATTN_COLUMNS_SCORES &&
-         (!attn_occurs(b->scan->patterns, TURNED, b->scan->text) ||
-          attn_occurs(b->scan->patterns, ROWS, b->scan->text));
+         (!attn_document_has(b->scan->patterns, TURNED, b->scan->text) ||
+          attn_document_has(b->scan->patterns, ROWS, b->scan->text));
 }
 
 static const double NAMED = 6; /* bits: its own name, or a caption */

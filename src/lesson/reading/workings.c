@@ -120,9 +120,14 @@ static int any_fits(const struct workings *w, const struct cells *c,
 
 /* The last example that begins before a line. -1: there is none, or it is a program. */
 static int example_at(const struct workings *w, int line) {
-  int found = -1;
-  for (int e = 0; e < w->lesson->examples; e++)
-    if (w->lesson->example[e].line <= line) found = e;
+  int found = -1, end = w->lesson->examples;
+  while (found + 1 < end) {
+    int middle = found + (end - found) / 2;
+    if (w->lesson->example[middle].line <= line)
+      found = middle;
+    else
+      end = middle;
+  }
   return found >= 0 && !w->lesson->example[found].from_python ? found : -1;
 }
 

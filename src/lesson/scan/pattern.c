@@ -19,12 +19,16 @@ enum {
 struct slot {
   const char *pattern;
   pcre2_code *code;
-  size_t searched; /* bytes; SIZE_MAX: compiled to machine code */
+  size_t searched;   /* bytes; SIZE_MAX: compiled to machine code */
+  unsigned document; /* the last one that was asked for it; occurs: the answer */
+  int occurs;
 };
 
 struct attn_patterns {
   struct slot slot[SLOTS];
   int used, failed;
+  const char *document; /* its text; documents: how many there were */
+  unsigned documents;
   pcre2_match_data *data;
   pcre2_match_context *limits;
   pcre2_jit_stack *stack; /* of machine code; NULL: not needed yet */
@@ -121,4 +125,18 @@ int attn_match_at(struct attn_patterns *p, const char *pattern, const char *text
 
 int attn_occurs(struct attn_patterns *p, const char *pattern, const char *text) {
   return attn_find(p, pattern, text, strlen(text), 0, NULL);
+}
+
+void attn_patterns_document(struct attn_patterns *p, const char *text) {
+  p->document = text;
+  p->documents++;
+}
+
+int attn_document_has(struct attn_patterns *p, const char *pattern, const char *text) {
+  if (p->document != text) attn_patterns_document(p, text);
+  struct slot *s = compiled(p, pattern);
+  if (!s) return 0;
+  if (s->document != p->documents)
+    s->occurs = attn_occurs(p, pattern, text), s->document = p->documents;
+  return s->occurs;
 }

@@ -38,6 +38,11 @@ int attn_match_at(struct attn_patterns *p, const char *pattern, const char *text
 /* Does pattern occur anywhere in the 0-terminated text? */
 int attn_occurs(struct attn_patterns *p, const char *pattern, const char *text);
 
+/* The same of the text of a document, which is searched once for each pattern, though every block
+ * asks. attn_patterns_document: another text may be at the address. */
+int attn_document_has(struct attn_patterns *p, const char *pattern, const char *text);
+void attn_patterns_document(struct attn_patterns *p, const char *text);
+
 int attn_patterns_failed(const struct attn_patterns *p);
 
 #endif

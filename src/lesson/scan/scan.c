@@ -98,7 +98,7 @@ attn_status attn_scan_document(struct attn_scan *scan, const char *file) {
   attn_status status = check_digits(scan);
   if (status == ATTN_OK) status = check_environments(scan);
   if (status == ATTN_OK) status = attn_canonical_text(scan, file, &text);
-  if (status == ATTN_OK) scan->text = text.text;
+  if (status == ATTN_OK) attn_patterns_document(scan->patterns, scan->text = text.text);
   if (status == ATTN_OK) status = attn_scan_misprint(scan, &text);
   if (status == ATTN_OK) status = attn_scan_lines(scan, &text, &lines);
   if (status == ATTN_OK) status = attn_scan_blocks(scan, &lines);

@@ -88,7 +88,7 @@ static int find_state(const struct attn_sequence *s, int *list) {
 static int find_with_matrices(struct attn_sequence *s, int pattern, int keys) {
   struct attn_givens *g = &s->given;
   int is_additive = pattern == ATTN_WITH_TANH, found[ATTN_TOKENS_MAX];
-  if (is_additive != attn_occurs(s->g->scan->patterns, "tanh", s->g->scan->text)) return 0;
+  if (is_additive != attn_document_has(s->g->scan->patterns, "tanh", s->g->scan->text)) return 0;
   if (find_called(s, ATTN_STEP_K, 0, g->key) != keys || !find_state(s, g->query)) return 0;
   g->w_rows = find_rows(s, ATTN_STEP_W_A, g->w, ATTN_WIDTH_MAX);
   g->queries = 1, g->scoring = is_additive ? ATTN_ADDITIVE : ATTN_GENERAL;

@@ -351,9 +351,9 @@ static int has_features(struct attn_sequence *s) {
 int attn_sequence_explain(struct attn_sequence *s) {
   /* What adds to the outputs. */
   static const char MORE[] = "(?i)\\bresidual|\\bskip connection|\\blayer ?norm|残差";
-  if (attn_occurs(s->g->scan->patterns, MORE, s->g->scan->text)) return 0;
+  if (attn_document_has(s->g->scan->patterns, MORE, s->g->scan->text)) return 0;
   if (s->known) return attn_sequence_known(s) && explain_by(s, ATTN_KNOWN);
-  if (attn_occurs(s->g->scan->patterns, "tanh", s->g->scan->text) &&
+  if (attn_document_has(s->g->scan->patterns, "tanh", s->g->scan->text) &&
       (find_whole(s, ATTN_WITH_TANH) || find_with_slips(s, ATTN_WITH_TANH)))
     return 1;
   if (has_features(s) && explain_by(s, ATTN_IN_ORDER)) return 1;

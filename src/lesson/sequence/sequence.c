@@ -261,7 +261,7 @@ static int may_mask(const struct attn_sequence *s) {
       "より前|以前|左から|三角|使えない|まだ";
   for (int n = 0; n < s->items; n++)
     if (s->item[n].cell.kind == ATTN_CELL_BLANK || isinf(s->item[n].cell.value)) return 1;
-  return attn_occurs(s->g->scan->patterns, HIDDEN, s->g->scan->text);
+  return attn_document_has(s->g->scan->patterns, HIDDEN, s->g->scan->text);
 }
 
 void attn_sequence_merge(struct attn_grouping *g) {
