@@ -9,6 +9,7 @@ import ast
 import bisect
 import difflib
 import io
+import json
 import re
 import subprocess
 import tarfile
@@ -247,17 +248,17 @@ def quoted(text):
     return f"'{text}'" if "'" not in text and "\n" not in text else f"'''{text}'''"
 
 
-def save(root, module, mutations):
-    """Writes a module's table: the entries in the given order."""
+def table_of(module, mutations):
+    """The text of a module's table: the entries in the given order."""
     lines = [f"# Mutations of {module}. tools/mutate.py runs them; tools/mutations.py describes the keys."]
     for m in mutations:
-        lines += ["", f'["{m.name}"]', f'symbol = "{m.symbol}"']
+        lines += ["", f"[{json.dumps(m.name, ensure_ascii=False)}]", f'symbol = "{m.symbol}"']
         lines += [f'file = "{m.file}"'] if m.file else []
         lines += [f"old = {quoted(m.old)}", f"new = {quoted(m.new)}"]
         lines += [f'test = "{m.test}"'] if m.test else []
-    path = Path(root) / TABLES / (module.split("/")[-1] + ".toml")
-    path.write_text("\n".join(lines) + "\n")
-    assert [Mutation(name, **keys) for name, keys in tomllib.loads(path.read_text()).items()] == list(mutations)
+    text = "\n".join(lines) + "\n"
+    assert [Mutation(name, **keys) for name, keys in tomllib.loads(text).items()] == list(mutations)
+    return text
 
 
 def module_of(path):
@@ -277,7 +278,8 @@ def save_all(root, mutations, tree):
         places = tree.find(m)
         stem = module_of(places[0].source.path).split("/")[-1] if places else before[m.name]
         tables[modules.get(stem, stem)].append(m)
+    texts = {module.split("/")[-1] + ".toml": table_of(module, entries) for module, entries in tables.items()}
     for path in (Path(root) / TABLES).glob("*.toml"):
         path.unlink()
-    for module, entries in tables.items():
-        save(root, module, entries)
+    for name, text in texts.items():
+        (Path(root) / TABLES / name).write_text(text)

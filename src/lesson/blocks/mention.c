@@ -25,7 +25,8 @@ static const char NUMBERED[] =
     "(?i)(?:#\\s*|(?:added|changed|deprecated)::\\s*|(?:(?<![a-z])(?:tab(?:le)?|fig(?:"
     "ure)?|sec(?:tion)?|exa(?:m|rn)ple|"
     "proble(?:m|rn)|exercise|question|lecture|chapter|eq(?:uation)?|theore(?:m|rn)|"
-    "le(?:mm|rnrn)a|definition|version|room|part|unit|notes|python|numpy|(?:py)?torch|msc v|cuda|"
+    "le(?:mm|rnrn)a|definition|version|room|part|unit|notes|python|julia|octave|numpy|(?:py)?torch|"
+    "msc v|cuda|"
     "ubuntu|debian|macos|windows)s?|ノート|定理|例|問|図|表|式|第|§|題)[\\s.(]*)$";
 enum { WIDTH_CHARACTERS = 16 };
 

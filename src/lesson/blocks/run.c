@@ -367,6 +367,13 @@ static int is_consecutive(const struct attn_row *last, const struct attn_row *ro
          row->line->line == last->line->line + 1;
 }
 
+/* "K = 2 1" above "    1": a row of a matrix whose name is in front of its first row. */
+static int is_in_named(const struct attn_row *first, const struct attn_row *row) {
+  return (first->style == ATTN_ROW_EQUALS || first->style == ATTN_ROW_COLON) &&
+         attn_label_step(first->label.text) >= 0 && row->style == ATTN_ROW_SPACES && is_bare(row) &&
+         attn_is_blank(row->line->text[0]);
+}
+
 /* Reports a row whose length differs from that of the rows above. */
 static void report_ragged(struct attn_grouping *g, const struct attn_row *row, int cols) {
   attn_group_ragged(g, attn_group_place(g, row->line, row->item[0].begin), cols, row->items);
@@ -388,6 +395,9 @@ static void check_odd_row(struct attn_grouping *g, const struct attn_row *row) {
   const struct attn_row *odd = g->row;
   if (g->rows != 1 || !g->before.items || odd->items == row->items) return;
   if (is_lone_number(&g->before, odd, row)) report_ragged(g, odd, row->items);
+  if (is_in_named(&g->before, odd) && odd->line->line == g->before.line->line + 1 &&
+      g->before.items == row->items && odd->items < row->items && is_consecutive(odd, row))
+    report_missing(g, odd, odd->items, row->items);
   if (!is_consecutive(&g->before, odd) || !is_consecutive(odd, row)) return;
   int is_sheet = row->style == ATTN_ROW_COMMAS && row->items > 1 && g->before.items > 1;
   if (g->before.items == row->items || is_sheet) report_ragged(g, odd, g->before.items);
@@ -429,6 +439,9 @@ static void check_ragged(struct attn_grouping *g, const struct attn_row *row) {
     report_ragged(g, last, row->items);
   else if (is_short_vector(g, row))
     report_missing(g, row, item_length(g, &row->item[0]), item_length(g, &last->item[0]));
+  else if (g->rows > 1 && is_in_named(g->row, row) && is_consecutive(last, row) &&
+           row->items < last->items)
+    report_missing(g, row, row->items, last->items);
   else if (is_numbered || is_ragged(g, row) || is_short_row(g, row))
     report_ragged(g, row, last->items);
 }

@@ -80,11 +80,17 @@ static int length_of(const attn_example *e, const attn_step *s) {
   return s->op == ATTN_OP_MATMUL_TN ? left->rows : left->cols;
 }
 
+/* Three times as far as rounding explains: of a sum, that of its factors, "0.64·0 + 0.36·1". */
+static int is_right(const attn_cell *cell, double value) {
+  if (cell->kind != ATTN_CELL_SUM) return attn_cell_is_near(cell, value, 3);
+  return fabs(value - cell->value) <= 1.5 * (cell->hi - cell->lo) + 1e-9 * (1 + fabs(value));
+}
+
 int attn_terms_of(const struct attn_placed *p) {
   const attn_matrix *m = &p->step->exact;
   const attn_cell *cell = attn_printed_cell(p->printing, p->row, p->col);
   if (!attn_is_product(p->step->op) || p->row >= m->rows || p->col >= m->cols ||
-      !attn_cell_is_near(cell, m->at[p->row * m->cols + p->col], 3))
+      !is_right(cell, m->at[p->row * m->cols + p->col]))
     return 0;
   return length_of(p->example, p->step);
 }

@@ -133,11 +133,11 @@ static int is_other_size_after(const struct attn_placing *x, const struct attn_m
   return p && !is_size_of(p, value_of(x, m->group[1]), value_of(x, m->group[2]));
 }
 
-/* "(4 x 3)", "2×3 行列", "all weights are 3 x 2", "行列は $4 \times 2$", "a $3 times 2$ matrix",
- * "$W$ は 4×3:": the size of some matrix. */
+/* "(4 x 3)", "(each 4 x 3)", "2×3 行列", "all weights are 3 x 2", "行列は $4 \times 2$",
+ * "a $3 times 2$ matrix", "$W$ は 4×3:": the size of some matrix. */
 #define BY " ?(?:[x\\x{D7}]|\\\\times\\b) ?"
 static const char SOME_SIZE[] =
-    "(?|(?<![-+=*/\\x{B7}\\x{D7}])(?<![-+=*/\\x{B7}\\x{D7}] )\\(\\$?(\\d{1,2}+)" BY
+    "(?|(?<![-+=*/\\x{B7}\\x{D7}])(?<![-+=*/\\x{B7}\\x{D7}] )\\((?:each |all )?\\$?(\\d{1,2}+)" BY
     "(\\d{1,2}+)\\$?\\)(?! ?[-+=*/\\x{B7}\\x{D7}])|"
     "(?<=[$`])(\\d{1,2}+)(?: ?\\\\times | times )(\\d{1,2}+)[$`] matri(?:x|ces)\\b|"
     "[QKVXWO]\\$? ?は ?(\\d{1,2}+)" BY

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "account.h"
+#include "ascii.h"
 #include "blocks.h"
 #include "cell.h"
 #include "placed.h"
@@ -264,6 +265,60 @@ static int out_of_order(struct attn_account *a, const struct attn_stray *s) {
   return attn_is_known_row(a->lesson, s, count, &a->work) ? 0 : count;
 }
 
+/* How many strays has the line of one? */
+static int count_in_line(const struct attn_account *a, const struct attn_stray *s) {
+  const struct attn_stray *end = a->scan->stray + a->scan->strays;
+  int count = 0;
+  while (s + count < end && s[count].cell.line == s->cell.line) count++;
+  return count;
+}
+
+/* How many numbers of a line are in steps? One that is in two steps counts twice. */
+static int count_placed(struct attn_account *a, int line) {
+  int count = 0;
+  for (int32_t i = 0; i < a->lesson->examples; i++)
+    for (int32_t n = 0; n < a->lesson->example[i].steps; n++)
+      for (int32_t p = 0; p < a->lesson->example[i].step[n].printings; p++) {
+        const attn_printing *shown = &a->lesson->example[i].step[n].printing[p];
+        a->work += shown->rows * shown->cols;
+        for (int32_t c = 0; c < shown->rows * shown->cols; c++)
+          count += shown->cells[c].line == line;
+      }
+  return count;
+}
+
+/* Are two lines the same from their first number on, but for numbers? */
+static int have_same_words(const struct attn_account *a, int line, int other) {
+  static const char SIGNS[] = "-.0123456789";
+  size_t bytes, more;
+  const char *text = attn_source_line(&a->scan->source, line, &bytes), *end = text + bytes;
+  const char *words = attn_source_line(&a->scan->source, other, &more), *last = words + more;
+  while (text < end && !attn_is_digit(*text)) text++;
+  while (words < last && !attn_is_digit(*words)) words++;
+  if (text == end) return 0;
+  for (;; text++, words++) {
+    while (text < end && strchr(SIGNS, *text)) text++;
+    while (words < last && strchr(SIGNS, *words)) words++;
+    if (text == end || words == last) return text == end && words == last;
+    if (*text != *words) return 0;
+  }
+}
+
+/* "from cat: cat 9, dog 6" below or above "from dog: cat 1, dog 2", which is a row of a step: how
+ * many numbers has the line that begins there, none of which is in a step? */
+static int is_row_beside(struct attn_account *a, const struct attn_stray *s) {
+  const int line = s->cell.line;
+  if (s > a->scan->stray && s[-1].cell.line == line) return 0;
+  const int count = count_in_line(a, s);
+  for (int n = 1; n < count; n++)
+    if (!*s[n].name || s[n].vector) return 0;
+  for (int other = line - 1; count > 1 && other <= line + 1; other += 2)
+    if (other > 0 && have_same_words(a, line, other) && a->work < ATTN_ACCOUNT_WORK &&
+        count_placed(a, other) >= count)
+      return count_placed(a, line) ? 0 : count;
+  return 0;
+}
+
 /* Is a decimal number that is worked with none of a step? Not of "0.67·100 = 67 %". */
 static int has_unknown_operand(const struct attn_account *a, const struct attn_worked *w) {
   if (w->operands == 2 && w->operand[1].value == 100) return 0;
@@ -325,6 +380,7 @@ int attn_list_strays(struct attn_account *a) {
     if (last && last->line == s->cell.line && last->column == s->cell.column) continue;
     int is_unread = is_odd(a, called, s) || (hidden && is_of_hidden_step(a, s));
     int count = is_unread ? 1 : out_of_order(a, s);
+    if (!count) count = is_row_beside(a, s);
     if (count && attn_add_unread(a->pool, a->lesson, &s->cell, 1, count, s->name)) return -1;
     if (count) n += count - 1;
   }

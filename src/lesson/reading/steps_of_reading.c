@@ -362,10 +362,15 @@ static int is_divided_here(const struct attn_builder *b, const struct attn_place
   return fabs(sqrt(cell.value) - by) < 1e-9 ? 1 : -1;
 }
 
-/* Scores once more that are called scaled or masked: nothing was done to them. */
+static const double CALLED = 5.9; /* bits of a name of its own: of another role, it is a guess */
+
+/* Scores once more that are called scaled or masked, or weights that are called the output: nothing
+ * was done to them. */
 static int is_called_otherwise(const struct attn_builder *b, const struct attn_placement *p) {
   const double *bits = b->priors[p->block].bits;
   if (is_divided_here(b, p) > 0) return 0;
+  if (p->role == ATTN_ROLE_WEIGHTS)
+    return bits[ATTN_ROLE_OUTPUT] > CALLED && bits[ATTN_ROLE_OUTPUT] >= bits[ATTN_ROLE_WEIGHTS];
   return p->role == ATTN_ROLE_SCORES && (bits[ATTN_ROLE_SCALED] > 5 || bits[ATTN_ROLE_MASKED] > 5);
 }
 
@@ -399,8 +404,6 @@ static void add_copy(struct attn_builder *b, const struct attn_placement *p) {
     return show(b, n, from, -1);
   }
 }
-
-static const double CALLED = 5.9; /* bits of a name of its own: of another role, it is a guess */
 
 static const char KEYS_ARE_VALUES[] =
     "(?i)\\b(?:keys? ?= ?values?|values? ?= ?keys?|"

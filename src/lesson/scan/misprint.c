@@ -105,13 +105,15 @@ static const char OPEN_MATRIX[] =
 /* A fence of code: its mark, and what follows it in its line */
 static const char FENCE[] = "(?m)^[ \\t>]*+(`{3,}+|~{3,}+)[ \\t\\r]*+([^\\n`]*+)$";
 
-/* "[ 1 ]" below "[ 0.5 2 ]", "[0.5 2]; [1]", "1…" below "0 3 3" */
+/* "[ 1 ]" below "[ 0.5 2 ]", "[0.5 2]; [1]", "1…" below "0 3 3"; "W = [ 1 ]" between rows */
 static const char SHORT_ROW[] =
     "(?m)(?|^[ \\t]*+" NUMBER "(?:[ \\t]++" NUMBER ")++[ \\t]*+\\n[ \\t]*+(" NUMBER
     ")(?:\u2026|\\.{3})|"
     "(?:^|=)\\s*+[\\[(][ \\t]*+" NUMBER "(?:[ \\t,]++" NUMBER
-    ")++[ \\t]*+[\\])][ \\t]*+(?:\\n|;)[^\\S\\n]*+([\\[(])[ \\t]*+" NUMBER
-    "[ \\t]*+[\\])][ \\t]*+$)";
+    ")++[ \\t]*+[\\])][ \\t]*+(?:\\n|;)[^\\S\\n]*+"
+    "([\\[(]|\\w{1,3}[ ]?=[ ]?\\[(?=[^\\n]*+\\n[ \\t]*+\\[[ \\t]*+" NUMBER "[ \\t]++" NUMBER
+    "))"
+    "[ \\t]*+" NUMBER "[ \\t]*+[\\])][ \\t]*+$)";
 
 static int find(struct attn_scan *scan, const struct attn_canonical *text, const char *pattern,
                 struct attn_match *m) {

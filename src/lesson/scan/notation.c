@@ -78,7 +78,7 @@ struct notation {
 #define OF_WEIGHTS "[^=\\n,;\\[\\](){}]{0,12}?"
 /* The second row 0.5 and 1, sum 1.5; second query 0.5 / 1; */
 #define ROW_BY_WORD(word)                                                                \
-  "(?i)(?<=[:;,.\u23CE])[ \\t]*+(?:the )?" word                                          \
+  "(?i)(?<=[:;,.\u23CE\\n])[ \\t]*+(?:the )?" word                                       \
   "(?: row:?| query:?|(?= -?\\d*\\.\\d))"                                                \
   "[ \\t]++(" LITERAL "(?:(?:, ?(?:and )?| and | / )" LITERAL "){1,8}+(?:, sum " LITERAL \
   ")?+)(?![.,]?\\d)[,;.]?"
@@ -220,6 +220,9 @@ static const struct notation notations[] = {
      "$1 ($2) ", 0, "|"},
     /* a vector in a field between tabs: 0.5 -1 */
     {"(?<=\\t)(" LITERAL "(?:[ ]" LITERAL "){1,8}+)(?=[\\t\\n]|\\z)", "($1)", 0, "\t"},
+    {"(?<=\\S\\t|\\S \\t|\\S  \\t|\\S\\t\\t)(" LITERAL "(?:[ ]{2}" LITERAL
+     "){1,8}+)(?=[\\t\\n]|\\z)",
+     "($1)", 0, "\t"},
     /* Textile: *0.5, 1* */
     {"(?<=[ :])\\*(" LITERAL "(?:, ?" LITERAL "){1,8}+)\\*(?![\\w*])", "($1)", 0, "*"},
 
@@ -385,10 +388,6 @@ static const struct notation notations[] = {
      "]?[ap]m)?[^\\n\\d=.\\[\\]{}+-]{0,12}+"
      "(?:[-+]\\d{4})?+[ \\t]*+(?:\\([a-z]{2,5}\\))?[ \\t]*+$",
      "", 0, ":"},
-    /* "[10:02] Ana: " of a chat */
-    {"(?m)^\\[?\\d{1,2}:\\d\\d(?::\\d\\d)?\\]?(?:[ \\t]++<?[@+%~&]?[A-Za-z][\\w.]{1,20}>?:?[ "
-     "\\t]|\\t[^\\t\\n]{1,20}\\t| [^\\x00-\\x7F]{1,8} )",
-     "", 0, ":"},
     /* the number of an equation */
     {"(?m)(?<=[|\\])}\\x{23A0}\\x{239E}\\x{23A4}-\\x{23A6}])[ "
      "\\t]{2,}+\\(\\d{1,2}(?:\\.\\d{1,2}){0,2}[a-z]?\\)[ "
@@ -400,7 +399,6 @@ static const struct notation notations[] = {
      "", 0, ":"},
     {"\"([^\"\\n]*+)\"", "$1", SEMICOLONS, "\""},
     {";", "\t", SEMICOLONS, ";"},
-    {"\\bNumberForm\\[([^\\n]*?), ?(?:\\d|\\{\\d, ?\\d\\})\\]", "$1", 0, "["},
 
     /* / sqrt 2 -> 0.01, 0.50 */
     {"(?m)^([A-Za-z][\\w ']{0,30}?)[ \\t]*+(?:->|=>|\\x{2192})[ \\t]*+(?=-?\\d*\\.?\\d++[ \\t]*+,)",

@@ -255,6 +255,15 @@ static char *without_axis(struct attn_grouping *g, char *name) {
   return stem && attn_label_step(stem) >= 0 ? stem : name;
 }
 
+/* "q1 (°C)", "Q1列" */
+static void drop_unit(char *text) {
+  static const char COLUMN[] = "列";
+  const size_t bytes = text ? strcspn(text, "[(") : 0, unit = sizeof COLUMN - 1;
+  if (!text) return;
+  text[bytes] = 0;
+  if (bytes > unit && strcmp(text + bytes - unit, COLUMN) == 0) text[bytes - unit] = 0;
+}
+
 /* "q1 | q2 | k1 | k2", "k1 | k2 | score": a part for each stem. */
 static int find_stems(struct attn_grouping *g, struct attn_table *t) {
   struct attn_label last = {.index = -1}, label;
@@ -263,7 +272,7 @@ static int find_stems(struct attn_grouping *g, struct attn_table *t) {
   for (int n = t->skip; n < t->numbers; n++) {
     char *text = attn_item_text(g, &t->header, t->number[n]);
     steps += text && attn_step_of_text(g, text) >= ATTN_STEP_SCORES;
-    if (text) text[strcspn(text, "[(")] = 0; /* its unit */
+    drop_unit(text);
     if (!text || !attn_group_label(g, text, &label)) return 0;
     int indexed = label.index >= 0 && last.index >= 0 && attn_same_stem(&label, &last);
     int goes_on = parts > 0 && (indexed || same_step(g, t, n) || is_next_axis(g, t, n));
@@ -354,6 +363,16 @@ static int find_sums(struct attn_grouping *g, const struct attn_table *t) {
   return 2;
 }
 
+/* "v1 | v2" above 0, 1, 2 and other numbers: the first column is one of the matrix. */
+static int names_components(struct attn_grouping *g, const struct attn_table *t) {
+  struct attn_label first, next;
+  if (t->numbers < 2) return 0;
+  char *a = attn_item_text(g, &t->header, t->number[0]);
+  char *b = attn_item_text(g, &t->header, t->number[1]);
+  return a && b && attn_group_label(g, a, &first) && attn_group_label(g, b, &next) &&
+         first.index >= 0 && next.index == first.index + 1 && attn_same_stem(&first, &next);
+}
+
 /* Editors remove blank cells at the end of a header: others of it are blank, too. So is the last
  * one of a span lost between pipes: "w | Q | | K |". */
 static void restore_blanks(struct attn_grouping *g, const struct attn_table *t,
@@ -380,7 +399,7 @@ void attn_header_find(struct attn_grouping *g, struct attn_table *t) {
   if (!t->parts && is_column) { /* 0, 1, 2 below its name */
     t->skip = 0;
     t->parts = find_spans(g, t, &t->header);
-    t->skip = !t->parts;
+    t->skip = !t->parts && !names_components(g, t);
   }
   if (!t->parts) t->parts = find_stems(g, t);
   if (!t->parts) t->parts = find_steps(g, t);
