@@ -27,17 +27,24 @@ static size_t skip_one(const char *text, size_t at, size_t end, const char *set)
   return at < end && text[at] && strchr(set, text[at]) ? at + 1 : at;
 }
 
-/* q1, k_12, alpha 1: the stem is the letters. Returns its bytes in stem,
- * or 0. */
+/* 1, _12, [0]: the end of a name. signs: may be in front of the number. */
+static int is_index(const char *text, struct attn_part p, const char *signs) {
+  size_t open = skip_one(text, p.begin, p.end, "[");
+  if (open > p.begin && text[p.end - 1] == ']')
+    p = (struct attn_part){open, p.end - 1};
+  else
+    p.begin = skip_one(text, p.begin, p.end, signs);
+  return p.begin < p.end && attn_skip_digits(text, p.begin, p.end) == p.end;
+}
+
+/* q1, k_12, alpha 1, Q[0]: the stem is the letters. Returns its bytes in stem, or 0. */
 static size_t indexed_name(const char *text, struct attn_part p, char *stem) {
   size_t at = p.begin, next, bytes;
   while ((next = name_letter(text, at, p.end)) != at) at = next;
   if (at == p.begin) return 0;
   bytes = at - p.begin;
   memcpy(stem, text + p.begin, bytes);
-  at = skip_one(text, at, p.end, "_^ ");
-  next = attn_skip_digits(text, at, p.end);
-  return next == p.end && next > at ? bytes : 0;
+  return is_index(text, (struct attn_part){at, p.end}, "_^ ") ? bytes : 0;
 }
 
 /* exp(s1), softmax(s) */
@@ -63,13 +70,11 @@ static size_t worded_name(const char *text, struct attn_part p, char *stem) {
   return bytes;
 }
 
-/* Is it a letter, or letters with a number: "x", "q_1"? */
+/* Is it a letter, or letters with a number: "x", "q_1", "Q[0]"? */
 static int is_short_name(const char *text, struct attn_part p) {
   if (name_letter(text, p.begin, p.end) == p.end) return p.begin < p.end;
   size_t at = skip_letters(text, p.begin, p.end);
-  if (at == p.begin || at == p.end) return 0;
-  at = skip_one(text, at, p.end, "_^");
-  return at < p.end && attn_skip_digits(text, at, p.end) == p.end;
+  return at > p.begin && is_index(text, (struct attn_part){at, p.end}, "_^");
 }
 
 /* aV, a V: the product of a vector and a matrix. */

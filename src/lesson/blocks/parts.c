@@ -157,7 +157,19 @@ static int vectors_of_line(const struct attn_grouping *g, int begin) {
   return end == g->blocks || g->block[end]->line != b->line ? end - begin : 0;
 }
 
-/* Below "X: (1, 0) (0, 1)" a line of as many vectors is a matrix, too. */
+/* Is the line above a block without words about one of queries, keys and values: "Keys:"? */
+static int is_below_input(struct attn_grouping *g, const struct attn_block *b) {
+  static const char *const INPUTS[] = {"(?i)\\bquer(?:y|ies)\\b|クエリ", "(?i)\\bkeys?\\b|キー",
+                                       "(?i)\\bvalues?\\b|バリュー|値"};
+  const char *above = b->captions ? b->caption[b->captions - 1] : "";
+  int inputs = 0, is_labelled = b->labels && b->label[0] && *b->label[0];
+  for (int n = 0; n < 3 && !is_labelled; n++)
+    inputs += attn_occurs(g->scan->patterns, INPUTS[n], above);
+  return inputs == 1;
+}
+
+/* Below "X: (1, 0) (0, 1)" a line of as many vectors is a matrix, too, and so is one of several
+ * below "Keys:". */
 static void join_rows(struct attn_grouping *g) {
   uint64_t rows = 0; /* bit n: a line with a name has n vectors */
   int kept = 0;
@@ -165,7 +177,7 @@ static void join_rows(struct attn_grouping *g) {
     struct attn_block *b = g->block[kept] = g->block[n];
     const attn_printing *p = &b->reading[0];
     count = vectors_of_line(g, n);
-    int joins = count > 1 && count < 64 && rows >> count & 1;
+    int joins = count > 1 && count < 64 && (rows >> count & 1 || is_below_input(g, b));
     if (!joins) count = 1;
     if (b->source == ATTN_BLOCK_VECTORS && *b->name && b->line == b->end && p->rows < 64)
       rows |= (uint64_t)1 << p->rows;

@@ -250,9 +250,19 @@ static void read_line(struct markup *m, const struct line *l) {
   }
 }
 
+/* "|>|Q" of PukiWiki: a cell above two columns, as one in front of a blank cell; "|>|>|Q": of
+ * three.
+ */
+static void rewrite_spans(struct attn_rewrite *r) {
+  attn_rewrite_all(r, "(?<=\\|)>\\|>\\|>\\|([^|>\\n]++)(?=\\|)", "$1| | | ", ">");
+  attn_rewrite_all(r, "(?<=\\|)>\\|>\\|([^|>\\n]++)(?=\\|)", "$1| | ", ">");
+  attn_rewrite_all(r, "(?<=\\|)>\\|([^|>\\n]++)(?=\\|)", "$1| ", ">");
+}
+
 /* "||1|2|h" of PukiWiki is a header: its numbers count columns. So is a cell "~1", and of Textile
  * "_. 1"; ">. 0" is a cell that is aligned. */
 static void rewrite_headers(struct attn_rewrite *r) {
+  rewrite_spans(r);
   attn_rewrite_all(r, "(?<=\\|)(?:(?:RIGHT|LEFT|CENTER|(?:(?:BG)?COLOR|SIZE)\\([#\\w]*+\\)):)++",
                    "", ":");
   attn_rewrite_all(r, "(?<=\\|)~[ \\t]*+(\\d++)(?=[ \\t]*\\|)", "c$1", "~");

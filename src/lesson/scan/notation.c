@@ -287,9 +287,10 @@ static const struct notation notations[] = {
     /* X=|1 0|, a row of a drawn matrix */
     {"(?m)^([^|\\n]{0,40}(?:=|[ \\t]|^))\\|(-?\\d[-.\\d \\t]*+)(?<=\\d)\\|[ \\t]*+$", "$1| $2 |", 0,
      "|"},
-    /* the columns of two heads: 1 2 | 0 1 below a line without bars */
+    /* the columns of two heads: 1 2 | 0 1 below a line without bars; and the sum of a row: 1 2 | 3
+     */
     {"(?m)(?:^[^|\\n]*+\\n\\K|(?!\\A)\\G(\\n))([ \\t]*+(?:" LITERAL "[ \\t]++){2,}+)\\|"
-     "((?:[ \\t]++" LITERAL "){2,}+)[ \\t]*+$",
+     "((?:[ \\t]++" LITERAL ")++)[ \\t]*+$",
      "$1$2 $3", 0, "|"},
     /* rows of one line: X = 1 2 / 0 1 */
     {"([=:][ \\t]*+)(" ROW_OF_LINE "(?:[ \\t]*+(?://?|;|\\|)[ \\t]*+" ROW_OF_LINE

@@ -23,11 +23,13 @@ int attn_table_count(const struct attn_table *t, int col, int kind) {
   return count;
 }
 
-/* A, B, C from this row on. */
+/* A, B, C or token A, token B from this row on. */
 static int begins_letters(const struct attn_table *t, int begin) {
-  const char *first = t->row[begin].label.text;
-  return (first[strspn(first, " -*")] | 32) == 'a' && begin + 1 < t->rows &&
-         attn_label_follows(first, t->row[begin + 1].label.text);
+  const char *label = t->row[begin].label.text, *word = label + strspn(label, " -*");
+  const char *second = word + strcspn(word, " ");
+  int is_second = *second && (second[1] | 32) == 'a' && !second[2];
+  return ((*word | 32) == 'a' || is_second) && begin + 1 < t->rows &&
+         attn_label_follows(label, t->row[begin + 1].label.text);
 }
 
 int attn_table_group_end(const struct attn_table *t, int begin) {
