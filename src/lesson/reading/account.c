@@ -235,6 +235,8 @@ static int is_read(struct attn_account *a, const attn_example *e, const struct f
   if (s->printings && may_be_result(a, &s->printing[0], s->name)) return 0;
   if (is_late_input(a, e, f, s) || is_lone_row(a, e, s) || is_passed_over(a, e, s)) return 0;
   if (s->name < ATTN_STEP_W_Q || s->name > ATTN_STEP_W_V) return 1;
+  if (!has_step(a, e, ATTN_STEP_X, ATTN_ANY_HEAD) && !has_step(a, e, ATTN_STEP_Y, ATTN_ANY_HEAD))
+    return 0;
   int product = s->name - ATTN_STEP_W_Q + ATTN_STEP_Q;
   const attn_step *of = find_step(a, e, product, s->head);
   if (of && of->op == ATTN_OP_GIVEN) return 0;
@@ -419,12 +421,13 @@ static const attn_cell *find_unplaced(const struct attn_account *a, const struct
 /* Are there two other blocks of this name that were read, with the rows of other queries? Then it
  * is the row of one more. */
 static int is_row_more(struct attn_account *a, int block) {
+  enum { NAME_WORK = 16 }; /* to compare two names */
   const struct attn_block *b = &a->scan->block[block];
   int rows = 0, others = 0;
   if (b->reading[0].rows != 1 || !*b->name) return 0;
-  for (int n = 0; n < a->scan->blocks && a->work < ATTN_ACCOUNT_WORK; n++, a->work++) {
+  for (int n = 0; n < a->scan->blocks && a->work < ATTN_ACCOUNT_WORK; n++, a->work += NAME_WORK) {
     const struct attn_block *other = &a->scan->block[n];
-    if (n == block || strcmp(other->name, b->name) || other->reading[0].rows != 1 ||
+    if (n == block || other->reading[0].rows != 1 || strcmp(other->name, b->name) ||
         !attn_is_read(a, &other->reading[0]))
       continue;
     rows++, others += !attn_has_rows_of(&other->reading[0], &b->reading[0]);

@@ -49,10 +49,10 @@ int attn_has_printing_of(struct attn_account *a, const attn_printing *q, int ste
   const attn_lesson *l = a->lesson;
   for (int32_t i = 0; i < l->examples && a->work < ATTN_ACCOUNT_WORK; i++)
     for (int32_t s = 0; s < l->example[i].steps; s++, a->work += q->rows)
-      for (int32_t p = 0; p < l->example[i].step[s].printings; p++)
+      for (int32_t p = 0; p < l->example[i].step[s].printings; p++, a->work++)
         if (is_step(&l->example[i].step[s], step) &&
-            attn_is_read(a, &l->example[i].step[s].printing[p]) &&
             attn_has_rows_of(&l->example[i].step[s].printing[p], q) &&
+            attn_is_read(a, &l->example[i].step[s].printing[p]) &&
             (block < 0 || is_row_of(a, block, &l->example[i].step[s].printing[p])))
           return 1;
   return 0;

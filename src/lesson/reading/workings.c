@@ -254,9 +254,9 @@ static attn_status attach(struct workings *w, struct attn_worked *piece) {
 }
 
 /* The row that is shown last above a line; -1: all rows. 0: nothing is. */
-static int row_above(const attn_example *e, int line, int *head, int *row) {
+static int row_above(struct workings *w, const attn_example *e, int line, int *head, int *row) {
   int last = 0;
-  for (int s = 0; s < e->steps; s++)
+  for (int s = 0; s < e->steps; w->work += e->step[s++].printings)
     for (int p = 0; p < e->step[s].printings && e->step[s].op != ATTN_OP_GIVEN; p++) {
       const attn_printing *g = &e->step[s].printing[p];
       if (g->cells[0].line > line || g->cells[0].line < last) continue;
@@ -283,11 +283,12 @@ static int is_called_other(const struct workings *w, const struct cells *c,
 }
 
 /* A row of another query or head than what is above it, of which this step is not printed. */
-static int is_of_other(const struct workings *w, const struct cells *c, int line) {
+static int is_of_other(struct workings *w, const struct cells *c, int line) {
   const attn_example *e = &w->lesson->example[c->example];
   const attn_step *s = &e->step[c->step];
   int head = -1, row = -1;
-  if (!row_above(e, line, &head, &row)) return 0;
+  if (w->work >= WORK_MAX) return 1;
+  if (!row_above(w, e, line, &head, &row)) return 0;
   if (row >= 0 && s->head == head && s->exact.rows > 1) return row != c->row && !shows_row(s, row);
   for (int n = 0; n < e->steps && head >= 0 && s->head >= 0 && s->head != head; n++)
     if (e->step[n].name == s->name && e->step[n].head == head) return !e->step[n].printings;
