@@ -270,8 +270,9 @@ static void add_computed(struct attn_builder *b, const struct attn_placement *p)
   attn_step *s = &b->ex->step[step];
   int is_new = s->printings == 1, guess = attn_is_guess(b, p);
   if (p->node->share >= MOST && cause) s->suspected = cause;
-  s->uncertain = (guess && (is_new || s->uncertain)) || b->reading->exhausted;
-  b->ex->uncertain |= attn_is_contradicted(b, p) || attn_shifts_by_other(b, block, s);
+  int is_moved = attn_is_in_other_order(b, p);
+  s->uncertain = (guess && (is_new || s->uncertain)) || b->reading->exhausted || is_moved;
+  b->ex->uncertain |= is_moved || attn_is_contradicted(b, p) || attn_shifts_by_other(b, block, s);
   note_unfollowed(b, p);
   set_usual_symbol(b, p->role, s);
   set_symbol(b, block, s);
