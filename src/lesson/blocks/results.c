@@ -51,10 +51,11 @@ static const char SIZE[] =
 #define AFTER_NUMBER \
   "(?!(?!" PARTICLE  \
   ")\\w|[\\x{221A}/\\x{25A3}^]|\\(\\s*[-+\\d(\\x{25A3}]|\\s*[\\x{D7}\\x{B7}\\x{F7}*/+=]|\\.\\d)"
-static const char NEXT[] = "(*UCP)" SEPARATOR "(-?" ATTN_NUMBER "(?:\\s?%)?+)" AFTER_NUMBER
-                           "(?:(?=\\s*+(?:[,;.()\\x{3002}]|(?:and|or|for|with|then|so|in|we|which|"
-                           "where)\\b|\\x{2192}|->|[^\\x00-\\x7F]|$))|"
-                           "(?:(?<=\\.\\d)|(?<=\\.\\d{2})|(?<=\\.\\d{3})|(?<=\\.\\d{4}))(?=\\s))";
+static const char NEXT[] =
+    "(*UCP)" SEPARATOR "(-?" ATTN_NUMBER "(?:\\s?%)?+)" AFTER_NUMBER
+    "(?:(?=\\s*+(?:[,;.()\\x{3002}]|(?:and|or|for|with|then|so|in|we|which|because|since|but|as|"
+    "where)\\b|\\x{2192}|->|[^\\x00-\\x7F]|$))|"
+    "(?:(?<=\\.\\d)|(?<=\\.\\d{2})|(?<=\\.\\d{3})|(?<=\\.\\d{4}))(?=\\s))";
 /* "0.25, 0.25 and 0.50" */
 static const char LIST[] =
     "(*UCP)(?!(?<=\\btoken |\\bkey |\\bword |\\bposition )\\d{1,2}(?![.\\d]))(?:(?<=" PARTICLE

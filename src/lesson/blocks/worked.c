@@ -151,13 +151,22 @@ static int read_primary(struct worked_reader *r, struct side *out) {
   return read_vector(r, out);
 }
 
+/* A number begins with its sign, as a step shows it. */
+static void negate(struct worked_reader *r, struct side *s, size_t sign) {
+  for (int n = 0; n < s->cols; n++) s->at[n] = attn_cell_negate(s->at[n]);
+  if (s->cols > 1 || s->at[0].kind != ATTN_CELL_NUMBER || !s->at[0].line) return;
+  struct attn_source_position place = attn_group_place(r->g, r->line, sign);
+  s->at[0].line = place.line, s->at[0].column = place.column;
+}
+
 static int read_factor(struct worked_reader *r, struct side *out) {
   skip_blanks(r);
+  size_t sign = r->at;
   int negative = take(r, "-");
   if (!negative) take(r, "+");
   if (++r->depth > DEPTH_MAX || !read_primary(r, out)) return 0;
   r->depth--;
-  for (int n = 0; negative && n < out->cols; n++) out->at[n] = attn_cell_negate(out->at[n]);
+  if (negative) negate(r, out, sign);
   return 1;
 }
 
@@ -356,11 +365,13 @@ static void add_worked(struct worked_reader *r, size_t begin, const struct chain
   attn_worked_add(r->g, worked);
 }
 
-/* "(2) √3 = 1.73" is no product: where its text begins. */
+/* "(2) √3 = 1.73" is no product, nor is "2-1 (-1)×2 = -2": where its text begins. */
 static size_t after_number(struct attn_grouping *g, const struct attn_scan_line *line) {
+  static const char LABEL[] =
+      "\\s*(?:\\(\\d\\)\\s+(?![-+*/=(])|[1-9]-[1-9]\\s+(?=\\(?-?\\d|e\\^|\\x{221A}))";
   struct attn_match m;
   struct attn_part all = {0, line->bytes};
-  int found = attn_part_begins_in(g, "\\s*\\(\\d\\)\\s+(?![-+*/=(])", line->text, all, &m);
+  int found = attn_part_begins_in(g, LABEL, line->text, all, &m);
   return found ? m.group[0].end : 0;
 }
 

@@ -23,7 +23,9 @@ struct sum {
   size_t begin, factor; /* where it begins, with brackets and sign and without */
 };
 
-#define PRODUCT "\\({0,2}?" ATTN_FACTOR "(?:" ATTN_TIMES "|(?<=\\))[ ]?(?=\\())" ATTN_FACTOR "\\)?"
+/* Not of a fraction: 1*1/2 */
+#define PRODUCT \
+  "\\({0,2}?" ATTN_FACTOR "(?:" ATTN_TIMES "|(?<=\\))[ ]?(?=\\())" ATTN_FACTOR "\\)?(?!/\\d)"
 static const char FIRST[] =
     "(?<![\\w.)^*/\\x{D7}\\x{B7}+-])(?<![*/\\x{D7}\\x{B7}+-] )" PRODUCT "(?=[ ]?" ATTN_SIGN ")";
 static const char NEXT[] = "[ ]?" ATTN_SIGN "[ ]?" PRODUCT;

@@ -99,7 +99,8 @@ static int may_be_other_scores(const struct attn_builder *b, const struct attn_p
 /* Does the text state another formula than the softmax of scores, or a mask of its own? */
 static int states_other_formula(const struct attn_builder *b, const struct attn_placement *p) {
   static const char OTHER[] =
-      "(*UCP)(?i)\\bno softmax(?! temp)|\\blinear attention|softmax1|quiet "
+      "(*UCP)(?i)\\bno softmax(?! (?:temp|key|button|function|command))|\\blinear "
+      "attention|softmax1|quiet "
       "softmax|\\btruncated?\\b|"
       "\\breversed? order|right[- ]to[- ]left|逆順|\\bcut \\(?not rounded|切り捨て|sliding "
       "window|\\bonly (?:\\w+ )?(?:its |their )?"

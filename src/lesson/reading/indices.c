@@ -105,12 +105,16 @@ static int is_size_of(const struct attn_placed *p, int rows, int cols) {
          (rows == m->rows && cols == m->cols) || (cols == m->rows && rows == m->cols);
 }
 
+/* "1行2列 0.2×2": what a cell is computed by */
+#define CELL_SUM "[\\d.]++[ ]?[\\x{D7}\\x{B7}*]"
 /* "3×2 Matrix{Float64}:", "3 rows and 2 columns", "X[3][2] = {": of the numbers below. */
 static const char SIZE[] =
     "(?i)(?|(?<![\\w.])(\\d{1,4}+) ?[x\\x{D7}] ?(\\d{1,4}+) "
     "(?:\\w++ )?(?:matrix|adjoint|transpose|array)\\b"
     "|(?<![\\w.])(\\d{1,4}+) rows?(?:,? and |, | by | x | \\x{D7} )(\\d{1,4}+) col(?:umn)?s?\\b"
-    "|(?<![\\w.])(\\d{1,4}+) ?行 ?(\\d{1,4}+) ?列(?!目|は|が|だと|なら|の[値要成])"
+    "|(?<![\\w.])(\\d{1,4}+) ?行 ?(\\d{1,4}+) "
+    "?列(?!目|は|が|だと|なら|の[値要成]|[^\\d\\n]{1,3}" CELL_SUM
+    ")"
     "|\\w\\[(\\d{1,4}+)\\]\\[(\\d{1,4}+)\\] ?= ?\\{"
     "|<tf\\.\\w++: shape=\\((\\d{1,4}+), (\\d{1,4}+)\\)"
     "|(?m:^\\w{1,12} = (\\d{1,4}+)[x\\x{D7}](\\d{1,4}+)[ \\t\\r]*$))";

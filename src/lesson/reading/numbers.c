@@ -1,6 +1,7 @@
 /* numbers.c -- a document read by its numbers. */
 #include <string.h>
 
+#include "cell.h"
 #include "error.h"
 #include "reading.h"
 #include "snippet.h"
@@ -56,6 +57,41 @@ static attn_status list_misprint(const struct attn_scan *scan, attn_lesson *less
   return ATTN_OK;
 }
 
+/* Is nothing at all written there: "| 0 | 1 |   |"? */
+static int is_empty(const struct attn_scan *scan, const attn_cell *cell) {
+  size_t bytes, at = 0;
+  const char *line = attn_source_line(&scan->source, cell->line, &bytes);
+  for (int n = 1; n < cell->column && at < bytes; n++) attn_code_point(line, at, bytes, &at);
+  return cell->decimals != ATTN_CELL_OPEN && at < bytes && strchr(" \t|,", line[at]);
+}
+
+/* The only cell of a matrix without a number. NULL: it has several, or none. */
+static const attn_cell *empty_cell(const struct attn_scan *scan, const attn_printing *p) {
+  const attn_cell *found = NULL;
+  for (int n = 0; n < p->rows * p->cols; n++) {
+    if (p->cells[n].kind != ATTN_CELL_BLANK) continue;
+    if (found) return NULL;
+    found = &p->cells[n];
+  }
+  if (!found || !found->line || p->rows < 2 || p->cols < 2) return NULL;
+  return is_empty(scan, found) ? found : NULL;
+}
+
+/* Inputs and their weights have a number in each cell. */
+static attn_status check_inputs(const struct attn_scan *scan, const attn_example *e,
+                                attn_error *err) {
+  for (int32_t n = 0; n < e->steps; n++) {
+    const attn_step *s = &e->step[n];
+    if (s->op != ATTN_OP_GIVEN || s->name > ATTN_STEP_W_O || !s->printings) continue;
+    const attn_cell *cell = empty_cell(scan, s->printing);
+    if (cell)
+      return attn_fail_at(err, ATTN_ERR_FORMAT, cell->line, cell->column,
+                          "this cell of %s has no number: write one, or ? if it is unknown",
+                          s->symbol);
+  }
+  return ATTN_OK;
+}
+
 static attn_status find_steps(struct numbers *n, struct attn_lesson_owner *o, attn_error *err) {
   attn_lesson *lesson = &o->lesson;
   struct attn_scan *scan = &n->scan;
@@ -73,6 +109,8 @@ static attn_status find_steps(struct numbers *n, struct attn_lesson_owner *o, at
   if (!status) status = attn_drop_echoes(scan, lesson, err);
   if (!status) status = attn_attach_workings(scan, lesson, scan->pool, err);
   if (!status) status = attn_account_for(scan, n->priors, o, err);
+  for (int32_t i = 0; i < lesson->examples && !status; i++)
+    status = check_inputs(scan, &lesson->example[i], err);
   if (!status && misprint->message &&
       (!is_whole(lesson) || (!misprint->may_be_meant && is_in_step(scan))))
     return attn_scan_fail_misprint(scan);

@@ -9,15 +9,26 @@
 #define LIST NUMBER "(?:,[ \\t]*+|[ \\t]++)" NUMBER "(?:(?:,[ \\t]*+|[ \\t]++)" NUMBER ")*+"
 #define DECIMAL "-?\\d*+\\.\\d++"
 #define ROOT "-?\\d++(?:/(?:\\d++|√\\d++|\\(\\d++√\\d++\\)))?+"
+#define ROOT_LABEL "(?:[A-Za-z]{1,8}[ ])?[^\\s:|(){}\\[\\]=,]{1,12}(?::|[ ]\\x{2192})"
 #define CELLS "(?:" NUMBER "|x)(?:[ ](?:" NUMBER "|x)(?![^ \\n])){1,12}+"
 #define NUMBERS NUMBER "(?:[ \\t,;/|]++" NUMBER ")*+"
 #define ATTRIBUTES "(?:[ \\t][^<>]*+)?"
 #define PAIR_OF "[^\\n:=\\d]{1,20}?(?:と|[ ](?:to|and|with|on)[ ]|[ ]?[-·×/→][ ]?)"
-#define OF_TOKEN "([^\\s\\d()=:,\\x{23CE}]{1,12})(\\(" LIST "\\))"
+#define OF_TOKEN "([^\\s\\d()=:,\\x{23CE}]{1,12})[ ]?(\\(" LIST "\\))"
 #define MATRIX_NAME "([QKVXY]|W_?[QKVO])"
 #define PAIR "[^\\n:=\\d]{1,20}:[ ]?" NUMBER
 #define ARROW "(?:\\x{2192}|-{1,2}>)"
 #define OF_PERSON "(?=(?:は|が|のクエリは)(?:順に)?\\()"
+#define OF_ROW(n) n "行目[ \\t]++" NUMBER "(?:,?[ \\t]++" NUMBER "(?!行))++"
+/* A  B  C above 2  1 0 1 */
+#define CONSECUTIVE                                                                             \
+  "(?:A[ \\t]++B|B[ \\t]++C|C[ \\t]++D|D[ \\t]++E|E[ \\t]++F|F[ \\t]++G|G[ \\t]++H|H[ \\t]++I|" \
+  "I[ \\t]++J|J[ \\t]++K|K[ \\t]++L|L[ \\t]++M|M[ \\t]++N|N[ \\t]++O|O[ \\t]++P|P[ \\t]++Q|Q[ " \
+  "\\t]++R|R[ \\t]++S|S[ \\t]++T|T[ \\t]++U)"
+#define ROW_NUMBER "[ \\t]*+\\d{1,3}[ \\t]++(?=" NUMBER "(?:[ \\t]++" NUMBER ")++[ \\t]*+$)"
+#define SHEET(more)                                                                 \
+  "[A-Z](?:[ \\t]++[A-Z]){" more "}[ \\t]*+(\\n)(?=[ \\t]*+\\d{1,3}[ \\t]++" NUMBER \
+  "(?:[ \\t]++" NUMBER "){" more "}[ \\t]*+\\n)"
 #define BRACED "\\{([^{}]*+)\\}"
 /* X =: 3 2 $ 0 1 1 0 1 0 of J, from its numbers on */
 #define RESHAPED(cols) "=:[ ]?\\d{1,2} " cols " \\x{2374} "
@@ -129,6 +140,12 @@ static const struct dialect {
      "]"
      "((?:\"[^\"\\n]*+\"|[-.\\d]++)(?=[ ]{2,4}|\\n|\\z))",
      "$1  "},
+
+    /* the letters of columns and the numbers of rows: of a sheet */
+    {"\n",
+     "(?m)(?:^(?:([^\\s\\d:]{1,12})[ \\t]++|[ \\t]++)(?=" CONSECUTIVE ")(?:" SHEET("1") "|" SHEET(
+         "2") "|" SHEET("3") "|" SHEET("4") "|" SHEET("5") ")|(?!\\A)\\G([^\\n]*+\\n))" ROW_NUMBER,
+     "$1$2$3$4$5$6$7"},
 
     /* CS 7.42, Lecture 11: a course */
     {"Lecture", "(?m)^([#* ]{0,4}[A-Z]{2,4}) \\d{1,2}\\.\\d{1,3}(?=[ :,·-]{1,3}Lecture\\b)", "$1"},
@@ -267,7 +284,13 @@ static const struct dialect {
      "(?<![A-Za-z_])([xkvXKVQ])[ ]?は(?:[^\\s()=,]{0,11}[^\\s\\d()=,][ ]{1,4}|[ ]*+)(?=" OF_TOKEN
      "[ ]{1,4}" OF_TOKEN ")",
      ATTN_MARK_ROW "$1:" ATTN_MARK_ROW},
-    {":" ATTN_MARK_ROW, "(?:(?<=:\\x{23CE})|(?!\\A)\\G)[ ]*+" OF_TOKEN, "$1: $2" ATTN_MARK_ROW},
+    /* Q: 雨 (2, 0), が (1, 2) */
+    {":",
+     "(?m)(?:^|(?<=>))[ \\t]*+(?:[*\\x{2022}\\x{B7}-][ \\t]?+)?" MATRIX_NAME ":[ ]?(?=" OF_TOKEN
+     ",[ ]?" OF_TOKEN "(?:,[ ]?" OF_TOKEN ")*+[ \\t.]*+(?:$|<))",
+     ATTN_MARK_ROW "$1:" ATTN_MARK_ROW},
+    {":" ATTN_MARK_ROW, "(?:(?<=:\\x{23CE})|(?!\\A)\\G)[ ]*+,?[ ]*+" OF_TOKEN,
+     "$1: $2" ATTN_MARK_ROW},
     /* WQ の行は順に (0, 1)(1, 0), WK の行は (1, 0)(0, 1) */
     {"の行は",
      "[, ]*+" MATRIX_NAME "[ ]?の行は(?:順に)?[ ]?\\((" LIST "(?:\\)[ ,]{0,2}\\(" LIST ")++)\\)",
@@ -303,9 +326,9 @@ static const struct dialect {
     {") / (", "(?m)(?<=[:=])([ \\t]*+)(" VECTORS ")(?=[ \\t]*+$)", "$1[$2]"},
     {") / (", "(?<=\\)) / (?=" VECTORS "\\]|\\(" LIST "\\)\\])", ", "},
     /* q1: 2/√2, 0, 5/√2 */
-    {"/√",
-     "(?m)^([ \\t]*+[^\\s:|(){}\\[\\]=,]{1,12}(?::|[ ]\\x{2192})[ \\t]*+)(?=[^\\n]*/√)(" ROOT
-     "(?:[ \\t]*+,[ \\t]*+" ROOT "){1,12}+)[ \\t]*+$",
+    {"√",
+     "(?m)^([ \\t]*+" ROOT_LABEL "[ \\t]*+)(?=[^\\n]*/\\(?\\d*√)(" ROOT
+     "(?:(?:[ \\t]*+,[ \\t]*+|[ \\t]{2,}+)" ROOT "){1,12}+)[ \\t]*+$",
      "$1[$2]"},
     /* "a to a: 4   a to b: 3": a row */
     {":",
@@ -351,6 +374,15 @@ static const struct dialect {
      "$1" ATTN_MARK_ROW "[$2]"},
     /* a card: "キー k1 は?" and its answer behind a tab */
     {"は?\t", "(?m)^([^\\t\\n]{1,60}?)[ ]?は\\?(?=\\t)", "$1"},
+    /* Q 1行目 1 0  2行目 0 1: rows of a matrix */
+    {"2行目",
+     "(?m)(?:^([ \\t]*+[^\\s\\d:=]{1,12})[ \\t:]++(?=" OF_ROW("1") "[ \\t]{2,}+" OF_ROW(
+         "2") ")|(?!\\A)\\G(" OF_ROW("[1-9]") ")[ \\t]{2,}+(?=\\d行目))",
+     "$1$2" ATTN_MARK_ROW},
+    {"目",
+     "(?m)(?<!^)(?<![\\n\\d])([1-9](?:単?語|トークン|番|個|つ)目)[:は]?"
+     "[ \\t]*+(?=[(\\[]" LIST "[)\\]])",
+     ATTN_MARK_ROW "$1: "},
     {"1番 ", "(?m)^[ \\t]*+([^\\s\\d:]{1,12})[ \\t]++(?=1番[ \\t]++-?[\\d.])", "$1:" ATTN_MARK_ROW},
 };
 

@@ -57,6 +57,10 @@ static const char *const NUMBER_WORDS[] = {
     UNICODE "\\([ \\t]*+" IN_WORDS "(?=" COMMA NUMBER "[ \\t]*+[,;)])",
     /* "K = two, 1 / 0, 1" */
     UNICODE "^[ \\t]*+\\w{1,3}[ \\t]*+=[ \\t]*+" IN_WORDS "(?=" COMMA NUMBER ")",
+    /* "K: 0 2; 0 1; 1 two" */
+    UNICODE "^[^\\w\\n]{0,6}+\\w{1,3}[ \\t]*+[:=][ \\t]*+(?:" NUMBER
+            "(?:[ \\t]*+[,;/][ \\t]*+|[ \\t]++))++" IN_WORDS
+            "(?=(?:[ \\t]*+[,;/][ \\t]*+|[ \\t]++)" NUMBER "|[ \\t]*+$)",
     /* "[4, two]", "[1 0; zero 1]" */
     UNICODE "(?:[\\[,;&" ATTN_MARK_OPEN ATTN_MARK_ROW
             "]|(?<=[\\d.])[ ])[ \\t]*+" NUMBER BETWEEN IN_WORDS "(?=" BETWEEN "[-\\d.]|" CLOSE ")",
@@ -163,8 +167,17 @@ static attn_status find_word(struct attn_scan *scan, const struct attn_canonical
 
 static const char NEVER_CLOSED[] = "the bracket is never closed: write %c after the last number";
 
-/* A matrix of MathML, LaTeX or Typst at the end of a document that is cut off */
-static const char CUT_OFF[] = "(" ATTN_MARK_OPEN ")[^()\\[\\]{}\u27E6\u27E7]*+\\z";
+/* A matrix of MathML, LaTeX or Typst at the end of a document that is cut off; a row "0," below
+ * "1, 0"; one number below "1 0 2" and above "[Message clipped]" */
+#define BULLET "[ \\t]*+(?:[*\u2022\u00B7-][ \\t]?+)?"
+#define CLIPPED                                                                             \
+  "[\\[(<]?(?:(?i:(?:message|text|post) (?:is )?(?:clipped|truncated)|view entire message|" \
+  "(?:read|see|show) more|continue reading)|続き(?:を|は)|ここから先は|以下略)"
+static const char CUT_OFF[] =
+    "(?m)(?|(" ATTN_MARK_OPEN ")[^()\\[\\]{}\u27E6\u27E7]*+\\z|^" BULLET NUMBER
+    "(?:[ \\t]*+,[ \\t]*+" NUMBER ")++[ \\t]*+\\n" BULLET "(" NUMBER
+    ")[ \\t]*+,[ \\t]*+(?:\\n[ \\t]*+)?+(?:\\n|\\z)|^" BULLET NUMBER "(?:[ \\t]++" NUMBER
+    ")++[ \\t]*+\\n" BULLET "(" NUMBER ")[ \\t]*+\\n\\s*+" CLIPPED ")";
 
 /* "[[1, 2], [3, 4])", and a matrix that has a name and no end, are errors in any document. */
 static attn_status find_open_list(struct attn_scan *scan, const struct attn_canonical *text) {

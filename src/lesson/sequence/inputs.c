@@ -11,16 +11,18 @@ enum { ORDER_MAX = 5, LARGEST = 6, STARTS = 24, STRAYS = 4, SUPPORT = 4, TRIES =
 static const struct order {
   signed char matrix[ORDER_MAX];
   signed char first, in_turn; /* so many in turn, from this one on */
+  signed char late;           /* 1: the last one is called by its name below the first results */
 } ORDERS[] = {
-    {{ATTN_STEP_Q, ATTN_STEP_K, ATTN_STEP_V, -1}, 0, 0},
-    {{ATTN_STEP_Q, ATTN_STEP_K, ATTN_STEP_V, -1}, 0, 3},
-    {{ATTN_STEP_Q, ATTN_STEP_K, ATTN_STEP_V, -1}, 1, 2},
-    {{ATTN_STEP_K, ATTN_STEP_V, ATTN_STEP_Q, -1}, 0, 0},
-    {{ATTN_STEP_K, ATTN_STEP_V, ATTN_STEP_Q, -1}, 0, 2},
-    {{ATTN_STEP_X, ATTN_STEP_W_Q, ATTN_STEP_W_K, ATTN_STEP_W_V, -1}, 0, 0},
-    {{ATTN_STEP_X, ATTN_STEP_W_Q, ATTN_STEP_W_K, ATTN_STEP_W_V, -1}, 1, 3},
-    {{ATTN_STEP_W_Q, ATTN_STEP_W_K, ATTN_STEP_W_V, ATTN_STEP_X, -1}, 0, 0},
-    {{ATTN_STEP_Y, ATTN_STEP_X, ATTN_STEP_W_Q, ATTN_STEP_W_K, ATTN_STEP_W_V}, 0, 0},
+    {{ATTN_STEP_Q, ATTN_STEP_K, ATTN_STEP_V, -1}, 0, 0, 0},
+    {{ATTN_STEP_Q, ATTN_STEP_K, ATTN_STEP_V, -1}, 0, 0, 1},
+    {{ATTN_STEP_Q, ATTN_STEP_K, ATTN_STEP_V, -1}, 0, 3, 0},
+    {{ATTN_STEP_Q, ATTN_STEP_K, ATTN_STEP_V, -1}, 1, 2, 0},
+    {{ATTN_STEP_K, ATTN_STEP_V, ATTN_STEP_Q, -1}, 0, 0, 0},
+    {{ATTN_STEP_K, ATTN_STEP_V, ATTN_STEP_Q, -1}, 0, 2, 0},
+    {{ATTN_STEP_X, ATTN_STEP_W_Q, ATTN_STEP_W_K, ATTN_STEP_W_V, -1}, 0, 0, 0},
+    {{ATTN_STEP_X, ATTN_STEP_W_Q, ATTN_STEP_W_K, ATTN_STEP_W_V, -1}, 1, 3, 0},
+    {{ATTN_STEP_W_Q, ATTN_STEP_W_K, ATTN_STEP_W_V, ATTN_STEP_X, -1}, 0, 0, 0},
+    {{ATTN_STEP_Y, ATTN_STEP_X, ATTN_STEP_W_Q, ATTN_STEP_W_K, ATTN_STEP_W_V}, 0, 0, 0},
 };
 
 static int is_of_features(const struct order *o) { return o->matrix[3] >= 0; }
@@ -122,12 +124,21 @@ static int is_named_late(const struct finder *f, int row, const struct attn_item
   return first < row && f->s->list[f->s->item[c->row[first].item].list].called != l->called;
 }
 
+/* The next number of a list that is called a matrix, below at least one that is not. */
+static int next_called(const struct finder *f, int at, int matrix) {
+  int first = at;
+  while (at < f->count && !(list_at(f, at)->is_own && list_at(f, at)->called == matrix)) at++;
+  return at > first ? at : f->count;
+}
+
 /* Finds the rows of the plan from a number on; between them may be counts. */
 static int walk(struct finder *f, int at, int one_by_one) {
   struct attn_choice *c = &f->now;
-  int strays = 0;
+  int strays = 0, below = 0;
   for (int n = 0; n < c->rows; n++) {
     struct row *r = &c->row[n];
+    if (c->order->late && r->matrix == ATTN_STEP_V && r->n == 0)
+      below = at, at = next_called(f, at, r->matrix);
     while (!one_by_one && n > 0 && strays < STRAYS && at < f->count && list_at(f, at)->count == 1)
       at++, strays++;
     if (at >= f->count || !is_row(f, at, r, one_by_one)) return 0;
@@ -135,7 +146,7 @@ static int walk(struct finder *f, int at, int one_by_one) {
     r->item = f->at[at], at += r->length;
   }
   if (at == f->count) return 0;
-  c->below = at, c->results = f->at[at];
+  c->below = below ? below : at, c->results = f->at[c->below];
   return 1;
 }
 
@@ -203,10 +214,18 @@ static int passed_over(const struct finder *f, int at) {
   return n;
 }
 
+/* Where the values are below the results, the first number after the queries and keys is a score.
+ */
+static int begins_results(const struct finder *f) {
+  return !f->now.order->late ||
+         attn_sequence_fits(&f->s->item[f->now.results].cell, &f->s->expected[0]);
+}
+
 static void try_from(struct finder *f, int at, int one_by_one) {
   f->tries--;
   if (!walk(f, at, one_by_one)) return;
   int found = support(f), rating = found - passed_over(f, at);
+  if (found && !begins_results(f)) return;
   int is_enough = found >= SUPPORT && 4 * found >= f->count - f->now.below;
   if (is_enough && (!f->best.rows || rating > f->best_rating))
     f->best_rating = rating, f->best = f->now;
