@@ -35,13 +35,10 @@ static char *text_before(const struct attn_scan *scan) {
   return attn_pool_text(scan->pool, line, before);
 }
 
-/* "W_Q = [1 0; 0 one]", "Kは？","[[1, 0], [0, ..": is it in a list that is called a step? */
+/* "W_Q = [1 0; 0 one]": is it in a list that is called a step? */
 static int is_in_step(const struct attn_scan *scan) {
-  static const char LIST[] = "(?<![A-Za-z])(?:W_?)?[QKVX](?![A-Za-z])[^A-Za-z\\d\\[({]*[\\[({]";
   char *name = text_before(scan);
-  if (!name) return 0;
-  if (attn_occurs(scan->patterns, LIST, name)) return 1;
-  if (!strpbrk(name, "=:")) return 0;
+  if (!name || !strpbrk(name, "=:")) return 0;
   *strpbrk(name, "=:") = 0;
   return attn_label_step(name) >= 0;
 }

@@ -209,6 +209,12 @@ static const struct dialect {
      "\\b\\d{1,3} (points?|marks?)( each)?+(?:, (?:and )?\\d{1,3} for (?:Q|question |part "
      ")\\d{1,2}\\b)++",
      "$1$2"},
+    /* スコアは 7点、2点、4点: a list */
+    {"点",
+     "(?m)(?:^(?![^\\n]*配点)(?=[^\\n]*(?:スコア|内積))[^\\n]*?|(?!\\A)\\G[^\\n]*?)(?<=\\d)\\K点(?="
+     "[、,と][ ]?-?\\d)|(?<=[、,と]\\d|[、,と] \\d|[、,と]-\\d|[、,と]\\d\\d)点(?=[ "
+     "]?(?:[にと]な|で|だ|。))",
+     ""},
     {"点", "(?m)(?<=\\S)[ \\t]++\\d{1,3}点[ \\t]*+$", ""}, /* what a question gives */
 
     /* | -2 / 4 / 6 |: a vector in a cell of a table, which is no fraction */
