@@ -308,7 +308,8 @@ static int is_no_key_dimension(const struct attn_placing *x, const struct attn_m
 
 /* "/ √2", "√2で割る": a root that no step divides by, where some divide. */
 static const char DIVISOR[] =
-    "(?|(?:[/\\x{F7}]|(?<!\\bnot )\\bby) ?(?:\\w{2,5}\\.)?(?:\\x{221A}|sqrt) "
+    "(?|(?:[/\\x{F7}]|(?<!\\bnot )\\bby) ?(?:\\w{2,5}\\.)?(?:\\x{221A}|sqrt|the (?:square )?root "
+    "of) "
     "?\\(?(\\d{1,2}+)(?!\\.?\\d)|"
     "\\x{221A}\\(?(\\d{1,2}+)\\)?(?:[^\\n\\d。]{1,6}[\\d.]{1,6}+)? ?で(?:割|除))";
 static int divides_by_other(const struct attn_placing *x, double value, int agrees) {

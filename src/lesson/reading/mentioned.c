@@ -68,21 +68,6 @@ int attn_names_sum(const struct attn_scan *scan, const char *text) {
   return attn_occurs(scan->patterns, SUM, text);
 }
 
-/* "divided by √3", where the scores of all examples are divided by other roots? */
-static int is_other_root(const struct attn_account *a, const struct attn_stray *s) {
-  static const char ROOT_OF[] = "(?:√|sqrt|\\broot of)[\\s({]*$";
-  int divided = 0;
-  if (s->cell.decimals > 0 || !attn_occurs(a->scan->patterns, ROOT_OF, s->name)) return 0;
-  for (int32_t i = 0; i < a->lesson->examples; i++)
-    for (int32_t n = 0; n < a->lesson->example[i].steps; n++) {
-      const attn_step *step = &a->lesson->example[i].step[n];
-      if (step->op != ATTN_OP_DIVIDE || !step->scaled_by) continue;
-      if (step->scaled_by == s->cell.value) return 0;
-      divided = 1;
-    }
-  return divided;
-}
-
 /* "and not by √3" */
 static int is_denied_root(const struct attn_account *a, const struct attn_stray *s) {
   static const char DENIED[] = "\\bnot\\W+(?:by\\W+)?(?:√|sqrt|root of)[\\s({]*$";
@@ -147,7 +132,6 @@ static int is_in_list(const struct attn_account *a, const struct attn_stray *s) 
 static int is_explained(struct attn_account *a, const struct attn_stray *s) {
   const struct attn_known *known = a->known;
   if (is_denied_root(a, s)) return 1;
-  if (is_other_root(a, s)) return 0;
   if (s->is_size && attn_occurs(a->scan->patterns, ROOT, s->name))
     return attn_is_known_root(known, &s->cell) || /* "sqrt of d_k = 3" */
            (strstr(s->name, " of ") && attn_is_known_size(known, s->cell.value));
