@@ -2,13 +2,13 @@
 #include "blocks.h"
 #include "table.h"
 
-enum { LINE_BYTES = 4096 }; /* no line of a table is longer */
+enum { LINE_BYTES = 4096 }; /* cells further right have no name: each counts those before it */
 
 /* How many cells are before a place? */
 static int column_of(const char *text, size_t at) {
   size_t n = 0;
-  if (at > LINE_BYTES) return 0;
   int column = 0;
+  if (at > LINE_BYTES) return 0;
   while (attn_is_blank(text[n])) n++;
   for (n += text[n] == '|'; n < at; n++) column += text[n] == '|';
   return column;

@@ -27,7 +27,7 @@ static size_t skip_one(const char *text, size_t at, size_t end, const char *set)
   return at < end && text[at] && strchr(set, text[at]) ? at + 1 : at;
 }
 
-/* 1, _12, [0]: the end of a name. signs: may be in front of the number. */
+/* 1, _12, [0]: the end of a name. signs: those that may be in front of the number. */
 static int is_index(const char *text, struct attn_part p, const char *signs) {
   size_t open = skip_one(text, p.begin, p.end, "[");
   if (open > p.begin && text[p.end - 1] == ']')
@@ -45,6 +45,17 @@ static size_t indexed_name(const char *text, struct attn_part p, char *stem) {
   bytes = at - p.begin;
   memcpy(stem, text + p.begin, bytes);
   return is_index(text, (struct attn_part){at, p.end}, "_^ ") ? bytes : 0;
+}
+
+/* S/sqrt(2)[0]: the stem is the quotient. */
+static size_t indexed_quotient(const char *text, struct attn_part p, char *stem) {
+  size_t open = p.end;
+  while (open > p.begin && text[open - 1] != '[') open--;
+  if (open <= p.begin + 1 || !memchr(text + p.begin, '/', open - p.begin) ||
+      !is_index(text, (struct attn_part){open - 1, p.end}, ""))
+    return 0;
+  memcpy(stem, text + p.begin, open - 1 - p.begin);
+  return open - 1 - p.begin;
 }
 
 /* exp(s1), softmax(s) */
@@ -167,6 +178,7 @@ static size_t stem_of(const char *text, char stem[STEM_BYTES_MAX], long *index) 
   if (is_product(text, p)) return stem[1] = 'V', 2;
   size_t bytes = indexed_name(text, p, stem);
   if (!bytes) bytes = product_name(text, p, stem, index);
+  if (!bytes) bytes = indexed_quotient(text, p, stem);
   return bytes ? bytes : worded_name(text, p, stem);
 }
 

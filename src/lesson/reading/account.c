@@ -421,7 +421,7 @@ static const attn_cell *find_unplaced(const struct attn_account *a, const struct
 /* Are there two other blocks of this name that were read, with the rows of other queries? Then it
  * is the row of one more. */
 static int is_row_more(struct attn_account *a, int block) {
-  enum { NAME_WORK = 16 }; /* to compare two names */
+  enum { NAME_WORK = 16 }; /* of comparing two names, in cells */
   const struct attn_block *b = &a->scan->block[block];
   int rows = 0, others = 0;
   if (b->reading[0].rows != 1 || !*b->name) return 0;

@@ -11,6 +11,7 @@
 #include "step_builder.h"
 
 static const double CALLED = 4; /* bits: two blocks that are called by each other's role */
+enum { BLOCKS = 64 };           /* above a block that are searched for the text of their section */
 
 int attn_best_role(const struct attn_priors *named, int first, int last) {
   while (first <= last && named->bits[first] != named->best) first++;
@@ -38,8 +39,9 @@ static int is_exchanged(const struct attn_builder *b, const struct attn_placemen
   for (int n = 0; n < b->reading->placements; n++) {
     const struct attn_placement *q = b->reading->placement[n];
     int is_other = q->head != p->head && role >= ATTN_ROLE_SCORES && p->role >= ATTN_ROLE_SCORES;
-    if (q->example == p->example && q->role == role && !is_other && !q->is_copy &&
-        called_role(&b->priors[q->block]) == p->role)
+    int called = called_role(&b->priors[q->block]);
+    if (q->example == p->example && q->role == role && !is_other && !q->is_copy && called != role &&
+        (called == p->role || (called == ATTN_ROLE_SCORES && p->role == ATTN_ROLE_SCALED)))
       return 1;
   }
   return 0;
@@ -97,26 +99,97 @@ static int is_of_other_exponentials(const struct attn_builder *b, const struct a
          of->divided_by != r->divided_by;
 }
 
-/* The numbers of q1·k2, or of o_2: 12, 2. -1: it is no such label. */
-static int index_of(const struct attn_builder *b, const char *label) {
+/* ---- tokens whose rows are in another order in another matrix ---- */
+
+/* The numbers are read in the order of the page, so that those of other tokens are compared. */
+enum { TOKENS_MAX = 32 };
+
+/* Labels of rows or columns. */
+struct tokens {
+  char *const *label;
+  int count;
+};
+
+/* "q_cat" and "cat" are of one token. */
+static const char *token_in(const char *label) {
+  return label && attn_is_letter(label[0]) && label[1] == '_' ? label + 2 : label ? label : "";
+}
+
+/* Where a token is among others; -1: nowhere. */
+static int find_token(const struct tokens *t, const char *token) {
+  int n = t->count - 1;
+  while (n >= 0 && strcmp(token_in(t->label[n]), token)) n--;
+  return n;
+}
+
+/* The same tokens, each once, in two orders? */
+static int are_moved(struct tokens a, struct tokens b) {
+  int moved = 0;
+  if (a.count != b.count || a.count < 2 || a.count > TOKENS_MAX) return 0;
+  for (int n = 0; n < a.count; n++) {
+    const char *token = token_in(a.label[n]);
+    int there = *token ? find_token(&b, token) : -1;
+    if (there < 0 || find_token(&a, token) != n) return 0;
+    moved |= there != n;
+  }
+  return moved;
+}
+
+static struct tokens rows_of(const struct attn_block *b) {
+  return (struct tokens){b->label, b->labels};
+}
+
+static struct tokens columns_of(const struct attn_block *b) {
+  return (struct tokens){b->column_label, b->column_labels};
+}
+
+int attn_index_of_label(const struct attn_builder *b, const char *label) {
   static const char INDEXED[] =
-      "(*UCP)^\\W*[^\\W\\d_]{1,12}[_ ]?([0-9])(?:\\s?[·.*×,]\\s?(?:[^\\W\\d_]{1,3}[_ "
-      "]?)?([0-9]))?\\s*(?:[=:]|$)";
+      "(*UCP)(?|^\\W*[^\\W\\d_]{1,12}[_ \\[]?([0-9])\\]?(?:\\s?[·.*×,]\\s?(?:[^\\W\\d_]{1,3}[_ "
+      "]?)?([0-9]))?\\s*(?:[=:]|$)|\\brow ([0-9])$|(?<![0-9])([0-9])行目$)";
   struct attn_match m;
   if (!attn_find(b->scan->patterns, INDEXED, label, strlen(label), 0, &m)) return -1;
   int first = label[m.group[1].begin] - '0', is_pair = m.group[2].end > m.group[2].begin;
   return is_pair ? 10 * first + label[m.group[2].begin] - '0' : first;
 }
 
-/* q1·k2 before q1·k1: the numbers are read in the order of the page. */
-static int are_out_of_order(const struct attn_builder *b, char *const *label, int labels) {
-  for (int n = 1; n < labels; n++) {
-    if (!label[n] || !label[n - 1] || !attn_same_letters(label[n - 1], label[n])) continue;
-    int index = index_of(b, label[n]);
-    if (index >= 0 && index < index_of(b, label[n - 1])) return 1;
+/* q1·k2 before q1·k1, Q[1] before Q[0]: the numbers are read in the order of the page. */
+static int are_out_of_order(const struct attn_builder *b, struct tokens t) {
+  for (int n = 1; n < t.count; n++) {
+    const char *label = t.label[n], *before = t.label[n - 1];
+    if (!label || !before || !attn_same_letters(before, label)) continue;
+    int index = attn_index_of_label(b, label);
+    if (index >= 0 && index < attn_index_of_label(b, before)) return 1;
   }
   return 0;
 }
+
+static int counts_down(const struct attn_builder *b, const struct attn_block *block) {
+  return are_out_of_order(b, rows_of(block)) || are_out_of_order(b, columns_of(block));
+}
+
+static int has_pairs(int role) { return role >= ATTN_ROLE_SCORES && role <= ATTN_ROLE_WEIGHTS; }
+
+/* Has a matrix that is printed before another order of tokens? Of scores and weights the columns
+ * are keys, as the rows of keys and values are. */
+int attn_is_in_other_order(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_block *block = &b->scan->block[p->block];
+  if (counts_down(b, block)) return 1;
+  if (b->reading->columns != ATTN_COLUMNS_NONE) return 0;
+  for (const struct attn_placement *q = p->before; q; q = q->before) {
+    const struct attn_block *other = &b->scan->block[q->block];
+    if (q->example != p->example || !q->node || q->is_copy) continue;
+    if (counts_down(b, other)) return 1;
+    int are_keys = q->role == ATTN_ROLE_K || q->role == ATTN_ROLE_V;
+    if (has_pairs(p->role) && are_moved(columns_of(block), rows_of(other)) && are_keys) return 1;
+    if (has_pairs(p->role) && has_pairs(q->role) && are_moved(columns_of(block), columns_of(other)))
+      return 1;
+    if (are_moved(rows_of(block), rows_of(other))) return 1;
+  }
+  return 0;
+}
+
+/* ---- the row of another token ---- */
 
 /* "o2 = (1, 0)", read as the first row. Of "s1 = 2, s2 = 0" the first index is that of a key. */
 static int is_other_row(const struct attn_builder *b, const struct attn_placement *p) {
@@ -126,7 +199,7 @@ static int is_other_row(const struct attn_builder *b, const struct attn_placemen
   if (row < 0 || block->reading[0].rows != 1 || p->role < ATTN_ROLE_SCORES || !block->labels ||
       !block->label[0] || attn_occurs(b->scan->patterns, SUM, block->name))
     return 0;
-  int index = index_of(b, block->label[0]);
+  int index = attn_index_of_label(b, block->label[0]);
   if (block->source == ATTN_BLOCK_SCALARS && block->reading[0].cols > 1 && index == 1) return 0;
   return index > 0 && index < 10 && index != row + 1 && index != row;
 }
@@ -162,8 +235,6 @@ static int query_of(struct attn_scan *scan, const struct attn_block *block, int 
   int is_pair = m.group[2].end > m.group[2].begin, is_alone = block->labels == 1;
   return is_pair != is_alone ? BY_INDEX + text[m.group[1].begin] - '0' : -1;
 }
-
-enum { BLOCKS = 64 }; /* without text between */
 
 /* The query whose row a block is, by its labels or by the text above it. Without text above it, it
  * goes on with the blocks above. */
@@ -334,11 +405,8 @@ int attn_has_more_added(struct attn_scan *scan, const char *name) {
 }
 
 int attn_is_contradicted(const struct attn_builder *b, const struct attn_placement *p) {
-  const struct attn_block *block = &b->scan->block[p->block];
-  return are_out_of_order(b, block->label, block->labels) ||
-         are_out_of_order(b, block->column_label, block->column_labels) || is_other_row(b, p) ||
-         is_exchanged(b, p) || is_divided_otherwise(b, p) || is_of_other_exponentials(b, p) ||
-         is_scaled_otherwise(b, p);
+  return is_other_row(b, p) || is_exchanged(b, p) || is_divided_otherwise(b, p) ||
+         is_of_other_exponentials(b, p) || is_scaled_otherwise(b, p);
 }
 
 /* ---- formulas: "A = softmax(QK^T/√2) =" ---- */

@@ -67,7 +67,9 @@ int attn_shifts_by_other(const struct attn_builder *b, const struct attn_block *
 int attn_is_multiple(const struct attn_builder *b, const struct attn_placement *p,
                      const attn_printing *of, const attn_printing *from);
 
-/* row_order.c: are the tokens of its rows or columns in another order in a matrix before it? */
+/* contradicted.c: the numbers of q1·k2, of o_2 or Q[2], of "row 2": 12, 2. -1: it is no such label. */
+int attn_index_of_label(const struct attn_builder *b, const char *label);
+/* contradicted.c: are the tokens of its rows or columns in another order in a matrix before it? */
 int attn_is_in_other_order(const struct attn_builder *b, const struct attn_placement *p);
 
 /* tokens.c: labels of the rows of X, Q, K or V name the tokens; else a list of tokens. */

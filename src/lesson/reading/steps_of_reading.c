@@ -365,9 +365,8 @@ static int is_divided_here(const struct attn_builder *b, const struct attn_place
 
 static const double CALLED = 5.9; /* bits of a name of its own: of another role, it is a guess */
 
-/* Scores once more that are called scaled or masked, or weights that are called the output: nothing
- * was done to them. */
-static int is_called_otherwise(const struct attn_builder *b, const struct attn_placement *p) {
+/* The numbers of the scores called scaled or masked, or those of the weights called the output. */
+static int is_misnamed_copy(const struct attn_builder *b, const struct attn_placement *p) {
   const double *bits = b->priors[p->block].bits;
   if (is_divided_here(b, p) > 0) return 0;
   if (p->role == ATTN_ROLE_WEIGHTS)
@@ -392,7 +391,7 @@ static void add_copy(struct attn_builder *b, const struct attn_placement *p) {
   int columns = step_of_columns(b, p);
   if (columns >= 0) show(b, columns, from, -1);
   if (columns >= 0) return;
-  b->ex->uncertain |= is_called_otherwise(b, p) || is_below_other(b, p);
+  b->ex->uncertain |= is_misnamed_copy(b, p) || is_below_other(b, p);
   int row = p->is_copy - ATTN_COPY_ROW, of = row >= 0 ? step_of_node(b, p->roles.at[p->role]) : -1;
   if (of >= 0) show(b, of, from, row);
   if (row >= 0) return;

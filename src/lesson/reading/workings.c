@@ -119,15 +119,10 @@ static int any_fits(const struct workings *w, const struct cells *c,
 /* ---- which cells? ---- */
 
 /* The last example that begins before a line. -1: there is none, or it is a program. */
-static int example_at(const struct workings *w, int line) {
-  int found = -1, end = w->lesson->examples;
-  while (found + 1 < end) {
-    int middle = found + (end - found) / 2;
-    if (w->lesson->example[middle].line <= line)
-      found = middle;
-    else
-      end = middle;
-  }
+static int example_at(struct workings *w, int line) {
+  int found = -1;
+  for (int e = 0; e < w->lesson->examples && w->work < WORK_MAX; e++, w->work++)
+    if (w->lesson->example[e].line <= line) found = e;
   return found >= 0 && !w->lesson->example[found].from_python ? found : -1;
 }
 

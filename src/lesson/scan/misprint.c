@@ -65,7 +65,8 @@ static const char *const NUMBER_WORDS[] = {
     UNICODE "(?:[\\[,;&" ATTN_MARK_OPEN ATTN_MARK_ROW
             "]|(?<=[\\d.])[ ])[ \\t]*+" NUMBER BETWEEN IN_WORDS "(?=" BETWEEN "[-\\d.]|" CLOSE ")",
     /* "[2, a small one, 2]" */
-    UNICODE OPEN "(?:" NUMBER COMMA ")++(\\pL++(?:[ ]\\pL++){1,4}+)(?=" COMMA NUMBER "|" CLOSE ")",
+    UNICODE "(?:=|\\]|\\[)[,\\s]*+" OPEN "(?:" NUMBER COMMA
+            ")++(\\pL++(?:[ ]\\pL++){1,4}+)(?=" COMMA NUMBER "|" CLOSE ")",
     UNICODE OPEN IN_WORDS "(?=" BETWEEN NUMBER "(?:" BETWEEN "|" CLOSE "))",
     /* "| 4 | two |", "| cat | zero | 1 |"; the first cell is a label */
     UNICODE "[|\\t,][ \\t]*+" NUMBER CELL IN_WORDS "(?=" LAST ")",

@@ -97,6 +97,8 @@ struct notation {
 #define LISTS "\\s*+(\\[\\[(?:[-\\d.,\\s]|\\](?!\\])|\\[)++\\]\\])\\s*+"
 /* A cell of HTML, which may begin and end with newlines. */
 #define CELL(attribute) "(?i)\\s{0,200}+<t[hd]\\b" attribute "[^<>]*+>\\s*+"
+#define BREAK "<br\\b[^<>]{0,20}+>\\s*+"
+#define IN_CELL "(?:[-.,%/\\d\\s\\x{2212}\\x{221E}]|inf|&\\w{2,8};)" /* of numbers */
 #define CONTENT "((?:[^<]++|<(?!/?t))*+)"
 #define OPTION "(?:\\[[^\\]\\n]{0,80}\\])?"
 #define END "(?![a-zA-Z])" /* of a command */
@@ -378,8 +380,6 @@ static const struct notation notations[] = {
 
     /* a remark: (1, 0)  <- a row for each word */
     {"(?m)(?<=[)\\]])[ \\t]++(?:<-+|\\x{2190})[^\\n\\d]*+$", "", 0, "-\xE2"},
-    /* in JSON: "-inf" */
-    {"(?i)(?<=[\\[,] |[\\[,])\"([-\\x{2212}]?(?:inf(?:inity)?|\\x{221E}))\"", "$1", 0, "\""},
     /* special tokens: [PAD] */
     {"\\[(PAD|CLS|SEP|MASK|UNK|BOS|EOS)\\]", "$1", 0, "["},
     /* when a mail was sent */
@@ -525,10 +525,10 @@ static const struct notation notations[] = {
      "){2,}+</tr>)",
      "$1" ATTN_MARK_ROW "|---|", HTML, "<"},
     /* <td>1 0<br>0 1</td>: a matrix in a cell */
-    {"(?i)(<t[dh]\\b[^<>]*+>)\\s*+([-.,\\d\\s]++(?:<br\\b[^<>]*+>[-.,\\d\\s]++)++)(?=</t[dh]>)",
+    {"(?i)(<t[dh]\\b[^<>]*+>)\\s*+(" IN_CELL "++(?:" BREAK IN_CELL "++)++)(?:" BREAK
+     ")?+(?=</t[dh]>)",
      "$1" ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE, HTML, "<"},
-    {"(?i)<br\\b[^<>]*+>(?=[-.,\\d\\sbr<>/]*+\\x{27E7})", ATTN_MARK_ROW, HTML, "<"},
-    {"(?i)<br\\b[^<>]*+>(?=[^<]*+(?:<(?!/?t[dhr]\\b)[^<]*+){0,40}+</t[dh]>)", " ", HTML, "<"},
+    {"(?i)" BREAK "(?=(?:" IN_CELL "|" BREAK "){1,400}+\\x{27E7})", ATTN_MARK_ROW, HTML, "<"},
     {"(?i)\\s{0,200}+</t[hd]>\\s*+", "", HTML, "<"},
     {CELL("[^<>]*?colspan=[\"']?2\\b") CONTENT, " | $1 |", HTML, "<"},
     {CELL("[^<>]*?colspan=[\"']?3\\b") CONTENT, " | $1 | |", HTML, "<"},
@@ -541,7 +541,6 @@ static const struct notation notations[] = {
     {"'{2,3}([A-Za-z]\\w{0,11}+)'{2,3}", "$1", 0, "'"},
     {"(?i)</?(?:sub|sup|b|i|u|em|strong|code|span|font|mark|var)\\b[^<>\\n]{0,200}>", "", 0, "<"},
     /* <dt>red</dt><dd>2, 0</dd>: a label and its row */
-    {"(?i)</dt>\\s{0,200}+<dd\\b[^<>]*+>(?=[^<]++<br\\b)", ":\n", HTML, "<"},
     {"(?i)</dt>\\s{0,200}+<dd\\b[^<>]*+>", ": ", HTML, "<"},
     {"(?i)<br\\b[^<>]*+>", "\n", HTML, "<"},
     {"(?i)</?[a-zA-Z!][^<>]*+>", "", HTML, "<"},

@@ -160,7 +160,7 @@ static int occurs(struct attn_rewrite *r, const char *pattern, const char *needs
 /* Two quoted cells, or two lines of words and numbers, with a semicolon between each. */
 static const char SEMICOLONS[] =
     "(?m)^(?:\"[^\"\\n]*+\";){2}"
-    "|(?:^[^;:=(\\[\\n]*+(?:;[ \\t]*+-?\\d++(?:[.,]\\d++)?)++[ \\t]*+\\n){2}";
+    "|(?:^[^;:=(\\[\\n]*+(?:;[ \\t]*+-?\\d++(?:[.,]\\d++)?)++[ \\t;]*+\\n){2}";
 
 /* <p> of HTML, [td] of forums */
 static const char HTML[] =

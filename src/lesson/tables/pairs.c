@@ -280,7 +280,7 @@ static void add_section(struct attn_grouping *g, const struct pairs *p, int begi
 enum keys { OTHER_KEYS, NAMED_KEYS, COUNTED_KEYS };
 
 /* "X | cat | 1 | 0" above "W_Q | 1 | 1 | 0" and "W_Q | 2 | 0 | 1": the rows of some matrices have
- * names, those of others are counted, as those of all are that have two rows or more. */
+ * names, those of others are counted. Or all are counted, two rows or more in the mean. */
 static int kind_of_keys(const struct pairs *p) {
   int named = 0, matrices = 0, end = p->b < p->t->cols ? p->t->rows : 0;
   for (int r = 0, n = 0; r < end; r++, n++) {

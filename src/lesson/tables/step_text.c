@@ -14,16 +14,17 @@ static int step_of_symbol(struct attn_grouping *g, const char *text) {
   return word && symbol && attn_label_step(word) >= 0 ? attn_label_step(symbol) : -1;
 }
 
-/* "K は上から": the words in front of the particle or the verb. */
+/* "K は上から", "The keys are": without the particle or the verb. */
 static const char *topic_of(struct attn_grouping *g, const char *text) {
-  static const char TOPIC[] = "(*UCP)^([^は\\d]{1,16}?)[ ]?(?:は|\\b(?:is|are)\\b)";
+  static const char TOPIC[] =
+      "(*UCP)^([^は\\d]{1,16}?)[ ]?(?:は(?:上から|左から)?(?:順に)?|\\b(?:is|are)\\b)$";
   struct attn_match m;
   if (!attn_match_at(g->scan->patterns, TOPIC, text, strlen(text), 0, &m)) return text;
   const char *topic = attn_group_text(g, text, m.group[1]);
   return topic ? topic : text;
 }
 
-int attn_step_of_text(struct attn_grouping *g, const char *words) {
+int attn_step_of_text(struct attn_grouping *g, const char *label) {
   static const struct {
     int step;
     const char *words;
@@ -40,7 +41,7 @@ int attn_step_of_text(struct attn_grouping *g, const char *words) {
   static const char OF_VALUES[] =
       "(?i)^(?:softmax|weights?|A|α|P|重み)[ ]?[·⋅*@×][ ]?(?:V|values?|バリュー|値)$";
   struct attn_match m;
-  const char *text = topic_of(g, words);
+  const char *text = topic_of(g, label);
   if (attn_occurs(g->scan->patterns, OF_VALUES, text)) return ATTN_STEP_OUTPUT;
   int step = attn_label_step(text);
   if (step < 0) step = step_of_symbol(g, text);

@@ -350,8 +350,8 @@ static int has_states(const struct attn_table *t) {
   return states > 1 && queries && states + queries == t->rows && changes == 1;
 }
 
-/* "Q row 1 | 1 | 0", "Q row 2 | 0 | 1", "K row 1 | 1 | 1": rows of several steps that are counted.
- */
+/* "Q row 1 | 1 | 0", "Q row 2 | 0 | 1", "K row 1 | 1 | 1": counted rows of three steps or more, of
+ * which some have several. */
 static int are_rows_of_steps(struct attn_grouping *g, const struct attn_table *t) {
   int groups = 0;
   for (int r = 0, end; r < t->rows; r = end, groups++) {
@@ -403,6 +403,7 @@ static void add_sum_of_step(struct attn_grouping *g, const struct attn_table *t,
 /* "q1: 1 0", "q2: 0 1", "k1: 1 1": a block for each step, title or stem. */
 static int add_groups(struct attn_grouping *g, const struct attn_table *t) {
   if (t->rows < 2 || !(t->steps || t->titles || has_stems(g, t))) return 0;
+  /* a column that counts all rows, in front of their labels */
   const int skip = t->numbers > 1 && t->number[0] < t->labels && attn_table_counts(t, 1);
   for (int r = 0, end; r < t->rows && g->status == ATTN_OK; r = end) {
     end = attn_table_group_end(t, r);
