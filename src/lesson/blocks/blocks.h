@@ -131,8 +131,7 @@ struct attn_grouping {
   int after_blank;      /* a blank line is below the run, which may go on */
   int drop_first;       /* the first column counts rows: its header is one item short */
   int is_counted;       /* the columns are numbered above the run */
-  int has_counted_rows; /* "Q | 1 | 0 | 1", "Q | 2 | ...", "K | 1 | ..." are above: a sheet's rows
-                         */
+  int has_counted_rows; /* a sheet is above: "Q | 1 | 0", "Q | 2 | 1", "K | 1 | 0" */
   int column_rules;     /* "==== ==" since the last blank line */
   const struct attn_scan_line *stack_end; /* of the brackets below each other that were seen last */
   int is_stack;                           /* they are a drawing */

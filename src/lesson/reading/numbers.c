@@ -25,13 +25,20 @@ static int is_whole(const attn_lesson *lesson) {
   return whole;
 }
 
+/* The line of a place, how long it is, and how many bytes are in front of the place. */
+static const char *line_at(const struct attn_scan *scan, struct attn_source_position at,
+                           size_t *bytes, size_t *before) {
+  const char *line = attn_source_line(&scan->source, at.line, bytes);
+  *before = 0;
+  for (int n = 1; n < at.column && *before < *bytes; n++)
+    attn_code_point(line, *before, *bytes, before);
+  return line;
+}
+
 /* The misprint's line up to it. NULL: no memory. */
 static char *text_before(const struct attn_scan *scan) {
-  const struct attn_source_position at = scan->misprint.place;
-  size_t bytes, before = 0;
-  const char *line = attn_source_line(&scan->source, at.line, &bytes);
-  for (int n = 1; n < at.column && before < bytes; n++)
-    attn_code_point(line, before, bytes, &before);
+  size_t bytes, before;
+  const char *line = line_at(scan, scan->misprint.place, &bytes, &before);
   return attn_pool_text(scan->pool, line, before);
 }
 
@@ -56,9 +63,9 @@ static attn_status list_misprint(const struct attn_scan *scan, attn_lesson *less
 
 /* Is nothing at all written there: "| 0 | 1 |   |"? */
 static int is_empty(const struct attn_scan *scan, const attn_cell *cell) {
-  size_t bytes, at = 0;
-  const char *line = attn_source_line(&scan->source, cell->line, &bytes);
-  for (int n = 1; n < cell->column && at < bytes; n++) attn_code_point(line, at, bytes, &at);
+  const struct attn_source_position place = {.line = cell->line, .column = cell->column};
+  size_t bytes, at;
+  const char *line = line_at(scan, place, &bytes, &at);
   return cell->decimals != ATTN_CELL_OPEN && at < bytes && strchr(" \t|,", line[at]);
 }
 

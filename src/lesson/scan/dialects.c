@@ -380,7 +380,7 @@ static const struct dialect {
      "(?m)(?:^([ \\t]*+[A-Z]\\w{0,2})の(?=1)|(?!\\A)\\G[,、][ ]?)[1-9]行目が[ ]?(" NUMBER
      "(?:[ \\t]++" NUMBER ")++)(?=[,、][ ]?[1-9]行目|[ \\t]*+$)",
      "$1" ATTN_MARK_ROW "[$2]"},
-    /* a card: "キー k1 は?" and its answer behind a tab */
+    /* a card: "キー k1 は?", a tab and the answer */
     {"は?\t", "(?m)^([^\\t\\n]{1,60}?)[ ]?は\\?(?=\\t)", "$1"},
     /* Q 1行目 1 0  2行目 0 1: rows of a matrix */
     {"2行目",

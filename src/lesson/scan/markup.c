@@ -250,13 +250,12 @@ static void read_line(struct markup *m, const struct line *l) {
   }
 }
 
-/* "|>|Q" of PukiWiki: a cell above two columns, as one in front of a blank cell; "|>|>|Q": of
- * three.
- */
+/* "|>|Q" of PukiWiki: a cell above two columns, as one in front of a blank cell. "|>|>|Q": above
+ * three, the sign next to the cell first. */
 static void rewrite_spans(struct attn_rewrite *r) {
-  attn_rewrite_all(r, "(?<=\\|)>\\|>\\|>\\|([^|>\\n]++)(?=\\|)", "$1| | | ", ">");
-  attn_rewrite_all(r, "(?<=\\|)>\\|>\\|([^|>\\n]++)(?=\\|)", "$1| | ", ">");
-  attn_rewrite_all(r, "(?<=\\|)>\\|([^|>\\n]++)(?=\\|)", "$1| ", ">");
+  enum { COLUMNS_MAX = 5 };
+  for (int columns = 2; columns <= COLUMNS_MAX; columns++)
+    attn_rewrite_all(r, "(?<=\\|)>\\|([^|>\\n]++(?:\\| )*+)(?=\\|)", "$1| ", ">");
 }
 
 /* "||1|2|h" of PukiWiki is a header: its numbers count columns. So is a cell "~1", and of Textile

@@ -150,7 +150,7 @@ char *attn_table_label(struct attn_grouping *g, const struct attn_table *t, int 
 }
 
 /* "input | Q row 1 | 1 | 0" above "input | Q row 2 | 0 | 1": the column next to the numbers has the
- * labels, where the first one says the same of two rows. */
+ * labels, where those of the first one are the same. */
 static void find_labels(struct attn_grouping *g, struct attn_table *t) {
   int n = 0;
   while (n < t->numbers && t->number[n] < t->labels) n++;
