@@ -45,6 +45,7 @@ import refresh_mutations
 ROOT = Path(__file__).resolve().parent.parent
 COPIES, BUILD = ROOT / "build/mutate", ROOT / "build/test"
 CPU_SECONDS, SECONDS = 60, 600  # of one test's process at most; a mutation that makes it longer counts as caught
+PYTEST_FOUND_NONE = 4, 5  # its exit status if the named test does not exist
 PASSING = set()       # tests that passed without a mutation
 ALL_PASSED = "--passed" in sys.argv
 CAUGHT = {}           # by name: the test that caught it last
@@ -225,7 +226,8 @@ class Copy:
         except subprocess.TimeoutExpired:
             return True, each
         failed = re.search(r"^(?:FAILED|ERROR) \S*?\.py::(.+?)(?: - .*)?$", done.stdout, re.M) if test.python else None
-        return done.returncode != 0, f"{name}::{failed[1]}" if failed else each
+        missing = test.python and done.returncode in PYTEST_FOUND_NONE
+        return done.returncode != 0 and not missing, f"{name}::{failed[1]}" if failed else each
 
     def failing(self, tests):
         """Runs the tests one by one: the first that fails, and the compiler's errors if its programs do not build."""

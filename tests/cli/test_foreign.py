@@ -95,11 +95,13 @@ def test_a_decimal_that_is_moved_far_is_noticed(blind):
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory):
+def small(request, tmp_path_factory):
+    """The reports of the documents whose tests are selected."""
     folder = tmp_path_factory.mktemp("small")
-    for name, document in SMALL.items():
-        (folder / name).write_text(document["text"])
-    return reports(folder, list(SMALL))
+    names = [item.callspec.params["name"] for item in request.session.items if getattr(item, "originalname", "") == "test_small_documents"]
+    for name in names:
+        (folder / name).write_text(SMALL[name]["text"])
+    return reports(folder, names)
 
 
 @pytest.mark.parametrize("name", SMALL)

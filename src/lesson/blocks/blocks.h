@@ -242,7 +242,8 @@ int attn_is_size(struct attn_grouping *g, const char *text, struct attn_part fro
 struct attn_part attn_name_before(const char *text, size_t at);
 void attn_stray_cell(struct attn_grouping *g, char *name, const attn_cell *cell, int is_result);
 void attn_stray_turn(struct attn_grouping *g, char *name, const attn_cell *cell, int turn);
-void attn_stray_of(struct attn_grouping *g, char *name, const attn_cell *cell, int vector);
+void attn_stray_of(struct attn_grouping *g, char *name, const attn_cell *cell, int vector,
+                   int is_row);
 void attn_stray_size(struct attn_grouping *g, char *name, const attn_cell *cell);
 /* The numbers in an item that is text: they are not read. */
 void attn_stray_item(struct attn_grouping *g, const struct attn_row *row, int item);

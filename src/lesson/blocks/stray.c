@@ -52,8 +52,11 @@ void attn_stray_turn(struct attn_grouping *g, char *name, const attn_cell *cell,
   add_stray(g, (struct attn_stray){.name = name, .is_result = 1, .turn = turn, .cell = *cell});
 }
 
-void attn_stray_of(struct attn_grouping *g, char *name, const attn_cell *cell, int vector) {
-  add_stray(g, (struct attn_stray){.name = name, .is_result = 1, .vector = vector, .cell = *cell});
+void attn_stray_of(struct attn_grouping *g, char *name, const attn_cell *cell, int vector,
+                   int is_row) {
+  add_stray(g,
+            (struct attn_stray){
+                .name = name, .is_result = 1, .vector = vector, .is_row = is_row, .cell = *cell});
 }
 
 void attn_stray_size(struct attn_grouping *g, char *name, const attn_cell *cell) {

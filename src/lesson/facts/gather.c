@@ -54,13 +54,23 @@ static void drop_strays(struct attn_grouping *g, const struct places *p) {
   g->strays = kept;
 }
 
-/* What only the block had is not read. */
+static int has_place_of_row(const struct places *p, const attn_cell *row, int cols) {
+  int n = 0;
+  while (n < cols && !(is_printed(&row[n]) && has_place(p, &row[n]))) n++;
+  return n < cols;
+}
+
+/* What only the block had is not read; a whole row of it is no mention. */
 static void drop_block(struct attn_grouping *g, const struct attn_block *b,
                        const struct places *p) {
   const attn_printing *grid = &b->reading[0];
-  for (int n = 0; n < grid->rows * grid->cols && g->status == ATTN_OK; n++)
-    if (is_printed(&grid->cells[n]) && !has_place(p, &grid->cells[n]))
-      attn_stray_of(g, b->name, &grid->cells[n], grid->cells[n / grid->cols * grid->cols].column);
+  for (int r = 0; r < grid->rows; r++) {
+    const attn_cell *row = grid->cells + r * grid->cols;
+    int is_row = grid->rows > 1 && grid->cols > 1 && !has_place_of_row(p, row, grid->cols);
+    for (int n = 0; n < grid->cols && g->status == ATTN_OK; n++)
+      if (is_printed(&row[n]) && !has_place(p, &row[n]))
+        attn_stray_of(g, b->name, &row[n], row[0].column, is_row);
+  }
 }
 
 void attn_blocks_replace(struct attn_grouping *g, int from) {

@@ -27,21 +27,23 @@ static int called_role(const struct attn_priors *named) {
   return role != ATTN_ROLE_OTHER ? role : attn_best_role(named, ATTN_ROLE_X, ATTN_ROLE_Q - 1);
 }
 
-/* "scores" read as scaled scores, where "scaled scores" are read as scores; "Q" read as scores,
- * where "scores" are read as queries. */
+/* "scores" read as scaled scores, where "scores / √2" are read as scores; "Q" read as scores, where
+ * "scores" are read as queries: each is called by the role of the other as much as by its own. */
 static int is_exchanged(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_priors *named = &b->priors[p->block];
   const struct attn_block *block = &b->scan->block[p->block];
-  int role = called_role(named);
   int is_labelled = p->role == ATTN_ROLE_EXPONENTIALS && block->labels && block->label[0] &&
                     attn_occurs(b->scan->patterns, "^(?:e\\^|exp\\b)", block->label[0]);
-  if (is_labelled || role == ATTN_ROLE_OTHER || named->bits[p->role] > 0) return 0;
+  if (is_labelled || named->best < CALLED) return 0;
   for (int n = 0; n < b->reading->placements; n++) {
     const struct attn_placement *q = b->reading->placement[n];
-    int is_other = q->head != p->head && role >= ATTN_ROLE_SCORES && p->role >= ATTN_ROLE_SCORES;
-    int called = called_role(&b->priors[q->block]);
-    if (q->example == p->example && q->role == role && !is_other && !q->is_copy && called != role &&
-        (called == p->role || (called == ATTN_ROLE_SCORES && p->role == ATTN_ROLE_SCALED)))
+    const struct attn_priors *other = &b->priors[q->block];
+    int is_other = q->head != p->head && q->role >= ATTN_ROLE_SCORES && p->role >= ATTN_ROLE_SCORES;
+    if (p->role <= ATTN_ROLE_Y && q->role <= ATTN_ROLE_Y) continue; /* either may be X */
+    if (q->example == p->example && q->role < ATTN_ROLES && !is_other && !q->is_copy &&
+        block->line != b->scan->block[q->block].line &&
+        named->bits[q->role] - named->bits[p->role] >= CALLED && other->bits[p->role] >= CALLED &&
+        other->bits[p->role] >= other->bits[q->role])
       return 1;
   }
   return 0;

@@ -62,6 +62,7 @@ struct attn_stray {
   int is_size;   /* 1: of matrices: d_k = 2, √2 */
   int turn;      /* of "the second one": 2; 0: none */
   int vector;    /* the column of the first number of its vector; 0: it is of none */
+  int is_row;    /* 1: of a row of a matrix of which other rows are in blocks */
   attn_cell cell;
 };
 
