@@ -53,6 +53,9 @@ const struct attn_roles *attn_roles_of(const struct attn_reading *reading,
 /* words.c */
 int attn_is_aside(struct attn_scan *scan, const struct attn_block *b);
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out);
+/* Of a name alone, as if the block had it. */
+void attn_name_priors(struct attn_scan *scan, const struct attn_block *b, const char *name,
+                      struct attn_priors *out);
 /* assign.c. Memory from the pool of relations. ATTN_ERR_MEMORY only. */
 attn_status attn_assign(struct attn_scan *scan, struct attn_relations *relations,
                         const struct attn_priors *priors, struct attn_reading *out);

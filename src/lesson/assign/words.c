@@ -330,9 +330,12 @@ static int add(struct attn_scan *scan, const struct attn_block *b, const char *t
   return named || h->count > 0;
 }
 
-/* Labels such as q1 name the block where nothing else does. */
+/* Labels such as q1 and q1·k1 name the block where nothing else does. */
 static int add_label(struct attn_scan *scan, const struct attn_block *b, struct attn_priors *out) {
+  static const char PAIR[] = "(?i)^q_?\\d\\s?[\\x{B7}.*\\x{D7}]\\s?k_?\\d\\W*$";
   int indexed = 0;
+  if (b->labels && b->label[0] && attn_occurs(scan->patterns, PAIR, b->label[0]))
+    return raise(out, ATTN_ROLE_SCORES, OWN_NAME), 1;
   for (int n = 0; n < b->labels && !indexed; n++)
     indexed = b->label[n] && attn_label_is_indexed(b->label[n]);
   if (attn_labels_are_letters(b->label, b->labels)) return 0;
@@ -501,6 +504,12 @@ static void add_continued(struct attn_scan *scan, int block, struct attn_priors 
         attn_occurs(scan->patterns, CAPTION_OF[n], b->caption[b->captions - 1]))
       raise(out, ATTN_ROLE_W_Q + n, OWN_NAME);
   }
+}
+
+void attn_name_priors(struct attn_scan *scan, const struct attn_block *b, const char *name,
+                      struct attn_priors *out) {
+  memset(out, 0, sizeof *out);
+  add(scan, b, name, OWN_NAME, out);
 }
 
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out) {

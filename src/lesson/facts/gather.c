@@ -66,7 +66,7 @@ static void drop_block(struct attn_grouping *g, const struct attn_block *b,
   const attn_printing *grid = &b->reading[0];
   for (int r = 0; r < grid->rows; r++) {
     const attn_cell *row = grid->cells + r * grid->cols;
-    int is_row = grid->rows > 1 && grid->cols > 1 && !has_place_of_row(p, row, grid->cols);
+    int is_row = grid->rows > 1 && !has_place_of_row(p, row, grid->cols);
     for (int n = 0; n < grid->cols && g->status == ATTN_OK; n++)
       if (is_printed(&row[n]) && !has_place(p, &row[n]))
         attn_stray_of(g, b->name, &row[n], row[0].column, is_row);

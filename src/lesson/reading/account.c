@@ -170,9 +170,6 @@ static int is_lone_row(struct attn_account *a, const attn_example *e, const attn
 
 /* An input that is printed after results, and is called one. "Weights" may be weight matrices. */
 static int is_result_as_input(struct attn_account *a, const struct flow *f, const attn_step *s) {
-  int is_weights = s->name >= ATTN_STEP_W_Q && s->name <= ATTN_STEP_W_O;
-  int block = is_weights && s->printings ? block_of(a, &s->printing[0]) : -1;
-  if (block >= 0 && called_step(a, block, A_WORD) == ATTN_STEP_WEIGHTS) return 0;
   return s->name <= ATTN_STEP_V && s->printings &&
          attn_cell_place(&s->printing[0].cells[0]) > f->result &&
          is_called_result(a, &s->printing[0], s->name);

@@ -27,23 +27,33 @@ static int called_role(const struct attn_priors *named) {
   return role != ATTN_ROLE_OTHER ? role : attn_best_role(named, ATTN_ROLE_X, ATTN_ROLE_Q - 1);
 }
 
-/* "scores" read as scaled scores, where "scores / √2" are read as scores; "Q" read as scores, where
- * "scores" are read as queries: each is called by the role of the other as much as by its own. */
+/* By how many bits is a block rather called by the second role? */
+static double rather(const struct attn_priors *named, int role, int other) {
+  return named->bits[other] - named->bits[role];
+}
+
+/* Is each of two blocks called by the role of the other, and one of them more than by its own?
+ * "scores" read as scaled scores, where "scores / √2" are read as scores. All of a softmax
+ * may be called so. */
+static int are_exchanged(const struct attn_priors *p, int role, const struct attn_priors *q,
+                         int other) {
+  double more = other < ATTN_ROLES ? rather(p, role, other) : 0;
+  if (more >= CALLED && q->bits[role] >= CALLED && rather(q, other, role) >= 0) return 1;
+  int is_softmax = role >= ATTN_ROLE_EXPONENTIALS && other >= ATTN_ROLE_EXPONENTIALS;
+  return role >= ATTN_ROLE_SCORES && other >= ATTN_ROLE_SCORES && !is_softmax &&
+         more >= CALLED / 2 && rather(q, other, role) >= CALLED / 2;
+}
+
 static int is_exchanged(const struct attn_builder *b, const struct attn_placement *p) {
-  const struct attn_priors *named = &b->priors[p->block];
   const struct attn_block *block = &b->scan->block[p->block];
   int is_labelled = p->role == ATTN_ROLE_EXPONENTIALS && block->labels && block->label[0] &&
                     attn_occurs(b->scan->patterns, "^(?:e\\^|exp\\b)", block->label[0]);
-  if (is_labelled || named->best < CALLED) return 0;
-  for (int n = 0; n < b->reading->placements; n++) {
+  for (int n = 0; n < b->reading->placements && !is_labelled; n++) {
     const struct attn_placement *q = b->reading->placement[n];
-    const struct attn_priors *other = &b->priors[q->block];
     int is_other = q->head != p->head && q->role >= ATTN_ROLE_SCORES && p->role >= ATTN_ROLE_SCORES;
-    if (p->role <= ATTN_ROLE_Y && q->role <= ATTN_ROLE_Y) continue; /* either may be X */
-    if (q->example == p->example && q->role < ATTN_ROLES && !is_other && !q->is_copy &&
+    if (q->example == p->example && !is_other && !q->is_copy &&
         block->line != b->scan->block[q->block].line &&
-        named->bits[q->role] - named->bits[p->role] >= CALLED && other->bits[p->role] >= CALLED &&
-        other->bits[p->role] >= other->bits[q->role])
+        are_exchanged(&b->priors[p->block], p->role, &b->priors[q->block], q->role))
       return 1;
   }
   return 0;

@@ -243,8 +243,8 @@ static int out_of_order(struct attn_account *a, const struct attn_stray *s) {
     if (attn_is_placed(a, &s[count].cell) || attn_is_worked_out(a->scan, &s[count].cell)) return 0;
     decimals += s[count].cell.decimals > 0;
   }
-  if (count < 2 || count > ROW_MAX || a->work >= ATTN_ACCOUNT_WORK) return 0;
   if (s->is_row) return count;
+  if (count < 2 || count > ROW_MAX || a->work >= ATTN_ACCOUNT_WORK) return 0;
   if (s->vector ? !decimals && !is_called_input(a, s) : !are_called_scores(a, s, count)) return 0;
   if (are_hidden_scores(a, s)) return count;
   return attn_is_known_row(a->lesson, s, count, &a->work) ? 0 : count;

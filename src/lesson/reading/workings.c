@@ -29,7 +29,7 @@ struct workings {
   int64_t work;
 };
 
-enum { WORK_MAX = 2000000 };
+enum { WORK_MAX = 2000000, ROWS_MAX = 64 }; /* rows: of a step whose order is looked at */
 
 static attn_status add_shown(struct workings *w, int example, int step, const attn_printing *p) {
   for (int n = 0; n < p->rows * p->cols; n++) {
@@ -277,6 +277,21 @@ static int is_called_other(const struct workings *w, const struct cells *c,
          step != w->lesson->example[c->example].step[c->step].name;
 }
 
+/* "Weights of cat: 0.1, 0.9" is not the row of scores that it equals. */
+static int is_labelled_other(const struct workings *w, const struct cells *c,
+                             const struct attn_block *b, int row) {
+  struct attn_priors named;
+  if (row >= b->labels || !b->label[row] || b->reading[0].rows < 2) return 0;
+  attn_name_priors(w->scan, b, b->label[row], &named);
+  int is_result = 0;
+  for (int role = ATTN_ROLE_SCORES; role < ATTN_ROLES; role++) {
+    if (named.bits[role] <= 0) continue;
+    if (attn_step_of_role(role) == w->lesson->example[c->example].step[c->step].name) return 0;
+    is_result |= named.bits[role] == named.best;
+  }
+  return is_result;
+}
+
 /* A row of another query or head than what is above it, of which this step is not printed. */
 static int is_of_other(struct workings *w, const struct cells *c, int line) {
   const attn_example *e = &w->lesson->example[c->example];
@@ -306,7 +321,7 @@ static attn_status attach_block(struct workings *w, const struct attn_block *b) 
     if (p->rows == 1 && is_of_other(w, &c, side.line)) continue;
     if (p->rows == 1 && attn_is_called_other_row(w->scan, (int)(b - w->scan->block), c.row))
       continue;
-    if (is_called_other(w, &c, b)) continue;
+    if (is_called_other(w, &c, b) || is_labelled_other(w, &c, b, n)) continue;
     last = c;
     status = add_side(w, &c, &side);
   }
@@ -328,6 +343,47 @@ static void order_rows(attn_step *s) {
   if (out_of_place >= 0) s->printing[out_of_place].row0 = out_of_place;
 }
 
+/* Is a row called by its number? Then it may be in any place. */
+static int is_numbered(const struct workings *w, const attn_printing *p) {
+  int block = attn_block_of(w->scan, p);
+  return block >= 0 && attn_is_called_other_row(w->scan, block, p->row0 == 0);
+}
+
+struct row_places {
+  uint64_t place[ROWS_MAX]; /* sorted */
+  int row[ROWS_MAX], count;
+};
+
+/* 0: there are too many, or one is numbered. */
+static int add_row(const struct workings *w, const attn_printing *p, int most,
+                   struct row_places *r) {
+  if (r->count == most || is_numbered(w, p)) return 0;
+  int at = r->count++;
+  for (; at > 0 && r->place[at - 1] > attn_cell_place(p->cells); at--)
+    r->place[at] = r->place[at - 1], r->row[at] = r->row[at - 1];
+  r->place[at] = attn_cell_place(p->cells), r->row[at] = p->row0;
+  return 1;
+}
+
+/* Are the rows of a step shown one by one, next to each other, in another order than that of the
+ * queries? */
+static int is_in_other_order(const struct workings *w, const attn_example *e, const attn_step *of) {
+  struct row_places r = {.count = 0};
+  int most = of->exact.rows, other = 0;
+  if (most < 2 || most > ROWS_MAX || of->op == ATTN_OP_GIVEN) return 0;
+  for (const attn_step *s = e->step; s < e->step + e->steps; s++)
+    for (int n = 0; n < s->printings && s->name == of->name && s->head == of->head; n++) {
+      const attn_printing *p = &s->printing[n];
+      int is_row = p->rows == 1 && p->cols == of->exact.cols && p->cols > 1;
+      if (is_row && !add_row(w, p, most, &r)) return 0;
+    }
+  for (int n = 1; n < r.count; n++) {
+    if ((r.place[n] >> 32) > (r.place[n - 1] >> 32) + 1) return 0;
+    other |= r.row[n] < r.row[n - 1];
+  }
+  return r.count == most && other;
+}
+
 attn_status attn_attach_workings(struct attn_scan *scan, attn_lesson *lesson,
                                  struct attn_pool *pool, attn_error *err) {
   struct workings w = {.scan = scan, .lesson = lesson, .maker = {.pool = pool, .err = err}};
@@ -337,6 +393,10 @@ attn_status attn_attach_workings(struct attn_scan *scan, attn_lesson *lesson,
   for (int n = 0; n < scan->workeds && !status; n++) status = attach(&w, &scan->worked[n]);
   for (int n = 0; n < scan->blocks && !status; n++) status = attach_block(&w, &scan->block[n]);
   for (int e = 0; e < lesson->examples; e++)
-    for (int s = 0; s < lesson->example[e].steps; s++) order_rows(&lesson->example[e].step[s]);
+    for (int s = 0; s < lesson->example[e].steps; s++) {
+      order_rows(&lesson->example[e].step[s]);
+      if (is_in_other_order(&w, &lesson->example[e], &lesson->example[e].step[s]))
+        ((attn_example *)&lesson->example[e])->uncertain = 1;
+    }
   return status;
 }
