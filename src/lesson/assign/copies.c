@@ -24,23 +24,28 @@ static const struct {
 /* Work, in about nanoseconds: to compare a cell; to make one. */
 static const double COMPARE = 5, MAKE = 60;
 
-/* May the numbers of two cells be the same? Wider than what a node decides. */
-static int may_fit(const struct attn_grid *a, int at, const struct attn_grid *b, int bt) {
+/* May the numbers of two cells be the same? Wider than what a node decides; but 0.943 is no given
+ * 1. */
+static int may_fit(const struct attn_grid *a, int at, const struct attn_grid *b, int bt,
+                   int is_given) {
   double x = a->value[at], y = b->value[bt];
   if (!isfinite(x) || !isfinite(y)) return 1;
-  return fabs(x - y) <= 1.001 * (a->half[at] + b->half[bt]) + 1e-8;
+  int is_exact = is_given && b->decimals == 0 && a->decimals > 0;
+  return fabs(x - y) <= 1.001 * (a->half[at] + (is_exact ? 0 : b->half[bt])) + 1e-8;
 }
 
 /* A first look at the numbers, so that a node is made only for what may be a copy. */
 static int may_be_copy(struct attn_expansion *e, const struct attn_grid *g,
-                       const struct attn_grid *of, int copy) {
+                       const struct attn_node *node, int copy) {
+  const struct attn_grid *of = node->grid;
   int misses = 0, row = copy >= ATTN_COPY_ROW ? copy - ATTN_COPY_ROW : 0;
   if (!attn_is_copy_of(g, of, copy)) return 0;
   for (int i = 0; i < g->rows; i++)
     for (int j = 0; j < g->cols; j++) {
       int at = i * g->cols + j;
-      misses += !may_fit(g, at, of,
-                         copy == ATTN_COPY_TRANSPOSED ? j * of->cols + i : row * of->cols + at);
+      misses +=
+          !may_fit(g, at, of, copy == ATTN_COPY_TRANSPOSED ? j * of->cols + i : row * of->cols + at,
+                   !node->relation);
       if (misses > (1 - PRICE.share) * g->rows * g->cols + 1e-9) {
         attn_spend(e->budget, (at + 1) * COMPARE);
         return 0;
@@ -70,7 +75,7 @@ static void push_copy(struct attn_expansion *e, const struct attn_node *of, int 
   if (copy == ATTN_COPY_TRANSPOSED && attn_role_is_of_scores(role) && g->rows > 1 && g->cols > 1)
     return; /* A^T V is not A V */
   if (are_siblings(c, of->grid->block)) return;
-  if (e->budget->exhausted || !may_be_copy(e, g, of->grid, copy)) return;
+  if (e->budget->exhausted || !may_be_copy(e, g, of, copy)) return;
   const struct attn_node *node = attn_node_copy(e->relations, g, of, copy);
   attn_spend_node(e->budget, node, g->rows * g->cols * MAKE);
   if (!node || node->share < (copy >= ATTN_COPY_ROW ? 1 : PRICE.share)) return;

@@ -588,6 +588,8 @@ static const struct notation notations[] = {
     {"(?i)-\\s?inf(?:inity|ty|\\.)?\\b|-\\s?\u221E|-1e\\+?0?9\\b|-1\\.0*+e\\+?0?[79]\\b|-oo\\b|"
      "(?<![\\w.)\\]])-(?:10{4}|10{9}|65504)(?:\\.0*+)?(?![\\w.])|-3\\.40\\d*+e\\+?38\\b",
      "-\u221E", 0, "-"},
+    {"(?m)(?:[\\d\\x{221E}][ \\t]+|[\\[,|&][ \\t]*)\\Kinf(?=[ \\t]*(?:[\\],|&]|$))", "\u221E", 0,
+     "i"},
 };
 
 void attn_rewrite_notations(struct attn_rewrite *r, int kinds) {
