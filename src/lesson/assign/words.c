@@ -506,6 +506,18 @@ static void add_continued(struct attn_scan *scan, int block, struct attn_priors 
   }
 }
 
+/* "x1: 0.1 0.9" below several captions: the label of a row, by which a block of one row is called.
+ */
+static int is_called_as_others(const struct attn_scan *scan, int block) {
+  enum { APART = 4 };
+  const struct attn_block *b = &scan->block[block];
+  int same = 0;
+  for (int n = block - APART; n <= block + APART; n++)
+    same += n >= 0 && n < scan->blocks && n != block && !strcmp(scan->block[n].name, b->name);
+  int is_row = b->source == ATTN_BLOCK_ROWS || b->source == ATTN_BLOCK_TURNS;
+  return is_row && b->captions && same > 1;
+}
+
 void attn_name_priors(struct attn_scan *scan, const struct attn_block *b, const char *name,
                       struct attn_priors *out) {
   memset(out, 0, sizeof *out);
@@ -518,7 +530,7 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   const char *above = b->captions > 1 ? b->caption[b->captions - 2] : NULL;
   memset(out, 0, sizeof *out);
   if ((out->is_aside = attn_is_aside(scan, b))) return;
-  int own = add(scan, b, last_clause(b->name), OWN_NAME, out);
+  int own = !is_called_as_others(scan, block) && add(scan, b, last_clause(b->name), OWN_NAME, out);
   if (!own) own = add_label(scan, b, out);
   if (!own && is_remark(scan, block)) nearest = above = NULL;
   double share = own ? 0.4 : 1;
