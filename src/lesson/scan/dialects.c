@@ -59,6 +59,11 @@ static const struct dialect {
      "$2"},
     {"<?xml", "(?m)^[ \\t]*+<([A-Za-z]\\w*+)" ATTRIBUTES ">[ \\t]*+(" NUMBERS ")[ \\t]*+</\\1>",
      "\n$1 = $2"},
+    /* <matrix name="Q"> above rows */
+    {"<?xml",
+     "(?m)^[ \\t]*+<[a-z]\\w*+ (?:\\w++=\"[^\"<>]*+\" )*?(?:name|id)=\"([A-Za-z]\\w*+)\"[^<>]*+>"
+     "[ \\t]*+\\n(?=[ \\t]*+-?[\\d.])",
+     "\n$1 =\n"},
     {"<?xml",
      "(?m)^[ \\t]*+<(?![Tt][RrDdHh]\\b|table\\b)([A-Za-z]\\w*+)" ATTRIBUTES
      ">[ \\t]*+\\n(?=[ \\t]*+-?[\\d.])",
