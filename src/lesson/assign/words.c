@@ -67,7 +67,8 @@ static const struct word WORDS[] = {
      "with (?:the )?k(?:ey)?(?:[ _]?\\d)?" END
      "|logit|energ|similarit|align|(?<!['’])\\b[eS]\\d?" END},
     {ATTN_ROLE_WEIGHTS,
-     "(*UCP)(?i)softmax|weights?\\b(?! "
+     "(*UCP)(?i)\\bprobs\\b|"
+     "softmax|weights?\\b(?! "
      "matri)|attn|α|alpha|probab|\\ba_?\\d|\\ba_[ijkst]{1,2}\\b|\\bA\\d?\\b(?! ?\\^ "
      "?-)(?!(?-i:(?<=a) (?!is\\b|are\\b)[a-z]{2}))|normali[sz]"},
     {ATTN_ROLE_OUTPUT,
