@@ -140,6 +140,10 @@ double attn_cell_half(const attn_cell *cell) {
   return cell->decimals > 0 ? (cell->hi - cell->lo) / 2 : 0;
 }
 
+int attn_is_year(const attn_cell *cell) {
+  return cell->decimals == 0 && cell->value >= 1900 && cell->value < 2100;
+}
+
 int attn_cell_is_near(const attn_cell *cell, double value, int halves) {
   return fabs(value - cell->value) <= halves * attn_cell_half(cell) + 1e-9 * (1 + fabs(value));
 }

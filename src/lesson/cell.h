@@ -32,6 +32,9 @@ double attn_hidden_below(double largest);
 /* Half a unit of a decimal's last digit; 0 of an integer, which is exact. */
 double attn_cell_half(const attn_cell *cell);
 
+/* 2017: no value of a worked example. */
+int attn_is_year(const attn_cell *cell);
+
 /* Does it differ by so many halves of a unit of the last digit at most? */
 int attn_cell_is_near(const attn_cell *cell, double value, int halves);
 

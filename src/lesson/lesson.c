@@ -27,10 +27,23 @@ static int computes(int32_t cause) {
          cause != ATTN_CAUSE_SIGN_SLIP && cause != ATTN_CAUSE_TRANSCRIPTION;
 }
 
+/* "The outputs are [1, 0] and [1, 0]": one row twice in a line, of a step without its other rows.
+ */
+static int repeats_row(const attn_step *s) {
+  const attn_printing *p = s->printing;
+  if (s->op == ATTN_OP_GIVEN || s->printings < 2 || s->exact.rows < 2) return 0;
+  for (int32_t n = 0; n < s->printings; n++)
+    if (p[n].rows > 1 || p[n].cols < 2 || p[n].row0 != p->row0 || p[n].line != p->line) return 0;
+  return p[1].column > p->column; /* of "0.5 (1, 0) + .. = (0.5, 1)" the sum is second */
+}
+
 static attn_status judge(struct candidate *c, attn_error *err) {
   attn_check *check;
   attn_status status = attn_lesson_check(c->lesson, &check, err);
   if (status) return status;
+  for (int32_t i = 0; i < c->lesson->examples; i++)
+    for (int32_t n = 0; n < c->lesson->example[i].steps; n++)
+      c->misread |= repeats_row(&c->lesson->example[i].step[n]);
   for (int32_t i = 0; i < check->examples; i++)
     for (int32_t n = 0; n < check->example[i].verdicts; n++) {
       const attn_step_verdict *v = &check->example[i].verdict[n];

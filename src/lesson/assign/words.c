@@ -67,7 +67,8 @@ static const struct word WORDS[] = {
      "with (?:the )?k(?:ey)?(?:[ _]?\\d)?" END
      "|logit|energ|similarit|align|(?<!['’])\\b[eS]\\d?" END},
     {ATTN_ROLE_WEIGHTS,
-     "(*UCP)(?i)softmax|weights?\\b(?! "
+     "(*UCP)(?i)\\bprobs\\b|"
+     "softmax|weights?\\b(?! "
      "matri)|attn|α|alpha|probab|\\ba_?\\d|\\ba_[ijkst]{1,2}\\b|\\bA\\d?\\b(?! ?\\^ "
      "?-)(?!(?-i:(?<=a) (?!is\\b|are\\b)[a-z]{2}))|normali[sz]"},
     {ATTN_ROLE_OUTPUT,
@@ -441,6 +442,18 @@ static void add_cross(struct attn_scan *scan, struct attn_priors *out) {
     out->bits[ATTN_ROLE_Y] = 1;
 }
 
+/* "x W_a y^T", "K = Y W_K", "decoder states X": what the page calls X are inputs of the queries. */
+static void exchange_inputs(struct attn_scan *scan, const char *name, struct attn_priors *out) {
+  static const char OF_X[] =
+      "(?<![A-Za-z'])x ?W\\w{0,4} ?[·*@]? ?y(?![a-z])|\\b[KV] ?= ?Y ?[·*@]? ?W|"
+      "\\bdecoder states?\\W{1,3}(?:the )?(?:rows of )?X\\b";
+  const uint32_t inputs = 1u << ('X' - 'A') | 1u << ('Y' - 'A');
+  double of_x = out->bits[ATTN_ROLE_X];
+  if (!(last_letter(name) & inputs) || !attn_document_has(scan->patterns, OF_X, scan->text)) return;
+  out->bits[ATTN_ROLE_X] = out->bits[ATTN_ROLE_Y];
+  out->bits[ATTN_ROLE_Y] = of_x;
+}
+
 /* Is a caption the name of queries, keys or values and nothing else: "Keys", "Keys K", "K (keys)"?
  */
 static int is_input_name(struct attn_scan *scan, const char *caption) {
@@ -547,4 +560,5 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   add_embedding(scan, b, out);
   add_stated_state(scan, b, out);
   add_cross(scan, out);
+  exchange_inputs(scan, *b->name || !nearest ? b->name : nearest, out);
 }

@@ -284,7 +284,7 @@ static int numbers_columns(struct attn_grouping *g, const struct attn_row *heade
   char *title = attn_item_text(g, header, 0), *name = attn_item_text(g, row, 0);
   int is_letter = title && *title && !title[1];
   int is_word =
-      title && *title && (!is_letter || (strchr("QKV", *title) && (g->rows == 1 || is_titled(g))));
+      title && *title && (!is_letter || (strchr("XQKV", *title) && (g->rows == 1 || is_titled(g))));
   int is_title =
       is_word && name && !attn_same_letters(title, name) && attn_label_step(title) >= 0 &&
       (attn_label_step(name) < 0 || attn_label_is_indexed(name)) && !is_next_row(g, title);

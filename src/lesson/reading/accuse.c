@@ -12,7 +12,11 @@ static const char SOFTMAX[] = "(?i)soft|ソフト|소프트|софт|exp";
 static const char NO_SOFTMAX[] = "(?i)\\bno softmax|\\blinear attention|ソフトマックスなし";
 static const char NORMALIZED[] = "(?i)normali[sz]|\\btotal|\\bsums?\\b|正規化|合計|和で割";
 static const char SCALED_SOFTMAX[] =
-    "(?i)(?:softmax|ソフトマックス)\\s*\\(?(?:(?!never|not |without)[^\\n)=])*(?:/|√|sqrt)";
+    "(?i)(?:softmax|ソフトマックス)\\s*\\(?(?:(?!never|not |without)[^\\n)=])*(?:/|√|sqrt)|"
+    "(?:√|sqrt|ルート)[^\\n。]{0,8}で割っ(?!ていな|てな)[^\\n。]{0,8}"
+    "ソフトマックス(?![^\\n。]{0,14}が)|"
+    "(?<!not )divided? (?:them |it )?by (?:√|sqrt)[^\\n.;]{0,12}"
+    "(?:then|before)[^\\n.;]{0,16}softmax(?![^\\n.;]{0,9}but\\b)";
 static const char EACH_ROW[] = "(?i)(?:each|every|per) row|row-?wise|行ごと|各行|行方向";
 static const char MASK[] = "(?i)mask|マスク";
 static const char CAUSAL_MASK[] = "(?i)mask|causal|tril|マスク|因果";

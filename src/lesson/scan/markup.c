@@ -311,8 +311,12 @@ static void rewrite_equations(struct attn_rewrite *r) {
                    " ", "=");
 }
 
-/* "output = (3) × V": the matrix of step (3). */
+/* "output = (3) × V": the matrix of step (3). "From (12.3)" above an equation (12.4): a number. */
 static void rewrite_references(struct attn_rewrite *r) {
+  attn_rewrite_all(r,
+                   "(?m)(?<=[a-z,][ \\n]|式)\\(([1-9]\\d?)\\.\\d{1,2}\\)(?=[^\\w=]"
+                   "(?s:.{0,2000}?)[ \\t]{2}\\(\\1\\.\\d{1,2}\\)[ \\t]*$)",
+                   "", "(");
   if (r->text->failed || !attn_occurs(r->scan->patterns, "(?m)^[ \\t]*+\\(1\\)", r->text->now.text))
     return;
   attn_rewrite_all(r, "(?<==)( ?)\\(\\d\\)(?= ?[*\\x{D7}\\x{B7}@] ?[A-Z]\\b)", "$1A", "=");

@@ -263,10 +263,25 @@ static int is_of_command(const struct reader *x, int at) {
          attn_part_ends_in(x->s->g, PROMPT, x->r->line->text, front, CHARACTERS);
 }
 
+/* 18:33 */
+static int is_time(const struct reader *x, int at) {
+  if (!attn_fact_is_whole(x->r, at) || !attn_fact_is_sign(x->r, at + 1, ":") ||
+      !attn_fact_is_whole(x->r, at + 2))
+    return 0;
+  const struct attn_part *hour = &x->r->token[at].part, *minute = &x->r->token[at + 2].part;
+  return minute->begin == hour->end + 1 && minute->end == minute->begin + 2;
+}
+
+static int is_of_date(const struct reader *x, int at) {
+  return (attn_fact_is_whole(x->r, at) && attn_is_year(&x->r->token[at].cell)) || is_time(x, at) ||
+         is_time(x, at - 2);
+}
+
 static int is_excluded(const struct reader *x, int at) {
-  return is_of_command(x, at) || is_operand(x, at) || is_root(x, at) || is_divisor(x, at) ||
-         is_base(x, at) || is_numerator(x, at) || is_index(x, at) || is_value_of_root(x, at) ||
-         is_working(x, at) || is_whole(x, at) || is_part(x, at) || is_part(x, at - 2);
+  return is_of_date(x, at) || is_of_command(x, at) || is_operand(x, at) || is_root(x, at) ||
+         is_divisor(x, at) || is_base(x, at) || is_numerator(x, at) || is_index(x, at) ||
+         is_value_of_root(x, at) || is_working(x, at) || is_whole(x, at) || is_part(x, at) ||
+         is_part(x, at - 2);
 }
 
 static struct attn_item_list *begin_list(struct reader *x, int at) {
