@@ -15,7 +15,7 @@ static const char NUMBERING[] =
 static const char NUMBER[] = "[-+]?(?>" ATTN_NUMBER ")(?:/\\d+)?(?:\\s?%)?(?![A-Za-z0-9_])";
 /* After an opening parenthesis or bracket of a name: "1, 2)". */
 static const char INDICES[] = "\\d+(?:\\s*,\\s*\\d+){0,9}\\s*[)\\]]";
-/* 11.4.0 of "[GCC 11.4.0]" */
+/* 11.4.0 of "[GCC 11.4.0]", 1.9.3 of "v\"1.9.3\"" */
 static const char VERSION[] = "\\d++(?:\\.\\d++){2,}+(?![\\w.])";
 /* After _ or ^: "12", "1,2", "0.5". */
 static const char SCRIPT[] = "\\d[\\d.]*(?:,\\d+){0,9}";
@@ -148,7 +148,7 @@ static int is_excepted(struct attn_part p, const size_t *except, int excepts, in
  * else `at`. */
 static size_t skip_other(struct attn_grouping *g, const char *text, size_t at, size_t end) {
   struct attn_match m;
-  if (ends_in(g, "[A-Za-z][\\s(-]{1,2}$", text, at) &&
+  if (ends_in(g, "[A-Za-z][\\s(\\x22-]{1,2}$", text, at) &&
       attn_match_at(g->scan->patterns, VERSION, text, end, at, &m))
     return m.group[0].end;
   size_t mark = sizeof ATTN_MARK_VALUE - 1;
