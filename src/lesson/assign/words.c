@@ -503,6 +503,20 @@ static void add_continued(struct attn_scan *scan, int block, struct attn_priors 
   }
 }
 
+/* "The three weight matrices" above what is called Q, K and V: numbers decide which of them are
+ * these. */
+static void add_weights_of(struct attn_scan *scan, const struct attn_block *b,
+                           struct attn_priors *out) {
+  static const char MATRICES[] =
+      "(?i)(?:weight|projection|parameter) ?matri|(?:重み|射影|変換|パラメータ)の?行列";
+  int named = 0;
+  for (int n = 0; n < b->captions && !named; n++)
+    named = attn_occurs(scan->patterns, MATRICES, b->caption[n]);
+  for (int n = 0; n < 3 && named; n++)
+    if (out->bits[ATTN_ROLE_Q + n] >= OWN_NAME)
+      raise(out, ATTN_ROLE_W_Q + n, out->bits[ATTN_ROLE_Q + n]);
+}
+
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out) {
   const struct attn_block *b = &scan->block[block];
   const char *nearest = b->captions > 0 ? b->caption[b->captions - 1] : NULL;
@@ -521,6 +535,7 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   if (*b->header) add(scan, b, b->header, HEADER, out);
   add_in_turn(scan, block, out);
   add_continued(scan, block, out);
+  add_weights_of(scan, b, out);
   add_additive(scan, out);
   add_state(scan, b, out);
   add_embedding(scan, b, out);
