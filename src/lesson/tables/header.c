@@ -179,8 +179,13 @@ static int naming_column(const struct attn_table *t, const struct attn_row *head
   return own - 1 > before && is_named(header, own - 1) ? own - 1 : -1;
 }
 
-/* A part for each column of the header where a name begins; blank cells continue it. All names are
- * above numbers, or all above labels. */
+/* "Q | Q | K | K": is a step called as in the column before? */
+static int repeats_step(const struct attn_table *t, int parts, const char *name) {
+  return parts > 0 && name && !strcmp(t->part[parts - 1].name, name) && attn_label_step(name) >= 0;
+}
+
+/* A part for each column of the header where a name begins; blank cells, and those that repeat it,
+ * continue it. All names are above numbers, or all above labels. */
 static int find_spans(struct attn_grouping *g, struct attn_table *t,
                       const struct attn_row *header) {
   int widest = 0, parts = 0, above_labels = 0;
@@ -188,10 +193,11 @@ static int find_spans(struct attn_grouping *g, struct attn_table *t,
   for (int n = t->skip; n < t->numbers; n++) {
     const struct attn_row_item *item = &header->item[t->number[n]];
     if (item->kind == ATTN_ITEM_CELL && item->cell.kind != ATTN_CELL_BLANK) return 0;
-    int name = naming_column(t, header, n);
-    if (name >= 0) {
-      above_labels += name != t->number[n];
-      t->part[parts] = (struct attn_table_part){n, n, attn_item_text(g, header, name)};
+    int at = naming_column(t, header, n);
+    char *name = at >= 0 ? attn_item_text(g, header, at) : NULL;
+    if (at >= 0 && !repeats_step(t, parts, name)) {
+      above_labels += at != t->number[n];
+      t->part[parts] = (struct attn_table_part){n, n, name};
       if (!t->part[parts++].name) return 0;
     }
     if (parts == 0) return 0;
