@@ -369,6 +369,30 @@ static int find_sums(struct attn_grouping *g, const struct attn_table *t) {
   return 2;
 }
 
+/* ---- names in the line above ---- */
+
+/* "queries, keys, values (two columns each)", "the weights of q, k and v" above columns without a
+ * header: three parts of as many columns. That is supposed. */
+static int find_listed(struct attn_grouping *g, struct attn_table *t) {
+#define THEN "(?![A-Za-z])[^A-Za-z0-9^=]{1,8}(?:(?:and|then|und|et) )?"
+  static const char LIST[] = "(?i)(?<![A-Za-z])(?<![A-Za-z]\\()(?:q(?:uer(?:y|ies))?|クエリ)" THEN
+                             "(?:k(?:eys?)?|キー)" THEN "(?:v(?:alues?)?|バリュー|値)(?![A-Za-z])";
+  static const char WEIGHTS[] = "(?i)weights|matri|重み|行列";
+  static const char *const NAMES[] = {"Q", "K", "V", "W_Q", "W_K", "W_V"};
+  const char *above = g->aboves ? g->above[g->aboves - 1] : NULL;
+  int width = t->skip ? 0 : t->numbers / 3;
+  if (!g->scan->left || !g->scan->left->recurring || !above || width < 2 || t->numbers % 3 ||
+      t->rows < 2 || !attn_occurs(g->scan->patterns, LIST, above))
+    return 0;
+  int first = attn_occurs(g->scan->patterns, WEIGHTS, above) ? 3 : 0;
+  g->scan->regrouped = 1;
+  t->part = attn_group_take(g, 3, sizeof *t->part);
+  for (int n = 0; t->part && n < 3; n++)
+    t->part[n] = (struct attn_table_part){
+        n * width, (n + 1) * width, attn_group_copy(g, NAMES[first + n], strlen(NAMES[first + n]))};
+  return g->status == ATTN_OK ? 3 : 0;
+}
+
 /* "v1 | v2" above 0, 1, 2 and other numbers: the first column is one of the matrix. */
 static int names_components(struct attn_grouping *g, const struct attn_table *t) {
   struct attn_label first, next;
@@ -394,6 +418,7 @@ void attn_header_find(struct attn_grouping *g, struct attn_table *t) {
   if (t->style == ATTN_ROW_SPACES && t->header.items == 0 && !t->skip && t->rows > 1 &&
       t->cols > 1 && g->text_line && g->text_line->line >= t->line - LINES_ABOVE)
     find_words(g, t);
+  if (t->header.items == 0) t->parts = find_listed(g, t);
   if (t->header.items == 0 || g->status != ATTN_OK) return;
   restore_blanks(g, t, &t->header);
   t->part = attn_group_take(g, (size_t)t->numbers, sizeof *t->part);
