@@ -228,12 +228,12 @@ static int find_centred(struct attn_grouping *g, struct attn_table *t,
 static size_t common_words(const char *a, const char *b) {
   size_t bytes = 0;
   for (size_t n = 0; a[n] && a[n] == b[n]; n++)
-    if (strchr(" ([_", a[n])) bytes = n;
+    if (strchr(" ([_.", a[n])) bytes = n;
   return bytes;
 }
 
-/* "score cat | score dog", "weight(cat) | weight(dog)", "scaled_score_cat | scaled_score_dog": do
- * columns n - 1 and n begin with the same step? */
+/* "score cat | score dog", "weight(cat) | weight(dog)", "WQ.left | WQ.right", "scaled_score_cat |
+ * ..": do columns n - 1 and n begin with the same step? */
 static int same_step(struct attn_grouping *g, const struct attn_table *t, int n) {
   const char *a = attn_item_text(g, &t->header, t->number[n - 1]);
   const char *b = attn_item_text(g, &t->header, t->number[n]);
