@@ -18,7 +18,7 @@ static const struct {
     {"exponentiate exponentiating e", ATTN_STEP_EXPONENTIALS, 0},
     {"normalized normalised percent share shares", ATTN_STEP_WEIGHTS, 0},
     {"encoder エンコーダ エンコーダー", ATTN_STEP_K, 0},
-    {"decoder デコーダ デコーダー", ATTN_STEP_Q, 0},
+    {"ask asks asking decoder デコーダ デコーダー", ATTN_STEP_Q, 0},
     {"result vector representation becomes answer weighted 加重和", ATTN_STEP_OUTPUT, 1},
     {"hidden 隠", ATTN_STEP_K, 1},
     {"h", ATTN_STEP_K, 1},
