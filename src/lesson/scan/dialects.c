@@ -44,6 +44,9 @@
 /* 1 0 | 0 1: as many numbers in each row */
 #define BARRED(row) row "(?: \\| " row ")++"
 
+/* 1 & 0 */
+#define OF_AMPERSANDS "(?=" NUMBER "(?: & " NUMBER ")++[ \\t]*+$)" NUMBER
+
 /* In this order, in a document with this text. */
 static const struct dialect {
   const char *has, *pattern, *replacement;
@@ -258,6 +261,11 @@ static const struct dialect {
      "(?m)^([ \\t]*+(?:[*\\x{2022}-][ \\t]++)?[^\\s\\d:=\\x{2026}]{1,12})(?:[ \\t]++\\x{2026}++[ "
      "\\t]++(?=-?[\\d.])|[ \\t]*+\\x{2026}++[ \\t]*+(?=" NUMBER ", ))",
      "$1: "},
+    /* rows of LaTeX without its signs, below a line without them */
+    {" & ",
+     "(?m)(?:^[^\\n\\\\&]*+\\n[ \\t]*+" OF_AMPERSANDS "|(?!\\A)\\G" NUMBER
+     "(?:[ \\t]*+\\n[ \\t]*+" OF_AMPERSANDS ")?+)\\K & ",
+     "  "},
     /* a 0.7 / b 0.2 */
     {" / ",
      "(?m)(?<=[ :])([^\\s\\d/=()\\[\\]|]{1,12} " NUMBER
