@@ -504,17 +504,21 @@ static void add_continued(struct attn_scan *scan, int block, struct attn_priors 
 }
 
 /* "The three weight matrices" above what is called Q, K and V: numbers decide which of them are
- * these. */
+ * these. What is after "q = X *" is none. */
 static void add_weights_of(struct attn_scan *scan, const struct attn_block *b,
                            struct attn_priors *out) {
   static const char MATRICES[] =
       "(?i)(?:weight|projection|parameter) ?matri|(?:重み|射影|変換|パラメータ)の?行列";
-  int named = 0;
+  static const char TIMES[] = "(*UCP)^\\s*[qkvQKV]\\d? ?= ?[xX]\\d? ?[*@·×]\\s*$";
+  const int is_factor = attn_occurs(scan->patterns, TIMES, b->name);
+  int named = is_factor;
   for (int n = 0; n < b->captions && !named; n++)
     named = attn_occurs(scan->patterns, MATRICES, b->caption[n]);
-  for (int n = 0; n < 3 && named; n++)
-    if (out->bits[ATTN_ROLE_Q + n] >= OWN_NAME)
-      raise(out, ATTN_ROLE_W_Q + n, out->bits[ATTN_ROLE_Q + n]);
+  for (int n = 0; n < 3 && named; n++) {
+    double *bits = &out->bits[ATTN_ROLE_Q + n];
+    if (*bits >= OWN_NAME) raise(out, ATTN_ROLE_W_Q + n, *bits);
+    if (is_factor) *bits = 0;
+  }
 }
 
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out) {

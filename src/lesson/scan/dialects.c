@@ -127,7 +127,7 @@ static const struct dialect {
     /* irb of Ruby */
     {"irb(", "(?m)^irb\\(\\w++\\):\\d++(?::\\d++)?[>*][ \\t]?", ""},
     {"=> Matrix[", "(?m)^=> Matrix(?=\\[)", ""},
-    {"Matrix[", "(?<=[=(] )Matrix(?=\\[\\[)", ""},
+    {"Matrix[", "(?<=[=(*] )Matrix(?=\\[\\[)", ""},
 
     /* C and C++: constants called kQ, loops */
     {"const",
