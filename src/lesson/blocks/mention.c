@@ -148,7 +148,7 @@ static int is_excepted(struct attn_part p, const size_t *except, int excepts, in
  * else `at`. */
 static size_t skip_other(struct attn_grouping *g, const char *text, size_t at, size_t end) {
   struct attn_match m;
-  if (ends_in(g, "[A-Za-z][\\s(\\x22-]{1,2}$", text, at) &&
+  if (ends_in(g, "(?:[A-Za-z][\\s(-]{1,2}|\\x22)$", text, at) &&
       attn_match_at(g->scan->patterns, VERSION, text, end, at, &m))
     return m.group[0].end;
   size_t mark = sizeof ATTN_MARK_VALUE - 1;
