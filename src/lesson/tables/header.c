@@ -371,26 +371,53 @@ static int find_sums(struct attn_grouping *g, const struct attn_table *t) {
 
 /* ---- names in the line above ---- */
 
-/* "queries, keys, values (two columns each)", "the weights of q, k and v" above columns without a
- * header: three parts of as many columns. That is supposed. */
-static int find_listed(struct attn_grouping *g, struct attn_table *t) {
+/* "queries, keys, values (two columns each)", "the weights of q, k and v". Returns how many names.
+ */
+static int listed_inputs(struct attn_grouping *g, const char *above, const char **name) {
 #define THEN "(?![A-Za-z])[^A-Za-z0-9^=]{1,8}(?:(?:and|then|und|et) )?"
   static const char LIST[] = "(?i)(?<![A-Za-z])(?<![A-Za-z]\\()(?:q(?:uer(?:y|ies))?|クエリ)" THEN
                              "(?:k(?:eys?)?|キー)" THEN "(?:v(?:alues?)?|バリュー|値)(?![A-Za-z])";
-  static const char WEIGHTS[] = "(?i)weights|matri|重み|行列";
+  static const char WEIGHTS[] = "(?i)weights|matri|重み|行列|\\bW_?Q\\b";
   static const char *const NAMES[] = {"Q", "K", "V", "W_Q", "W_K", "W_V"};
-  const char *above = g->aboves ? g->above[g->aboves - 1] : NULL;
-  int width = t->skip ? 0 : t->numbers / 3;
-  if (!g->scan->left || !g->scan->left->recurring || !above || width < 2 || t->numbers % 3 ||
-      t->rows < 2 || !attn_occurs(g->scan->patterns, LIST, above))
-    return 0;
+  if (!attn_occurs(g->scan->patterns, LIST, above)) return 0;
   int first = attn_occurs(g->scan->patterns, WEIGHTS, above) ? 3 : 0;
+  for (int n = 0; n < 3; n++) name[n] = NAMES[first + n];
+  return 3;
+}
+
+enum { LISTED_MAX = 5 };
+
+/* "from left to right: QK^T, divided by √2, softmax, output": each clause from one on is a step.
+ */
+static int listed_steps(struct attn_grouping *g, const char *above, const char **name) {
+  const char *const signs = strpbrk(above, ",;:/") ? ",;:/" : " ";
+  int names = 0;
+  for (const char *at = above; *at; at += strspn(at, ",;:/ ")) {
+    size_t bytes = strcspn(at, signs);
+    const char *clause = attn_group_copy(g, at, bytes);
+    int is_step = clause && attn_step_of_text(g, clause) >= ATTN_STEP_SCORES;
+    if ((!is_step && names) || (is_step && names == LISTED_MAX)) return 0;
+    if (is_step) name[names++] = clause;
+    at += bytes;
+  }
+  return names > 1 ? names : 0;
+}
+
+/* Columns without a header: a part of as many columns for each name that the line above lists. That
+ * is supposed. */
+static int find_listed(struct attn_grouping *g, struct attn_table *t) {
+  const char *above = g->aboves ? g->above[g->aboves - 1] : NULL, *name[LISTED_MAX];
+  if (!g->scan->left || !g->scan->left->recurring || !above || t->skip || t->rows < 2) return 0;
+  int names = listed_inputs(g, above, name);
+  if (!names) names = listed_steps(g, above, name);
+  int width = names ? t->numbers / names : 0;
+  if (width < 2 || width * names != t->numbers) return 0;
   g->scan->regrouped = 1;
-  t->part = attn_group_take(g, 3, sizeof *t->part);
-  for (int n = 0; t->part && n < 3; n++)
-    t->part[n] = (struct attn_table_part){
-        n * width, (n + 1) * width, attn_group_copy(g, NAMES[first + n], strlen(NAMES[first + n]))};
-  return g->status == ATTN_OK ? 3 : 0;
+  t->part = attn_group_take(g, (size_t)names, sizeof *t->part);
+  for (int n = 0; t->part && n < names; n++)
+    t->part[n] = (struct attn_table_part){n * width, (n + 1) * width,
+                                          attn_group_copy(g, name[n], strlen(name[n]))};
+  return g->status == ATTN_OK ? names : 0;
 }
 
 /* "v1 | v2" above 0, 1, 2 and other numbers: the first column is one of the matrix. */
