@@ -508,7 +508,8 @@ static void add_continued(struct attn_scan *scan, int block, struct attn_priors 
 static void add_weights_of(struct attn_scan *scan, const struct attn_block *b,
                            struct attn_priors *out) {
   static const char MATRICES[] =
-      "(?i)(?:weight|projection|parameter) ?matri|(?:重み|射影|変換|パラメータ)の?行列";
+      "(?i)(?:weight|projection|parameter) "
+      "?matri|\\bW_?Q\\W{1,4}W_?K\\b|(?:重み|射影|変換|パラメータ)の?行列";
   static const char TIMES[] = "(*UCP)^\\s*[qkvQKV]\\d? ?= ?[xX]\\d? ?[*@·×]\\s*$";
   const int is_factor = attn_occurs(scan->patterns, TIMES, b->name);
   int named = is_factor;
