@@ -47,6 +47,11 @@
 /* 1 & 0 */
 #define OF_AMPERSANDS "(?=" NUMBER "(?: & " NUMBER ")++[ \\t]*+$)" NUMBER
 
+/* query A: 1.133 + 1.455 = 2.588, up to its first sign */
+#define SUM_OF_ROW                                                                             \
+  "[ \\t]*+[^\\n\\d:=+]{1,24}\\d{0,2}:[ \\t]*+(?=" DECIMAL "(?: \\+ " DECIMAL ")++ = " DECIMAL \
+  "[ \\t]*+$)" DECIMAL
+
 /* In this order, in a document with this text. */
 static const struct dialect {
   const char *has, *pattern, *replacement;
@@ -267,6 +272,11 @@ static const struct dialect {
      "(?m)^([ \\t]*+(?:[*\\x{2022}-][ \\t]++)?[^\\s\\d:=\\x{2026}]{1,12})(?:[ \\t]++\\x{2026}++[ "
      "\\t]++(?=-?[\\d.])|[ \\t]*+\\x{2026}++[ \\t]*+(?=" NUMBER ", ))",
      "$1: "},
+    /* exponentials and their sums, below a line that calls them so */
+    {" + ",
+     "(?mi)(?:^(?=[^\\n=]*(?:\\bexp|指数))[^\\n=\\d]*+\\n" SUM_OF_ROW "|(?!\\A)\\G" DECIMAL
+     "(?:[ \\t]*+\\n" SUM_OF_ROW ")?+)\\K [+=] ",
+     ", "},
     /* rows of LaTeX without its signs, below a line without them */
     {" & ",
      "(?m)(?:^[^\\n\\\\&]*+\\n[ \\t]*+" OF_AMPERSANDS "|(?!\\A)\\G" NUMBER
