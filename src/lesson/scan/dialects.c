@@ -121,6 +121,8 @@ static const struct dialect {
     {"(%o", "(?m)^\\(%o\\d++\\)(?=[ \\t])", ""},
     {"[,1] [,2]", "(?<=\\[,\\d\\]|\\[,\\d\\d\\]) (?=\\[,\\d)",
      "  "}, /* R: the columns of a matrix */
+    /* R: how long it took */
+    {"elapsed", "(?m)^[ \\t]*+user[ \\t]++system[ \\t]++elapsed[ \\t]*+\\n[ \\t\\d.]++$", ""},
     /* IPython: more lines of one input */
     {"...:", "(?m)^[ \\t]*+\\.{3}:(?=[ \\t\\n])", ""},
     /* 3/sqrt(2), 1/(2*sqrt(2)), sqrt(2)/2 of SymPy: roots in a number */
