@@ -537,6 +537,25 @@ void attn_name_priors(struct attn_scan *scan, const struct attn_block *b, const 
   add(scan, b, name, OWN_NAME, out);
 }
 
+/* "The three weight matrices" above what is called Q, K and V: numbers decide which of them are
+ * these. What is after "q = X *" is none. */
+static void add_weights_of(struct attn_scan *scan, const struct attn_block *b,
+                           struct attn_priors *out) {
+  static const char MATRICES[] =
+      "(?i)(?:weight|projection|parameter) "
+      "?matri|\\bW_?Q\\W{1,4}W_?K\\b|(?:重み|射影|変換|パラメータ)の?行列";
+  static const char TIMES[] = "(*UCP)^\\s*[qkvQKV]\\d? ?= ?[xX]\\d? ?[*@·×]\\s*$";
+  const int is_factor = attn_occurs(scan->patterns, TIMES, b->name);
+  int named = is_factor;
+  for (int n = 0; n < b->captions && !named; n++)
+    named = attn_occurs(scan->patterns, MATRICES, b->caption[n]);
+  for (int n = 0; n < 3 && named; n++) {
+    double *bits = &out->bits[ATTN_ROLE_Q + n];
+    if (*bits >= OWN_NAME) raise(out, ATTN_ROLE_W_Q + n, *bits);
+    if (is_factor) *bits = 0;
+  }
+}
+
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out) {
   const struct attn_block *b = &scan->block[block];
   const char *nearest = b->captions > 0 ? b->caption[b->captions - 1] : NULL;
@@ -555,6 +574,7 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   if (*b->header) add(scan, b, b->header, HEADER, out);
   add_in_turn(scan, block, out);
   add_continued(scan, block, out);
+  add_weights_of(scan, b, out);
   add_additive(scan, out);
   add_state(scan, b, out);
   add_embedding(scan, b, out);

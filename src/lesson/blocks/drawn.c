@@ -290,6 +290,18 @@ static int begins_others(const struct attn_grouping *g, const struct attn_scan_l
   return is_first_piece(line->text, at) && drawn_at(g, column_of(g, line, at + PIECE_BYTES));
 }
 
+/* "┘ … W_Q", "⎦ = Q": the only matrix of a line is called so after it. */
+static void name_after(struct attn_grouping *g, const struct attn_scan_line *line,
+                       struct attn_part rest) {
+  static const char NAME[] = "\\G\\s*(?:[=:(]|\\x{2026}|\\.{3}|\\x{2190}|<-)\\s*(([^=]+)(?:=.*)?)$";
+  struct attn_match m;
+  if (g->drawns != 1 || *g->drawn[0].block->name || !attn_part_find(g, NAME, line->text, rest, &m))
+    return;
+  const char *symbol = attn_group_text(g, line->text, m.group[2]);
+  char *name = attn_group_text(g, line->text, m.group[1]);
+  if (symbol && name && attn_label_step(symbol) >= 0) g->drawn[0].block->name = name;
+}
+
 int attn_drawn_line(struct attn_grouping *g, const struct attn_scan_line *line) {
   struct attn_part rest = {0, line->bytes};
   int found = 0;
@@ -316,6 +328,7 @@ int attn_drawn_line(struct attn_grouping *g, const struct attn_scan_line *line) 
     found++;
     rest.begin = body.end + PIECE_BYTES;
   }
+  if (found == 1) name_after(g, line, rest);
   return found > 0;
 }
 

@@ -15,7 +15,7 @@ static const char NUMBERING[] =
 static const char NUMBER[] = "[-+]?(?>" ATTN_NUMBER ")(?:/\\d+)?(?:\\s?%)?(?![A-Za-z0-9_])";
 /* After an opening parenthesis or bracket of a name: "1, 2)". */
 static const char INDICES[] = "\\d+(?:\\s*,\\s*\\d+){0,9}\\s*[)\\]]";
-/* 11.4.0 of "[GCC 11.4.0]" */
+/* 11.4.0 of "[GCC 11.4.0]", 1.9.3 of "v\"1.9.3\"" */
 static const char VERSION[] = "\\d++(?:\\.\\d++){2,}+(?![\\w.])";
 /* After _ or ^: "12", "1,2", "0.5". */
 static const char SCRIPT[] = "\\d[\\d.]*(?:,\\d+){0,9}";
@@ -92,6 +92,12 @@ static int is_of_step(struct attn_grouping *g, const struct attn_scan_line *line
          attn_occurs(g->scan->patterns, "\\d\\.\\d", line->text);
 }
 
+/* The 30% of "#line(length: 30%)" */
+static int is_share_of_page(struct attn_grouping *g, const char *text, struct attn_part p) {
+  static const char OF_PAGE[] = "(?i)(?:width|height|length)[\\s:=\"']{1,3}$";
+  return text[p.end - 1] == '%' && ends_in(g, OF_PAGE, text, p.begin);
+}
+
 static void add_number(struct attn_grouping *g, const struct attn_scan_line *line,
                        struct attn_part p) {
   const char *text = line->text;
@@ -102,7 +108,7 @@ static void add_number(struct attn_grouping *g, const struct attn_scan_line *lin
   char *name = attn_group_text(g, text, attn_name_before(text, p.begin));
   if (cell.decimals == 0 && is_width(g, text, p.begin) && !is_divided(line, p.end))
     attn_stray_size(g, name, &cell);
-  if (ends_in(g, NUMBERED, text, p.begin)) return;
+  if (ends_in(g, NUMBERED, text, p.begin) || is_share_of_page(g, text, p)) return;
   if (attn_match_at(g->scan->patterns, POINTS, text, line->bytes, p.end, NULL)) return;
   if (cell.decimals == 0 && assigned < 0) return;
   attn_stray_cell(g, name, &cell, assigned > 0);
@@ -142,7 +148,7 @@ static int is_excepted(struct attn_part p, const size_t *except, int excepts, in
  * else `at`. */
 static size_t skip_other(struct attn_grouping *g, const char *text, size_t at, size_t end) {
   struct attn_match m;
-  if (ends_in(g, "[A-Za-z][\\s(-]{1,2}$", text, at) &&
+  if (ends_in(g, "(?:[A-Za-z][\\s(-]{1,2}|\\x22)$", text, at) &&
       attn_match_at(g->scan->patterns, VERSION, text, end, at, &m))
     return m.group[0].end;
   size_t mark = sizeof ATTN_MARK_VALUE - 1;

@@ -140,8 +140,11 @@ int attn_item_is_number(const struct attn_row_item *item) {
 }
 
 int attn_item_is_integer(const struct attn_row_item *item, int value) {
-  return item->kind == ATTN_ITEM_CELL && item->cell.kind == ATTN_CELL_NUMBER &&
-         item->cell.decimals == 0 && item->cell.value == value;
+  enum { IN_PARENTHESES = 3 }; /* the characters of "(1)", which is an expression */
+  const attn_cell *cell = &item->cell;
+  if (item->kind != ATTN_ITEM_CELL || cell->value != value) return 0;
+  if (cell->kind == ATTN_CELL_EXACT) return item->end - item->begin == IN_PARENTHESES;
+  return cell->kind == ATTN_CELL_NUMBER && cell->decimals == 0;
 }
 
 static int is_two_assignments(struct attn_grouping *g, const char *text, struct attn_part p) {

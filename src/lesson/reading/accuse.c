@@ -62,6 +62,9 @@ static enum attn_accusation accuse_stated(struct attn_scan *scan, const struct a
   return is_meant && !states_root(scan, b) ? ATTN_EXCUSED : ATTN_UNCERTAIN;
 }
 
+/* The name of the attention that divides by the root. */
+static const char SCALED_DOT_PRODUCT[] = "(?i)\\bscaled[- ]dot[- ]product";
+
 static enum attn_accusation accuse_divisor(struct attn_scan *scan, const struct attn_priors *priors,
                                            const struct attn_placement *p, int cause) {
   if (p->relation->divisor == ATTN_DIVISOR_STATED)
@@ -70,6 +73,8 @@ static enum attn_accusation accuse_divisor(struct attn_scan *scan, const struct 
     return states_number(scan, p->relation->divided_by) ? ATTN_EXCUSED : ATTN_ACCUSED;
   if (p->role == ATTN_ROLE_WEIGHTS && cause == ATTN_CAUSE_MISSING_SCALE) return ATTN_ACCUSED;
   if (attn_document_has(scan->patterns, ROOT, scan->text)) return ATTN_ACCUSED;
+  if (cause == ATTN_CAUSE_SCALE_BY_DK && attn_states(scan, scan->text, SCALED_DOT_PRODUCT))
+    return ATTN_ACCUSED;
   int called_scaled = p->role == ATTN_ROLE_SCALED && priors[p->block].bits[p->role] > 5;
   if (called_scaled && cause == ATTN_CAUSE_MISSING_SCALE) return ATTN_ACCUSED;
   return cause == ATTN_CAUSE_MISSING_SCALE ? ATTN_EXCUSED : ATTN_UNCERTAIN;

@@ -427,6 +427,7 @@ int attn_is_contradicted(const struct attn_builder *b, const struct attn_placeme
 #define K_T "K ?(?:\\^ ?\\(?T\\)?|'|ᵀ|⊤|\\.T)"
 #define ENDS "[\\s=:*$]*$"
 #define BEGINS "(*UCP)(?:^|[=:,\\s])"
+#define BEGINS_ALONE BEGINS "(?<![)}]\\s)" /* without a factor in front: "softmax(S) X W_V" */
 
 /* What is called so: "weights V" is an output. In this order. */
 static const struct formula {
@@ -439,9 +440,9 @@ static const struct formula {
      BEGINS "(?:(?:A|P|[Ww]eights)" TIMES "V|(?i)attention ?\\(Q, ?K, ?V\\))" ENDS},
     {ATTN_ROLE_SCALED, BEGINS "\\(?Q" TIMES K_T "\\)? ?/ ?(?:√|sqrt)[^=]{1,8}$"},
     {ATTN_ROLE_SCORES, BEGINS "(?<![\\d)}]\\s)Q" TIMES K_T ENDS},
-    {ATTN_ROLE_Q, BEGINS "X" TIMES "W_?\\^?\\(?Q\\)?" ENDS},
-    {ATTN_ROLE_K, BEGINS "X" TIMES "W_?\\^?\\(?K\\)?" ENDS},
-    {ATTN_ROLE_V, BEGINS "X" TIMES "W_?\\^?\\(?V\\)?" ENDS},
+    {ATTN_ROLE_Q, BEGINS_ALONE "X" TIMES "W_?\\^?\\(?Q\\)?" ENDS},
+    {ATTN_ROLE_K, BEGINS_ALONE "X" TIMES "W_?\\^?\\(?K\\)?" ENDS},
+    {ATTN_ROLE_V, BEGINS_ALONE "X" TIMES "W_?\\^?\\(?V\\)?" ENDS},
     {ATTN_ROLE_W_Q, "^\\W*W_?\\^?\\(?Q\\)?" ENDS},
     {ATTN_ROLE_W_K, "^\\W*W_?\\^?\\(?K\\)?" ENDS},
     {ATTN_ROLE_W_V, "^\\W*W_?\\^?\\(?V\\)?" ENDS},

@@ -109,8 +109,19 @@ static int charge(struct attn_value_reader *p, size_t at) {
   return 0;
 }
 
-static int is_value(struct attn_value_reader *p, size_t at, enum attn_shape shape) {
-  if (shape == ATTN_SHAPE_WORDS || p->mixed) return 0;
+/* "MMULT(EXP(A2:B3), {1; 1})": a column of ones as an argument only adds up. */
+static int is_summing_column(const struct attn_value_reader *p, size_t at, size_t end) {
+  const char *text = p->text->text;
+  while (at > 0 && attn_is_space((unsigned char)text[at - 1])) at--;
+  if (at == 0 || text[at - 1] != ',' || end >= p->text->bytes || text[end] != ')') return 0;
+  if (p->grids != 1 || p->rows < 2 || p->cells != p->rows) return 0;
+  for (size_t n = 0; n < p->cells; n++)
+    if (p->cell[n].kind != ATTN_CELL_NUMBER || p->cell[n].value != 1) return 0;
+  return 1;
+}
+
+static int is_value(struct attn_value_reader *p, size_t at, size_t end, enum attn_shape shape) {
+  if (shape == ATTN_SHAPE_WORDS || p->mixed || is_summing_column(p, at, end)) return 0;
   char c = p->text->text[at];
   return p->cells >= 2 || (c != '(' && c != '{' && follows_equals(p, at));
 }
@@ -127,7 +138,7 @@ int attn_read_value(struct attn_value_reader *p, size_t at, struct attn_scan_val
   if (!may_be_value(p, at)) return 0;
   enum attn_shape shape = read_shape(p, at, end);
   if (p->status != ATTN_OK) return 0;
-  return is_value(p, at, shape) ? copy_value(p, at, shape, value) : charge(p, at);
+  return is_value(p, at, *end, shape) ? copy_value(p, at, shape, value) : charge(p, at);
 }
 
 /* Do the rows differ in length? */

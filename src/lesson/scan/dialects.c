@@ -44,6 +44,14 @@
 /* 1 0 | 0 1: as many numbers in each row */
 #define BARRED(row) row "(?: \\| " row ")++"
 
+/* 1 & 0 */
+#define OF_AMPERSANDS "(?=" NUMBER "(?: & " NUMBER ")++[ \\t]*+$)" NUMBER
+
+/* query A: 1.133 + 1.455 = 2.588, up to its first sign */
+#define SUM_OF_ROW                                                                             \
+  "[ \\t]*+[^\\n\\d:=+]{1,24}\\d{0,2}:[ \\t]*+(?=" DECIMAL "(?: \\+ " DECIMAL ")++ = " DECIMAL \
+  "[ \\t]*+$)" DECIMAL
+
 /* In this order, in a document with this text. */
 static const struct dialect {
   const char *has, *pattern, *replacement;
@@ -118,6 +126,8 @@ static const struct dialect {
     {"(%o", "(?m)^\\(%o\\d++\\)(?=[ \\t])", ""},
     {"[,1] [,2]", "(?<=\\[,\\d\\]|\\[,\\d\\d\\]) (?=\\[,\\d)",
      "  "}, /* R: the columns of a matrix */
+    /* R: how long it took */
+    {"elapsed", "(?m)^[ \\t]*+user[ \\t]++system[ \\t]++elapsed[ \\t]*+\\n[ \\t\\d.]++$", ""},
     /* IPython: more lines of one input */
     {"...:", "(?m)^[ \\t]*+\\.{3}:(?=[ \\t\\n])", ""},
     /* 3/sqrt(2), 1/(2*sqrt(2)), sqrt(2)/2 of SymPy: roots in a number */
@@ -129,7 +139,7 @@ static const struct dialect {
     /* irb of Ruby */
     {"irb(", "(?m)^irb\\(\\w++\\):\\d++(?::\\d++)?[>*][ \\t]?", ""},
     {"=> Matrix[", "(?m)^=> Matrix(?=\\[)", ""},
-    {"Matrix[", "(?<=[=(] )Matrix(?=\\[\\[)", ""},
+    {"Matrix[", "(?<=[=(*] )Matrix(?=\\[\\[)", ""},
 
     /* C and C++: constants called kQ, loops */
     {"const",
@@ -198,6 +208,12 @@ static const struct dialect {
     /* 2.11.2023: a word, as "v3" is */
     {".", "(?<![\\w.])\\d{1,2}\\.[01]?\\d\\.(?=(?:19|20)\\d\\d(?![\\w.]))", "y"},
     {"NumberForm[", "\\bNumberForm\\[([^\\n]*?), ?(?:\\d|\\{\\d, ?\\d\\})\\]", "$1"},
+    /* "[10:42:07.118] DEBUG attn.c:52 " of a log */
+    {":",
+     "(?m)^\\[?(?:\\d{4}-\\d\\d-\\d\\d[ T])?\\d{1,2}:\\d\\d:\\d\\d(?:[.,]\\d{1,9})?Z?\\]?[ \\t]++"
+     "\\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR)\\]?:?[ "
+     "\\t]++[\\w/-]++\\.\\w{1,4}:\\d++:?[ \\t]++",
+     ""},
     /* "[10:02] Ana: " of a chat; "10:02  sums: 2.5": what is in front of numbers is their name */
     {":",
      "(?m)^\\[?\\d{1,2}:\\d\\d(?::\\d\\d)?\\]?(?:"
@@ -265,6 +281,16 @@ static const struct dialect {
      "(?m)^([ \\t]*+(?:[*\\x{2022}-][ \\t]++)?[^\\s\\d:=\\x{2026}]{1,12})(?:[ \\t]++\\x{2026}++[ "
      "\\t]++(?=-?[\\d.])|[ \\t]*+\\x{2026}++[ \\t]*+(?=" NUMBER ", ))",
      "$1: "},
+    /* exponentials and their sums, below a line that calls them so */
+    {" + ",
+     "(?mi)(?:^(?=[^\\n=]*(?:\\bexp|指数))[^\\n=\\d]*+\\n" SUM_OF_ROW "|(?!\\A)\\G" DECIMAL
+     "(?:[ \\t]*+\\n" SUM_OF_ROW ")?+)\\K [+=] ",
+     ", "},
+    /* rows of LaTeX without its signs, below a line without them */
+    {" & ",
+     "(?m)(?:^[^\\n\\\\&]*+\\n[ \\t]*+" OF_AMPERSANDS "|(?!\\A)\\G" NUMBER
+     "(?:[ \\t]*+\\n[ \\t]*+" OF_AMPERSANDS ")?+)\\K & ",
+     "  "},
     /* a 0.7 / b 0.2 */
     {" / ",
      "(?m)(?<=[ :])([^\\s\\d/=()\\[\\]|]{1,12} " NUMBER

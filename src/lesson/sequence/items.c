@@ -18,7 +18,7 @@ static const struct {
     {"exponentiate exponentiating e", ATTN_STEP_EXPONENTIALS, 0},
     {"normalized normalised percent share shares", ATTN_STEP_WEIGHTS, 0},
     {"encoder エンコーダ エンコーダー", ATTN_STEP_K, 0},
-    {"decoder デコーダ デコーダー", ATTN_STEP_Q, 0},
+    {"ask asks asking decoder デコーダ デコーダー", ATTN_STEP_Q, 0},
     {"result vector representation becomes answer weighted 加重和", ATTN_STEP_OUTPUT, 1},
     {"hidden 隠", ATTN_STEP_K, 1},
     {"h", ATTN_STEP_K, 1},
@@ -215,9 +215,9 @@ static int is_root(const struct reader *x, int at) {
   return is_one_of(x, at - 1 - attn_fact_is_sign(x->r, at - 1, "("), "√ sqrt");
 }
 
-/* The 1.414 of "√2 ≈ 1.414", but not of "2 / √2 ≈ 1.414" */
+/* The 1.414 of "√2 ≈ 1.414" and "√2 (= 1.414)", but not of "2 / √2 ≈ 1.414" */
 static int is_value_of_root(const struct reader *x, int at) {
-  int of = at - 2 - attn_fact_is_sign(x->r, at - 2, ")");
+  int of = at - 2 - is_one_of(x, at - 2, "( )");
   if (!attn_fact_is_sign(x->r, at - 1, "=") || !attn_fact_is_whole(x->r, of) || !is_root(x, of))
     return 0;
   int sign = of - 1 - attn_fact_is_sign(x->r, of - 1, "(");

@@ -179,8 +179,13 @@ static int naming_column(const struct attn_table *t, const struct attn_row *head
   return own - 1 > before && is_named(header, own - 1) ? own - 1 : -1;
 }
 
-/* A part for each column of the header where a name begins; blank cells continue it. All names are
- * above numbers, or all above labels. */
+/* "Q | Q | K | K": is a step called as in the column before? */
+static int repeats_step(const struct attn_table *t, int parts, const char *name) {
+  return parts > 0 && name && !strcmp(t->part[parts - 1].name, name) && attn_label_step(name) >= 0;
+}
+
+/* A part for each column of the header where a name begins; blank cells, and those that repeat it,
+ * continue it. All names are above numbers, or all above labels. */
 static int find_spans(struct attn_grouping *g, struct attn_table *t,
                       const struct attn_row *header) {
   int widest = 0, parts = 0, above_labels = 0;
@@ -188,10 +193,11 @@ static int find_spans(struct attn_grouping *g, struct attn_table *t,
   for (int n = t->skip; n < t->numbers; n++) {
     const struct attn_row_item *item = &header->item[t->number[n]];
     if (item->kind == ATTN_ITEM_CELL && item->cell.kind != ATTN_CELL_BLANK) return 0;
-    int name = naming_column(t, header, n);
-    if (name >= 0) {
-      above_labels += name != t->number[n];
-      t->part[parts] = (struct attn_table_part){n, n, attn_item_text(g, header, name)};
+    int at = naming_column(t, header, n);
+    char *name = at >= 0 ? attn_item_text(g, header, at) : NULL;
+    if (at >= 0 && !repeats_step(t, parts, name)) {
+      above_labels += at != t->number[n];
+      t->part[parts] = (struct attn_table_part){n, n, name};
       if (!t->part[parts++].name) return 0;
     }
     if (parts == 0) return 0;
@@ -222,12 +228,12 @@ static int find_centred(struct attn_grouping *g, struct attn_table *t,
 static size_t common_words(const char *a, const char *b) {
   size_t bytes = 0;
   for (size_t n = 0; a[n] && a[n] == b[n]; n++)
-    if (strchr(" ([_", a[n])) bytes = n;
+    if (strchr(" ([_.", a[n])) bytes = n;
   return bytes;
 }
 
-/* "score cat | score dog", "weight(cat) | weight(dog)", "scaled_score_cat | scaled_score_dog": do
- * columns n - 1 and n begin with the same step? */
+/* "score cat | score dog", "weight(cat) | weight(dog)", "WQ.left | WQ.right", "scaled_score_cat |
+ * ..": do columns n - 1 and n begin with the same step? */
 static int same_step(struct attn_grouping *g, const struct attn_table *t, int n) {
   const char *a = attn_item_text(g, &t->header, t->number[n - 1]);
   const char *b = attn_item_text(g, &t->header, t->number[n]);
@@ -363,6 +369,57 @@ static int find_sums(struct attn_grouping *g, const struct attn_table *t) {
   return 2;
 }
 
+/* ---- names in the line above ---- */
+
+/* "queries, keys, values (two columns each)", "the weights of q, k and v". Returns how many names.
+ */
+static int listed_inputs(struct attn_grouping *g, const char *above, const char **name) {
+#define THEN "(?![A-Za-z])[^A-Za-z0-9^=]{1,8}(?:(?:and|then|und|et) )?"
+  static const char LIST[] = "(?i)(?<![A-Za-z])(?<![A-Za-z]\\()(?:q(?:uer(?:y|ies))?|クエリ)" THEN
+                             "(?:k(?:eys?)?|キー)" THEN "(?:v(?:alues?)?|バリュー|値)(?![A-Za-z])";
+  static const char WEIGHTS[] = "(?i)weights|matri|重み|行列|\\bW_?Q\\b";
+  static const char *const NAMES[] = {"Q", "K", "V", "W_Q", "W_K", "W_V"};
+  if (!attn_occurs(g->scan->patterns, LIST, above)) return 0;
+  int first = attn_occurs(g->scan->patterns, WEIGHTS, above) ? 3 : 0;
+  for (int n = 0; n < 3; n++) name[n] = NAMES[first + n];
+  return 3;
+}
+
+enum { LISTED_MAX = 5 };
+
+/* "from left to right: QK^T, divided by √2, softmax, output": each clause from one on is a step.
+ */
+static int listed_steps(struct attn_grouping *g, const char *above, const char **name) {
+  const char *const signs = strpbrk(above, ",;:/") ? ",;:/" : " ";
+  int names = 0;
+  for (const char *at = above; *at; at += strspn(at, ",;:/ ")) {
+    size_t bytes = strcspn(at, signs);
+    const char *clause = attn_group_copy(g, at, bytes);
+    int is_step = clause && attn_step_of_text(g, clause) >= ATTN_STEP_SCORES;
+    if ((!is_step && names) || (is_step && names == LISTED_MAX)) return 0;
+    if (is_step) name[names++] = clause;
+    at += bytes;
+  }
+  return names > 1 ? names : 0;
+}
+
+/* Columns without a header: a part of as many columns for each name that the line above lists. That
+ * is supposed. */
+static int find_listed(struct attn_grouping *g, struct attn_table *t) {
+  const char *above = g->aboves ? g->above[g->aboves - 1] : NULL, *name[LISTED_MAX];
+  if (!g->scan->left || !g->scan->left->recurring || !above || t->skip || t->rows < 2) return 0;
+  int names = listed_inputs(g, above, name);
+  if (!names) names = listed_steps(g, above, name);
+  int width = names ? t->numbers / names : 0;
+  if (width < 2 || width * names != t->numbers) return 0;
+  g->scan->regrouped = 1;
+  t->part = attn_group_take(g, (size_t)names, sizeof *t->part);
+  for (int n = 0; t->part && n < names; n++)
+    t->part[n] = (struct attn_table_part){n * width, (n + 1) * width,
+                                          attn_group_copy(g, name[n], strlen(name[n]))};
+  return g->status == ATTN_OK ? names : 0;
+}
+
 /* "v1 | v2" above 0, 1, 2 and other numbers: the first column is one of the matrix. */
 static int names_components(struct attn_grouping *g, const struct attn_table *t) {
   struct attn_label first, next;
@@ -388,6 +445,7 @@ void attn_header_find(struct attn_grouping *g, struct attn_table *t) {
   if (t->style == ATTN_ROW_SPACES && t->header.items == 0 && !t->skip && t->rows > 1 &&
       t->cols > 1 && g->text_line && g->text_line->line >= t->line - LINES_ABOVE)
     find_words(g, t);
+  if (t->header.items == 0) t->parts = find_listed(g, t);
   if (t->header.items == 0 || g->status != ATTN_OK) return;
   restore_blanks(g, t, &t->header);
   t->part = attn_group_take(g, (size_t)t->numbers, sizeof *t->part);

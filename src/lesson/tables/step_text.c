@@ -55,3 +55,20 @@ int attn_step_of_text(struct attn_grouping *g, const char *label) {
     step = ATTN_STEP_SCALED;
   return step;
 }
+
+/* How many rows from one on are called the same step, by a name without an index. */
+static int same_name(const struct attn_table *t, int row) {
+  const struct attn_label *label = &t->row[row].label;
+  int n = row;
+  if (label->index >= 0 || attn_label_step(label->text) < 0) return 0;
+  while (n < t->rows && !strcmp(t->row[n].label.text, label->text)) n++;
+  return n - row;
+}
+
+void attn_table_name_rows(struct attn_table *t) {
+  int rows = 0, matrices = 0, count = 2;
+  if (t->style != ATTN_ROW_COLON && t->style != ATTN_ROW_EQUALS) return;
+  for (; rows < t->rows && count > 1; matrices++) rows += count = same_name(t, rows);
+  for (int r = 0; r < t->rows && count > 1 && matrices > 1; r++)
+    t->row[r].label.stem = t->row[r].label.text;
+}

@@ -538,6 +538,7 @@ static struct attn_table take_run(struct attn_grouping *g) {
     t.style = t.row[0].style;
     t.line = t.row[0].line->line;
     t.last_line = t.row[t.rows - 1].line->line;
+    attn_table_name_rows(&t);
     t.steps = !attn_row_is_delimited(t.style) && are_steps(g, &t);
   }
   g->rows = 0;

@@ -43,6 +43,8 @@ char *attn_item_text(struct attn_grouping *g, const struct attn_row *row, int it
 int attn_table_count(const struct attn_table *t, int col, int kind); /* column_kind's items */
 /* The step that a row or column is called, also in words: "divided by √2"; -1: none. */
 int attn_step_of_text(struct attn_grouping *g, const char *text);
+/* "X: 1 0", "X: 0 1", "W_Q: 2 1", "W_Q: 1 1": the name is the stem of each row. */
+void attn_table_name_rows(struct attn_table *t);
 /* The rows from begin on whose labels have one stem end here. */
 int attn_table_group_end(const struct attn_table *t, int begin);
 
