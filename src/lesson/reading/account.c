@@ -592,6 +592,7 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
   int has_strays = lesson->examples && !attn_has_programs(lesson);
   if (failed || (has_strays && (attn_list_strays(&a) || list_around(&a))))
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson");
+  o->unexplained += a.left_out;
   sort_unread(scan, lesson);
   return ATTN_OK;
 }

@@ -24,6 +24,7 @@ struct attn_account {
   const struct attn_known *printed;        /* of what is printed */
   const struct attn_known *operands;       /* of arithmetic */
   const struct attn_known *maxima;         /* of rows and columns */
+  int64_t left_out;                        /* numbers of rows of which others are in blocks */
   int prints_shapes;
   int input_line, names_inputs; /* the line of the source that was asked last, and the answer */
 };

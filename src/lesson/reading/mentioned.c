@@ -367,6 +367,7 @@ int attn_list_strays(struct attn_account *a) {
     int count = is_unread ? 1 : out_of_order(a, s);
     if (!count) count = is_row_beside(a, s);
     if (count && attn_add_unread(a->pool, a->lesson, &s->cell, 1, count, s->name)) return -1;
+    if (s->is_row) a->left_out += count;
     if (count) n += count - 1;
   }
   for (int n = 0; n < a->scan->workeds; n++)

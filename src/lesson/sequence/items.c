@@ -272,9 +272,14 @@ static int is_time(const struct reader *x, int at) {
   return minute->begin == hour->end + 1 && minute->end == minute->begin + 2;
 }
 
+/* 2023; 2021/7/18 are three numbers together. */
+static int is_year(const struct reader *x, int at) {
+  return attn_fact_is_whole(x->r, at) && attn_is_year(&x->r->token[at].cell) &&
+         !attn_fact_is_sign(x->r, at + 1, "/");
+}
+
 static int is_of_date(const struct reader *x, int at) {
-  return (attn_fact_is_whole(x->r, at) && attn_is_year(&x->r->token[at].cell)) || is_time(x, at) ||
-         is_time(x, at - 2);
+  return is_year(x, at) || is_time(x, at) || is_time(x, at - 2);
 }
 
 static int is_excluded(const struct reader *x, int at) {
