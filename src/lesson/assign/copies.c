@@ -10,7 +10,7 @@ static const struct {
   double own_name;         /* bits of a name of its own: if it is another role's, it is no copy */
   double section;          /* a given of another example */
   double weights;          /* a factor is one of the step rather than a weight matrix */
-  double divided;          /* scores that the text above divides: nobody divided them */
+  double divided;          /* scores that are called scaled: nobody divided them */
   double share;            /* of the cells: a copy has at least so many in common */
 } PRICE = {.copy = 5,
            .transposed = 2,
@@ -83,8 +83,7 @@ static void push_copy(struct attn_expansion *e, const struct attn_node *of, int 
                 (c->is_factor || is_echo(c, of, node, copy) ? 0 : PRICE.copy);
   if (copy >= ATTN_COPY_ROW) bits += attn_word_bits(c->priors, role);
   if (c->is_factor && role >= ATTN_ROLE_W_Q && role <= ATTN_ROLE_W_V) bits -= PRICE.weights;
-  if (role == ATTN_ROLE_SCORES && (c->priors->bits[ATTN_ROLE_SCALED] > 0 || c->hints.divided))
-    bits -= PRICE.divided;
+  if (role == ATTN_ROLE_SCORES && c->priors->bits[ATTN_ROLE_SCALED] > 0) bits -= PRICE.divided;
   if (attn_is_new_section(e) && !of->expected.lo.at) bits -= PRICE.section;
   attn_push_option(e->out, &(struct attn_option){.bits = bits,
                                                  .role = role,

@@ -46,10 +46,6 @@ static const char WEIGHTS_LAST[] = "(*UCP)(?<!\\w)" INPUT "[ ·@*×]{0,3}" WEIGH
                                    "(?![ \\t]?(?:\\w(?![a-z])|\\.T|'|\\^\\s?\\(?[T⊤]))";
 #define SCALING "(?:scal(?:e\\b|ing)|square[- ]root|√|sqrt)"
 #define ROOT_OF_SIZE "(?:1 ?/ ?)?(?:√|sqrt|(?:square )?root of)[\\s({]*d"
-/* Something is divided by a root. */
-static const char DIVIDED[] =
-    "(*UCP)(?i)(?:/|÷|\\bdivi\\w+|\\bscal\\w+)[^\\n=]{0,24}?(?:√|\\bsqrt|\\broots?\\b)|"
-    "\\*\\* ?-? ?0?\\.5|(?:√|ルート|平方根)[^\\n]{0,24}?(?:割|除)";
 /* The last formula is that of scaled scores: "Q @ K.T / np.sqrt(2)". Below it may be
  * "scores =", which attn_sequence_merge writes. */
 static const char SCALED_FORMULA[] =
@@ -179,8 +175,7 @@ static int is_stated(struct attn_scan *scan, const char *text, const struct attn
                      const char *of) {
   static const char SUPPOSED[] =
       "(?i)\\b(?:no|not|without|would|could(?! "
-      "(?:compare|check|verify))|if|instead|later|other|higher|lower|than|vs|n't|todo|"
-      "redo|next (?:time|week|lecture|chapter|part))\\b|次回|来週|今後|"
+      "(?:compare|check|verify))|if|instead|later|other|higher|lower|than|vs|n't|todo|redo)\\b|"
       "なし|ない|ません|せず|らず|なら|場合|ohne|sans|sin\\b";
   size_t begin = m->group[0].begin, end = m->group[0].end;
   const size_t first = begin > SENTENCE_BYTES ? begin - SENTENCE_BYTES : 0,
@@ -358,8 +353,6 @@ int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
   if (!out->hints.text) return -1;
   out->hints.causal_here =
       attn_mentions_causal(scan, out->hints.text) && !attn_denies_mask(scan, out->hints.text);
-  out->hints.divided =
-      attn_occurs(scan->patterns, DIVIDED, out->hints.text) && !attn_denies_scale(scan);
   out->hints.scaled_formula = attn_occurs(scan->patterns, SCALED_FORMULA, out->hints.text) ||
                               is_below_scaled_formula(scan, block);
   out->names_head =

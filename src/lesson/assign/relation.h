@@ -162,7 +162,6 @@ struct attn_hints {
   int query;                    /* "word 2": the only one that is numbered so; 0: none, or more */
   int heads, splits;            /* heads are mentioned; several are */
   int unscaled;                 /* the text denies that scores are divided */
-  int divided;                  /* the text of this block divides by a root */
   int scaled_formula;           /* and ends with "Q K^T / √d" */
   int shifts;                   /* a largest value is mentioned, which softmax may subtract */
   int values;                   /* the symbol V is mentioned */

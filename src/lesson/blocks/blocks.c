@@ -317,7 +317,7 @@ static void read_rule(struct attn_grouping *g, const struct attn_scan_line *line
   int is_corner = line->text[strspn(line->text, " \t\r\f\v")] == '+';
   if (style == ATTN_ROW_SPACES && ends) {
     g->is_counted = 1;
-  } else if (style == ATTN_ROW_PIPES && g->header.items && g->header.style == style) {
+  } else if (style == ATTN_ROW_PIPES && g->header.items) {
     restore_row(g);
     return;
   } else if (style == ATTN_ROW_PIPES) {
@@ -451,8 +451,7 @@ static void read_blank(struct attn_grouping *g) {
   const struct attn_row *first = &g->row[0], *last = &g->row[g->rows - 1];
   int may_go_on = attn_row_is_labelled(first->style) && *last->label.text;
   if (may_go_on && first->items == 1 && first->label.stem) return;
-  g->after_blank = may_go_on && first->items > 1;
-  if (!g->after_blank) attn_run_flush(g);
+  if (!may_go_on || first->items == 1) attn_run_flush(g);
 }
 
 static void read_line(struct attn_grouping *g, const struct attn_scan_line *line) {

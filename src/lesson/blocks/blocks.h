@@ -128,7 +128,6 @@ struct attn_grouping {
   struct attn_row before;                 /* the last row before the run; items 0: none */
   struct attn_row *row;                   /* a run of lines that look alike */
   int rows;
-  int after_blank;      /* a blank line is below the run, which may go on */
   int drop_first;       /* the first column counts rows: its header is one item short */
   int is_counted;       /* the columns are numbered above the run */
   int has_counted_rows; /* a sheet is above: "Q | 1 | 0", "Q | 2 | 1", "K | 1 | 0" */
@@ -269,8 +268,6 @@ void attn_workings_merge(struct attn_grouping *g);
 void attn_recurring_merge(struct attn_grouping *g);
 /* Are these names the same but for indices, which are `step` apart? */
 int attn_name_recurs(const char *a, const char *b, int step);
-/* Do two names of several words differ in one, that is no step's: "row of cat", "row of dog"? */
-int attn_name_is_of_other_token(struct attn_grouping *g, const char *a, const char *b);
 
 /* parts.c: parts of one matrix -> the matrix. */
 void attn_parts_merge(struct attn_grouping *g);

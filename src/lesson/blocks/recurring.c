@@ -81,13 +81,6 @@ static int step_of_word(struct attn_grouping *g, const char *name, struct attn_p
   return text ? attn_step_called(text) : -1;
 }
 
-int attn_name_is_of_other_token(struct attn_grouping *g, const char *a, const char *b) {
-  struct attn_part x, y;
-  return differing_words(a, b, 0, &x) == 1 && differing_words(b, a, 0, &y) == 1 &&
-         !attn_is_digit(a[x.begin]) && !attn_is_digit(b[y.begin]) && step_of_word(g, a, x) < 0 &&
-         step_of_word(g, b, y) < 0;
-}
-
 /* ---- what recurs ---- */
 
 /* Of a block that is one vector. NULL: it is a matrix, or has no name. */

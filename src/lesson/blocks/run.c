@@ -457,16 +457,6 @@ static void part_from_last(struct attn_grouping *g, const struct attn_row *row) 
   if (attn_group_grow(g, (void **)&g->row, 0, sizeof *g->row)) g->row[g->rows++] = last;
 }
 
-/* Below a blank line, the row of the next token goes on with the matrix. */
-static void end_at_blank(struct attn_grouping *g, const struct attn_row *row) {
-  const struct attn_row *last = g->rows ? &g->row[g->rows - 1] : NULL;
-  if (last && g->after_blank &&
-      (last->style != row->style || last->items != row->items ||
-       !attn_name_is_of_other_token(g, last->label.text, row->label.text)))
-    attn_run_flush(g);
-  g->after_blank = 0;
-}
-
 /* The last row of words above a blank line, shorter than the rows below it: it is of what is above.
  */
 static void drop_header_above(struct attn_grouping *g, const struct attn_row *row) {
@@ -490,7 +480,6 @@ static int lacks_parts(struct attn_grouping *g, const struct attn_row *row) {
 
 int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
   struct attn_row complete;
-  end_at_blank(g, row);
   drop_header_above(g, row);
   if (read_header(g, row)) return 1;
   if (lacks_sum(g, row))

@@ -17,12 +17,11 @@
   "|\\.)++"                                                          \
   "(?<=[\\d?])(?![\\w.?#])"
 #define WORD "(?!(?i:-?inf|nan)\\b)\\pL[\\pL\\w]*+|" BROKEN "|\\d++[A-Za-z]\\w*+"
-#define WORDS "(?:" WORD "|[A-Za-z]\\w*+)(?:\\s[\\w']++){0,6}+"
 #define NEXT "\\s*+(?:[,;&]|\\]\\s*+,\\s*+\\[|" ATTN_MARK_ROW ")\\s*+"
 
 static const char IN_MATRIX[] =
     "(?:\\[\\s*+\\[|" ATTN_MARK_OPEN ")\\s*+(?|" NUMBER "(?:" NEXT NUMBER "(?![\\w.?#]))*+" NEXT
-    "(" WORDS ")|(" BROKEN "))\\s*+(?=[,;&\\])]|" ATTN_MARK_ROW "|" ATTN_MARK_CLOSE ")";
+    "(" WORD ")|(" BROKEN "))\\s*+(?=[,;&\\])]|" ATTN_MARK_ROW "|" ATTN_MARK_CLOSE ")";
 /* In a line of numbers, perhaps in brackets, or a row between pipes */
 #define BESIDE "(?:[ \\t]*+[,;|][ \\t]*+|[ \\t]++)"
 #define REST "(?=(?:" BESIDE NUMBER "(?![\\w.]))*+[ \\t]*+[])|]{0,2}+[,;]*+[ \\t]*+$)"
@@ -70,9 +69,6 @@ static const char *const NUMBER_WORDS[] = {
     UNICODE OPEN IN_WORDS "(?=" BETWEEN NUMBER "(?:" BETWEEN "|" CLOSE "))",
     /* "| 4 | two |", "| cat | zero | 1 |"; the first cell is a label */
     UNICODE "[|\\t,][ \\t]*+" NUMBER CELL IN_WORDS "(?=" LAST ")",
-    /* "1 two" below or above "1 0" */
-    UNICODE LINE NUMBER MORE "++[ \\t]*+\\n[ \\t]*+" LABEL "(?:" NUMBER "[ \\t]++)*+" IN_WORDS MORE
-                             "*+[ \\t]*+$",
     UNICODE LINE "(?:" NUMBER "[ \\t]++)*+" IN_WORDS "(?=" MORE
                  "*+[ \\t]*+\\n[ \\t]*+" LABEL NUMBER MORE "++[ \\t]*+$)",
 };

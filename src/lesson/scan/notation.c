@@ -88,10 +88,6 @@ struct notation {
   one is "(?=" LITERAL "[;,][ \\t]*+" two is "-?[.\\d])|\\G(" LITERAL "[;,][ \\t]*+)" any is \
          "(?=-?[.\\d])"
 #define IS_ALOUD "(?:,| is|:)[ \\t]*+"
-/* A: cat: 0.7 1.0 | dog: 0.2 0.4: the answer on a card, row by row */
-#define ROW_OF_CARD \
-  "[^\\s\\d:|/;,()\\[\\]]{1,24}: (?:" ROW_OF_LINE "|[(\\[][^()\\[\\]\\n]{1,80}[)\\]])"
-#define ANSWER "(?:A|Ans|Answer|\u7B54\u3048?|\u56DE\u7B54): "
 #define GA_OR_WA "(?:\u306F|\u304C|:|,|(?=[ \\t]))[ \\t]*+"
 #define UP_TO_BRACKET "[^\\n#\\[\\]]++\\]"
 #define LISTS "\\s*+(\\[\\[(?:[-\\d.,\\s]|\\](?!\\])|\\[)++\\]\\])\\s*+"
@@ -351,10 +347,6 @@ static const struct notation notations[] = {
     {"(?mi)" COLUMNS_ALOUD("\\bkey 1", "key 2", "key \\d", ",[ \\t]*+"), "$1", 0, "k"},
     {COLUMNS_ALOUD("(?<!\\d)1\u5217\u76EE", "2\u5217\u76EE", "\\d\u5217\u76EE", GA_OR_WA), "$1", 0,
      "\xE5\x88"},
-
-    {"(?m)(?:^(?:" ANSWER ")?+|\\G)(" ROW_OF_CARD ")(?: [|/] |; )(?=" ROW_OF_CARD
-     "[ \\t]*+(?:[|/;]|$))",
-     "$1" ATTN_MARK_ROW, 0, ":"},
 
     /* a sentence of Japanese is a line */
     {"\\x{3002}[ \\t]*+(?=[^\\n\\s\\x{300D}\\x{300F}\\x{201D})'\"|*`<&\\\\])",

@@ -76,10 +76,9 @@ static int step_of_word(const struct reader *x, int at) {
   if (!word[1] && !strchr("qkvhsuw", *word) && is_one_of(x, at - 1, "query key value . · * @"))
     return -1;                                                            /* key A, q · A */
   if (*word == 'h' && !word[1] && is_one_of(x, at - 1, "u w")) return -1; /* U h1 */
-  int step = attn_step_called(word),
-      is_new = is_one_of(x, at - 1, "new context"); /* "new vector" */
+  int step = attn_step_called(word);
   for (size_t n = 0; step < 0 && n < sizeof WORDS / sizeof *WORDS; n++)
-    if ((!WORDS[n].is_weak || !x->is_own || !x->is_in_sentence || is_new) &&
+    if ((!WORDS[n].is_weak || !x->is_own || !x->is_in_sentence) &&
         attn_is_listed(WORDS[n].words, word, strlen(word)))
       step = WORDS[n].step;
   return step;

@@ -277,27 +277,23 @@ static void add_section(struct attn_grouping *g, const struct pairs *p, int begi
   if (b) attn_block_end(g, b, t->row[begin + rows - 1].line->line);
 }
 
-enum keys { OTHER_KEYS, NAMED_KEYS, COUNTED_KEYS };
-
 /* "X | cat | 1 | 0" above "W_Q | 1 | 1 | 0" and "W_Q | 2 | 0 | 1": the rows of some matrices have
  * names, those of others are counted. Or all are counted, two rows or more in the mean. */
-static int kind_of_keys(const struct pairs *p) {
-  int named = 0, matrices = 0, end = p->b < p->t->cols ? p->t->rows : 0;
+static int has_keys(const struct pairs *p) {
+  int matrices = 0, end = p->b < p->t->cols ? p->t->rows : 0;
   for (int r = 0, n = 0; r < end; r++, n++) {
     const struct attn_row_item *key = attn_table_item(p->t, r, p->b);
     if (!r || !same(p, r, r - 1, 0, p->a)) n = 0, matrices++;
-    named += is_name(key);
-    if (!is_name(key) && !attn_item_is_integer(key, n + 1)) return OTHER_KEYS;
+    if (!is_name(key) && !attn_item_is_integer(key, n + 1)) return 0;
   }
-  if (named > 0) return NAMED_KEYS;
-  return 2 * matrices <= end ? COUNTED_KEYS : OTHER_KEYS;
+  return 2 * matrices <= end;
 }
 
 int attn_table_sections(struct attn_grouping *g, const struct attn_table *t) {
   struct pairs p = {.t = t, .source = g->scan->source.text, .end = t->rows, .a = next_names(t, 0)};
   p.b = p.a + 1;
-  int keys = kind_of_keys(&p), goes_on = keys == COUNTED_KEYS && g->has_counted_rows;
-  if (keys == OTHER_KEYS) p.b = next_names(t, p.a + 1);
+  int are_keys = has_keys(&p), goes_on = are_keys && g->has_counted_rows;
+  if (!are_keys) p.b = next_names(t, p.a + 1);
   if (p.b >= t->cols - 1 || !attn_row_is_delimited(t->style)) return 0;
   if (are_steps(g, &p) < (goes_on ? 1 : 2)) return 0;
   if (find_keys(&p) && are_tokens(g, &p)) return 0;
@@ -307,7 +303,7 @@ int attn_table_sections(struct attn_grouping *g, const struct attn_table *t) {
     for (int n = 0; n < rows; n++)
       if (!width || width_at(t, r + n, p.b + 1) != width) return 0;
   }
-  g->has_counted_rows = keys == COUNTED_KEYS;
+  g->has_counted_rows = are_keys;
   for (int r = 0, rows; r < t->rows && g->status == ATTN_OK; r += rows)
     add_section(g, &p, r, rows = same_names(&p, r, p.b - 1));
   for (int r = 0; r < t->rows; r++)
