@@ -36,6 +36,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -368,6 +369,12 @@ def base_tree(commit):
         return None
 
 
+def documents():
+    """The tests of the documents of tests/lesson/documents, one each."""
+    tables_of_documents = (ROOT / "tests/lesson/documents").glob("*.toml")
+    return {f"cli_foreign::test_small_documents[{name}]" for t in tables_of_documents for name in tomllib.loads(t.read_text())}
+
+
 def refresh(every, stale, tree, options):
     """Prints the stale entries with the nearest code; with --refresh, rewrites those that it can."""
     base, written, left = base_tree(options.base), {}, 0
@@ -385,6 +392,7 @@ def refresh(every, stale, tree, options):
     if written or not options.stale and not stale:
         tables.save_all(ROOT, [written.get(m.name, m) for m in every], tree)
     gone = {m.test for m in every if m.test.startswith("test_") and not list((ROOT / "tests").glob(f"*/{m.test}.c"))}
+    gone |= {m.test for m in every if m.test.endswith("]")} - documents()
     if gone:
         print("tests that are named but do not exist: " + ", ".join(sorted(gone)))
     print(f"{len(every)} mutations: {len(stale)} stale, {len(written)} refreshed, {left} to mend")
