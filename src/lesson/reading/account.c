@@ -207,13 +207,15 @@ static int has_results(const struct attn_account *a) {
   return n < a->lesson->examples;
 }
 
-/* Numbers that were gathered are no inputs without a use. */
+/* Numbers that were gathered are no inputs without a use, but for V by its name. */
 static int is_gathered(struct attn_account *a, const attn_step *s) {
   const struct attn_left *left = a->scan->left;
-  if (!left || left->recurring || left->apart || left->sequence || !s->printings)
-    return left != NULL;
+  if (!left || !s->printings) return left != NULL;
   int block = block_of(a, &s->printing[0]);
-  return block < 0 || a->scan->block[block].source == ATTN_BLOCK_TURNS;
+  if (block >= 0 && s->name == ATTN_STEP_V && a->priors[block].bits[ATTN_ROLE_V] >= ATTN_OWN_NAME)
+    return 0;
+  int is_block = !left->recurring && !left->apart && !left->sequence;
+  return !is_block || block < 0 || a->scan->block[block].source == ATTN_BLOCK_TURNS;
 }
 
 /* A given that nothing is computed from is read among the inputs of an example. Weights are not, if
