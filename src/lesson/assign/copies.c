@@ -10,7 +10,7 @@ static const struct {
   double own_name;         /* bits of a name of its own: if it is another role's, it is no copy */
   double section;          /* a given of another example */
   double weights;          /* a factor is one of the step rather than a weight matrix */
-  double divided;          /* scores that are called scaled: nobody divided them */
+  double divided;          /* a copy of the scores that is called scaled */
   double share;            /* of the cells: a copy has at least so many in common */
 } PRICE = {.copy = 5,
            .transposed = 2,
@@ -24,8 +24,8 @@ static const struct {
 /* Work, in about nanoseconds: to compare a cell; to make one. */
 static const double COMPARE = 5, MAKE = 60;
 
-/* May the numbers of two cells be the same? Wider than what a node decides; but 0.943 is no given
- * 1. */
+/* May the numbers of two cells be the same? Wider than what a node decides. A given integer is
+ * exact: 0.943 is not a copy of 1. */
 static int may_fit(const struct attn_grid *a, int at, const struct attn_grid *b, int bt,
                    int is_given) {
   double x = a->value[at], y = b->value[bt];

@@ -94,7 +94,7 @@ static int is_of_step(struct attn_grouping *g, const struct attn_scan_line *line
 
 /* The 30% of "#line(length: 30%)" */
 static int is_share_of_page(struct attn_grouping *g, const char *text, struct attn_part p) {
-  static const char OF_PAGE[] = "(?i)(?:width|height|length)[\\s:=\"']{1,3}$";
+  static const char OF_PAGE[] = "(?i)(?:width|height|length)\\s?[:=][\\s\"']{0,2}$";
   return text[p.end - 1] == '%' && ends_in(g, OF_PAGE, text, p.begin);
 }
 

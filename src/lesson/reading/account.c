@@ -344,8 +344,8 @@ static int is_prose(struct attn_account *a, int block) {
   int named = a->priors[block].best > HEADING || (p->cols > 1 && is_answer(a, b));
   int decimals = has_decimals(p);
   int is_whole = p->rows * p->cols == 1 && !decimals;
-  if (is_whole && (attn_is_year(p->cells) || called_step(a, block, A_WORD) < 0)) return 1;
-  int as_matrix = is_matrix(a, block);
+  int as_matrix = is_matrix(a, block), is_year = !as_matrix && attn_is_year(p->cells);
+  if (is_whole && (is_year || called_step(a, block, A_WORD) < 0)) return 1;
   int is_list = (b->source == ATTN_BLOCK_SCALARS && p->cols > 2) || is_in_list(a, block) ||
                 is_of_row(a, b) || is_called_after_word(a, b);
   if (!named && !decimals && p->rows == 1 && !is_list && !as_matrix) return 1;

@@ -285,10 +285,14 @@ int attn_states_other_mask(struct attn_scan *scan) {
 
 /* √d_model in place of √d_k, on purpose, or no division; a temperature beside the root. */
 static int states_other_divisor(struct attn_scan *scan, int cause, int line) {
+  static const char NOT_USUAL[] =
+      "(?i)(?:\\bnot|instead of|rather than)[^\\w\\n]{0,6}(?:by |the )?(?:√|sqrt\\W?) ?\\(?d_?k|"
+      "(?:√|sqrt\\W?) ?\\(?d_?k\\)?[^\\n。]{0,4}(?:ではな[くい]|でなく|の代わり)";
   if (cause == ATTN_CAUSE_UNKNOWN)
     return attn_mentions_temperature_above(scan, line) || attn_stated_temperature(scan) != 1;
   return (cause == ATTN_CAUSE_SCALE_BY_DK || cause == ATTN_CAUSE_SCALE_WRONG_DIM) &&
-         attn_denies_scale(scan) && !attn_replaces_root(scan);
+         (attn_document_has(scan->patterns, NOT_USUAL, scan->text) ||
+          (attn_denies_scale(scan) && !attn_replaces_root(scan)));
 }
 
 /* Is what looks like a slip what the document states? */

@@ -103,6 +103,14 @@ static int is_scaled_otherwise(const struct attn_builder *b, const struct attn_p
   return fabs(1 / by - cell.value) > slack && fabs(by - cell.value) > slack;
 }
 
+/* Weights of the scores, where the exponentials above them are those of the scaled scores. */
+static int is_of_other_exponentials(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_node *e = attn_roles_of(b->reading, p)->at[ATTN_ROLE_EXPONENTIALS];
+  const struct attn_relation *r = p->relation, *of = e ? e->relation : NULL;
+  return p->role == ATTN_ROLE_WEIGHTS && of && of->operand[0] == r->operand[0] &&
+         of->divided_by != r->divided_by;
+}
+
 /* ---- tokens whose rows are in another order in another matrix ---- */
 
 /* The numbers are read in the order of the page, so that those of other tokens are compared. */
@@ -410,7 +418,7 @@ int attn_has_more_added(struct attn_scan *scan, const char *name) {
 
 int attn_is_contradicted(const struct attn_builder *b, const struct attn_placement *p) {
   return is_other_row(b, p) || is_exchanged(b, p) || is_divided_otherwise(b, p) ||
-         is_scaled_otherwise(b, p);
+         is_of_other_exponentials(b, p) || is_scaled_otherwise(b, p);
 }
 
 /* ---- formulas: "A = softmax(QK^T/√2) =" ---- */

@@ -68,6 +68,12 @@ int attn_names_sum(const struct attn_scan *scan, const char *text) {
   return attn_occurs(scan->patterns, SUM, text);
 }
 
+/* "and not by √3" */
+static int is_denied_root(const struct attn_account *a, const struct attn_stray *s) {
+  static const char DENIED[] = "\\bnot\\W+(?:by\\W+)?(?:√|sqrt|root of)[\\s({]*$";
+  return s->cell.decimals < 1 && attn_occurs(a->scan->patterns, DENIED, s->name);
+}
+
 /* ---- several numbers of a row ---- */
 
 /* Are the numbers of q among n cells, `stride` apart; in their order? */
@@ -125,6 +131,7 @@ static int is_in_list(const struct attn_account *a, const struct attn_stray *s) 
  * such numbers; after a sign of equality they are a result. */
 static int is_explained(struct attn_account *a, const struct attn_stray *s) {
   const struct attn_known *known = a->known;
+  if (is_denied_root(a, s)) return 1;
   if (s->is_size && attn_occurs(a->scan->patterns, ROOT, s->name))
     return attn_is_known_root(known, &s->cell) || /* "sqrt of d_k = 3" */
            (strstr(s->name, " of ") && attn_is_known_size(known, s->cell.value));

@@ -345,8 +345,11 @@ static void order_rows(attn_step *s) {
 
 /* Is a row called by its number? Then it may be in any place. */
 static int is_numbered(const struct workings *w, const attn_printing *p) {
-  int block = attn_block_of(w->scan, p);
-  return block >= 0 && attn_is_called_other_row(w->scan, block, p->row0 == 0);
+  static const char ORDINAL[] =
+      "(?i)\\b(?:first|second|third|fourth|last)\\b|最初|最後|[一二三]つ目|番目";
+  int n = attn_block_of(w->scan, p);
+  return n >= 0 && (attn_is_called_other_row(w->scan, n, p->row0 == 0) ||
+                    attn_occurs(w->scan->patterns, ORDINAL, w->scan->block[n].name));
 }
 
 struct row_places {

@@ -315,7 +315,7 @@ static void rewrite_equations(struct attn_rewrite *r) {
 static void rewrite_references(struct attn_rewrite *r) {
   attn_rewrite_all(r,
                    "(?m)(?<=[a-z,][ \\n]|式)\\(([1-9]\\d?)\\.\\d{1,2}\\)(?=[^\\w=]"
-                   "(?s:.{0,2000}?)[ \\t]{2}\\(\\1\\.\\d{1,2}\\)[ \\t]*$)",
+                   "(?s:.{0,2000}?)=[^=\\n]*[ \\t]{2}\\(\\1\\.\\d{1,2}\\)[ \\t]*$)",
                    "", "(");
   if (r->text->failed || !attn_occurs(r->scan->patterns, "(?m)^[ \\t]*+\\(1\\)", r->text->now.text))
     return;

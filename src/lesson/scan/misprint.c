@@ -69,6 +69,9 @@ static const char *const NUMBER_WORDS[] = {
     UNICODE OPEN IN_WORDS "(?=" BETWEEN NUMBER "(?:" BETWEEN "|" CLOSE "))",
     /* "| 4 | two |", "| cat | zero | 1 |"; the first cell is a label */
     UNICODE "[|\\t,][ \\t]*+" NUMBER CELL IN_WORDS "(?=" LAST ")",
+    /* "1 two" below or above "1 0" */
+    UNICODE LINE NUMBER MORE "++[ \\t]*+\\n[ \\t]*+" LABEL "(?:" NUMBER "[ \\t]++)*+" IN_WORDS MORE
+                             "*+[ \\t]*+$",
     UNICODE LINE "(?:" NUMBER "[ \\t]++)*+" IN_WORDS "(?=" MORE
                  "*+[ \\t]*+\\n[ \\t]*+" LABEL NUMBER MORE "++[ \\t]*+$)",
 };

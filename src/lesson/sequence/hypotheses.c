@@ -349,7 +349,6 @@ static int has_features(struct attn_sequence *s) {
 }
 
 int attn_sequence_explain(struct attn_sequence *s) {
-  /* What adds to the outputs. */
   if (s->known) return attn_sequence_known(s) && explain_by(s, ATTN_KNOWN);
   if (attn_document_has(s->g->scan->patterns, "tanh", s->g->scan->text) &&
       (find_whole(s, ATTN_WITH_TANH) || find_with_slips(s, ATTN_WITH_TANH)))

@@ -277,8 +277,8 @@ static void add_section(struct attn_grouping *g, const struct pairs *p, int begi
   if (b) attn_block_end(g, b, t->row[begin + rows - 1].line->line);
 }
 
-/* "X | cat | 1 | 0" above "W_Q | 1 | 1 | 0" and "W_Q | 2 | 0 | 1": the rows of some matrices have
- * names, those of others are counted. Or all are counted, two rows or more in the mean. */
+/* "X | cat | 1 | 0" above "W_Q | 1 | 1 | 0" and "W_Q | 2 | 0 | 1": is each row named or counted,
+ * and has a matrix two rows or more in the mean? */
 static int has_keys(const struct pairs *p) {
   int matrices = 0, end = p->b < p->t->cols ? p->t->rows : 0;
   for (int r = 0, n = 0; r < end; r++, n++) {
