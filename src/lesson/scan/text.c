@@ -197,6 +197,7 @@ attn_status attn_canonical_text(struct attn_scan *scan, const char *file,
   replace_entities(&r);
   attn_markup_tables(&r, kinds);
   attn_rewrite_calls(&r);
+  attn_rewrite_bars(&r);
   attn_rewrite_notations(&r, kinds);
   attn_rewrite_commas(&r);
   if (a.failed || b.failed) return attn_scan_no_memory(scan);
