@@ -60,7 +60,7 @@ size_t attn_next_matrix_mark(const struct attn_canonical *text, size_t at) {
 
 static void add_plain(struct attn_text *t, uint32_t c, const char *as_it_is, size_t bytes,
                       uint32_t origin) {
-  char buffer[2];
+  char buffer[3];
   const char *plain = attn_plain_character(c, buffer);
   attn_text_add(t, plain ? plain : as_it_is, plain ? strlen(plain) : bytes, origin);
 }
