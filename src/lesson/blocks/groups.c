@@ -114,6 +114,14 @@ static int step_in_words(struct attn_grouping *g, const char *text, struct attn_
   return step;
 }
 
+/* "q_1·k_2 = 5, hence s_12 = 2.5": only the first of them is a dot product. */
+static int parts_product(struct attn_grouping *g, const struct attn_result *a,
+                         const struct attn_result *b) {
+  static const char PRODUCT[] = "(?:^|[^\\w])q_?\\d ?\\x{B7} ?k_?\\d$";
+  return attn_occurs(g->scan->patterns, PRODUCT, a->name) &&
+         !attn_occurs(g->scan->patterns, "\\x{B7}|[Kk]", b->name);
+}
+
 /* Consecutive results of one kind and step are a group. 0: too many. */
 static int find_groups(struct attn_grouping *g, const char *text, const struct attn_results *r,
                        struct attn_result_line *out) {
@@ -124,7 +132,7 @@ static int find_groups(struct attn_grouping *g, const char *text, const struct a
     int step = b->is_list ? step_in_words(g, text, (struct attn_part){n ? a->end : 0, b->at}) : -1;
     int is_other = step >= 0 && last >= 0 && step != last;
     if (step >= 0) last = step;
-    if (n == 0 || a->kind != b->kind || is_other) {
+    if (n == 0 || a->kind != b->kind || is_other || parts_product(g, a, b)) {
       if (out->groups == ATTN_RESULT_GROUPS) return 0;
       out->group[out->groups++] =
           (struct attn_result_group){.kind = b->kind, .is_list = b->is_list, .name = b->name};

@@ -145,11 +145,11 @@ static int is_nameless(const struct attn_block *b, int line) {
          b->line == line;
 }
 
-/* How many vectors of one length, without a name, a line consists of; 0: not of such. */
+/* How many vectors of one length, without a name, the line that begins here consists of; 0: not of
+ * such. */
 static int vectors_of_line(const struct attn_grouping *g, int begin) {
   const struct attn_block *b = g->block[begin];
   int end = begin;
-  if (begin > 0 && g->block[begin - 1]->line == b->line) return 0;
   while (end < g->blocks && is_nameless(g->block[end], b->line) &&
          g->block[end]->reading[0].rows == 1 &&
          g->block[end]->reading[0].cols == b->reading[0].cols)
@@ -168,19 +168,30 @@ static int is_below_input(struct attn_grouping *g, const struct attn_block *b) {
   return inputs == 1;
 }
 
-/* Below "X: (1, 0) (0, 1)" a line of as many vectors is a matrix, too, and so is one of several
+/* Bit n: a line with a name is a matrix of n rows. */
+static uint64_t named_sizes(const struct attn_grouping *g) {
+  uint64_t sizes = 0;
+  for (int n = 0; n < g->blocks; n++) {
+    const struct attn_block *b = g->block[n];
+    const attn_printing *p = &b->reading[0];
+    if (b->source == ATTN_BLOCK_VECTORS && *b->name && b->line == b->end && p->rows < 64)
+      sizes |= (uint64_t)1 << p->rows;
+  }
+  return sizes;
+}
+
+/* Next to "X: (1, 0) (0, 1)" a line of as many vectors is a matrix, too, and so is one of several
  * below "Keys:". */
 static void join_rows(struct attn_grouping *g) {
-  uint64_t rows = 0; /* bit n: a line with a name has n vectors */
-  int kept = 0;
+  uint64_t rows = named_sizes(g); /* and the columns of what is joined: it is multiplied */
+  int kept = 0, line = 0;
   for (int n = 0, count; n < g->blocks && g->status == ATTN_OK; n += count) {
     struct attn_block *b = g->block[kept] = g->block[n];
-    const attn_printing *p = &b->reading[0];
-    count = vectors_of_line(g, n);
+    count = b->line > line ? vectors_of_line(g, n) : 0;
+    line = b->line;
     int joins = count > 1 && count < 64 && (rows >> count & 1 || is_below_input(g, b));
     if (!joins) count = 1;
-    if (b->source == ATTN_BLOCK_VECTORS && *b->name && b->line == b->end && p->rows < 64)
-      rows |= (uint64_t)1 << p->rows;
+    if (joins && b->reading[0].cols < 64) rows |= (uint64_t)1 << b->reading[0].cols;
     for (int i = 1; i < count && append(g, b, g->block[n + i]);) i++;
     kept++;
   }

@@ -40,7 +40,7 @@ const char *attn_plain_character(uint32_t c, char *buffer) {
   if (c >= 0xFF01 && c <= 0xFF5D) return buffer[0] = (char)(c - 0xFEE0), buffer; /* full-width */
   if (c >= 0x2080 && c <= 0x2089) return buffer[0] = (char)('0' + c - 0x2080), buffer;
   if (c >= 0x2090 && c <= 0x209C && c != 0x2094)
-    return buffer[0] = "aeox hklmnpst"[c - 0x2090], buffer;
+    return buffer[0] = '_', buffer[1] = "aeox hklmnpst"[c - 0x2090], buffer[2] = 0, buffer;
   if (c >= 0x2000 && c <= 0x200B) return " ";
   const struct variant *v =
       bsearch(&c, variants, sizeof variants / sizeof *variants, sizeof *variants, compare_variant);

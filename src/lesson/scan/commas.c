@@ -59,3 +59,14 @@ void attn_rewrite_commas(struct attn_rewrite *r) {
   else
     attn_rewrite_all(r, COMMAS_OF_THOUSANDS, "$1", ",");
 }
+
+/* "row a: 2 | 0.5", "fila a: 2 | 0,5": a label and the numbers of a row; 0,5 | 1,2 may be two rows.
+ */
+void attn_rewrite_bars(struct attn_rewrite *r) {
+#define BARRED(number)                                                               \
+  "(?m)(?|(^[^|:\\n]{0,60}\\pL[^|:\\n]{0,20}:[ \\t]++" number ")|(?!\\A)\\G(" number \
+  "))[ \\t]*+\\|[ \\t]*+(?=" number "(?:[ \\t]*+\\|[ \\t]*+" number ")*+[ \\t]*+$)"
+  static const char POINTS[] = BARRED("-?\\d++(?:\\.\\d++)?+"),
+                    COMMAS[] = BARRED("-?\\d++(?:[.,]\\d++)?+");
+  attn_rewrite_all(r, has_decimal_commas(r) ? COMMAS : POINTS, "$1  ", "|");
+}

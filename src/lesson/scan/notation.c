@@ -297,6 +297,8 @@ static const struct notation notations[] = {
     {"\\[(?![^\\[\\]\\n]{0,80},[^\\[\\]\\n]{0,80}\\d/\\d)[ \\t]*+(" ROW_OF_LINE
      "(?:[ \\t]*+(?://?|\\|)[ \\t]*+" ROW_OF_LINE ")++)[ \\t]*+\\]",
      ATTN_MARK_OPEN "$1" ATTN_MARK_CLOSE, 0, "/|"},
+    {"\\([ \\t]*+(" ROW_OF_LINE "(?:[ \\t]*+\\|[ \\t]*+" ROW_OF_LINE ")++)[ \\t]*+\\)",
+     ATTN_MARK_OPEN "$1" ATTN_MARK_CLOSE, 0, "|"},
     {"(?<=\\d)[ \\t]*+(?://?|;|\\|)[ \\t]*+(?=[-.\\d \\t/;,|]{1,400}+\\x{27E7})", ATTN_MARK_ROW, 0,
      "/;|"},
 

@@ -60,7 +60,7 @@ size_t attn_next_matrix_mark(const struct attn_canonical *text, size_t at) {
 
 static void add_plain(struct attn_text *t, uint32_t c, const char *as_it_is, size_t bytes,
                       uint32_t origin) {
-  char buffer[2];
+  char buffer[3];
   const char *plain = attn_plain_character(c, buffer);
   attn_text_add(t, plain ? plain : as_it_is, plain ? strlen(plain) : bytes, origin);
 }
@@ -197,6 +197,7 @@ attn_status attn_canonical_text(struct attn_scan *scan, const char *file,
   replace_entities(&r);
   attn_markup_tables(&r, kinds);
   attn_rewrite_calls(&r);
+  attn_rewrite_bars(&r);
   attn_rewrite_notations(&r, kinds);
   attn_rewrite_commas(&r);
   if (a.failed || b.failed) return attn_scan_no_memory(scan);

@@ -55,6 +55,7 @@ void attn_rewrite_end(struct attn_rewrite *r, size_t from);
 /* LaTeX, HTML, arrays of programs: all to marks. kinds: bits of attn_notation_kind. */
 void attn_rewrite_notations(struct attn_rewrite *r, int kinds);
 /* commas.c: decimal commas and separators of thousands. */
+void attn_rewrite_bars(struct attn_rewrite *r);
 void attn_rewrite_commas(struct attn_rewrite *r);
 
 /* leader.c: blanks the signs that comments of programs begin their lines with. */
@@ -70,7 +71,7 @@ void attn_rewrite_cell_list(struct attn_rewrite *r);
 void attn_markup_tables(struct attn_rewrite *r, int kinds);
 
 /* character.c: the code point as plain text where it is a variant of a plainer one, else NULL.
- * buffer: at least 2 bytes, for the result. */
+ * buffer: at least 3 bytes, for the result. */
 const char *attn_plain_character(uint32_t c, char *buffer);
 /* The digit or sign that is raised: 2 of a square, - of 10 to the -3; 0: c is another character. */
 char attn_superscript(uint32_t c);
