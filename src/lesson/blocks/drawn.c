@@ -276,7 +276,8 @@ static int begins_named(const struct attn_grouping *g, const struct attn_scan_li
 
 /* Columns of numbers between two pipes are a row of a matrix. One number is, next to such a row. */
 static int pipes_line(struct attn_grouping *g, const struct attn_scan_line *line) {
-#define NUMBERS(end) "\\s*+(?=[^|]*\\d)(?:(?:-(?=\\s)|[-+]?[.\\d\\x{221E}\\x{2026}/]++)" end ")++$"
+#define NUMBERS(end) \
+  "\\s*+(?=[^|]*\\d)(?:(?:[-x\\x{D7}](?=\\s)|[-+]?[.\\d\\x{221E}\\x{2026}/]++)" end ")++$"
   static const char SEVERAL[] = "\\s*+\\S++\\s++\\S";
   struct attn_part name[PIPED_MAX], body[PIPED_MAX];
   int count = split_pipes(line->text, line->bytes, name, body), several = g->drawns > 0;
