@@ -281,6 +281,10 @@ static const struct dialect {
      "(?m)^([ \\t]*+(?:[*\\x{2022}-][ \\t]++)?[^\\s\\d:=\\x{2026}]{1,12})(?:[ \\t]++\\x{2026}++[ "
      "\\t]++(?=-?[\\d.])|[ \\t]*+\\x{2026}++[ \\t]*+(?=" NUMBER ", ))",
      "$1: "},
+    /* query A ...... 1; 0: dots up to the numbers of a row */
+    {"....",
+     "(?m)^([ \\t]*+[^\\s\\d:=.,;][^\\n\\d:=.,;]{0,40}\\d?)[ \\t]*+\\.{4,}[ \\t]*+(?=-?\\d)",
+     "$1: "},
     /* exponentials and their sums, below a line that calls them so */
     {" + ",
      "(?mi)(?:^(?=[^\\n=]*(?:\\bexp|指数))[^\\n=\\d]*+\\n" SUM_OF_ROW "|(?!\\A)\\G" DECIMAL
