@@ -19,6 +19,8 @@
 #define PAIR "[^\\n:=\\d]{1,20}:[ ]?" NUMBER
 #define ARROW "(?:\\x{2192}|-{1,2}>)"
 #define OF_PERSON "(?=(?:は|が|のクエリは)(?:順に)?\\()"
+#define ROW_OF(turn) \
+  "(?m)^([ \\t]*+[A-Za-z]{1,3}(?:の|[ ]))" turn "番目?(?=(?:から)?[ \\t]*+(?:\\x{2192}|[:=]))"
 #define OF_ROW(n) n "行目[ \\t]++" NUMBER "(?:,?[ \\t]++" NUMBER "(?!行))++"
 /* A  B  C above 2  1 0 1 */
 #define CONSECUTIVE                                                                             \
@@ -177,6 +179,11 @@ static const struct dialect {
     /* (2 x 3)(3 x 2) = 2 x 2: sizes */
     {")(", "\\((\\d) [x×] (\\d)\\) ?\\(\\2 [x×] (\\d)\\) ?= ?\\(?\\1 [x×] \\3\\)?(?!\\d)", ""},
     {"v", "(?<![\\w.])v\\d++\\.\\d++\\.\\d++(?![.\\w]\\w)", "v"}, /* of a program */
+    /* qの一番 → (1, 0), kの二番 = (0, 1) */
+    {"一番", ROW_OF("一"), "$11番目"},
+    {"二番", ROW_OF("二"), "$12番目"},
+    {"三番", ROW_OF("三"), "$13番目"},
+    {"四番", ROW_OF("四"), "$14番目"},
     /* the rows of two people */
     {"一人目", "一人目" OF_PERSON, "1行目"},
     {"二人目", "二人目" OF_PERSON, "2行目"},
