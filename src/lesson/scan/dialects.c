@@ -46,6 +46,8 @@
 /* 1 0 | 0 1: as many numbers in each row */
 #define BARRED(row) row "(?: \\| " row ")++"
 
+/* 1, 0: no decimal comma */
+#define COMMAS NUMBER "(?:, " NUMBER ")++"
 /* 1 & 0 */
 #define OF_AMPERSANDS "(?=" NUMBER "(?: & " NUMBER ")++[ \\t]*+$)" NUMBER
 
@@ -363,6 +365,7 @@ static const struct dialect {
          TWO) "|" BARRED(TWO " " NUMBER) "|" BARRED(TWO " " TWO) ")(?=[ \\t]*+(?:\\z|\\n(?![ "
                                                                  "\\t]*+[-+=|.\\d])))",
      "$1" ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE},
+    {" ; ", "(?m)^([ \\t]*+)(" COMMAS "(?: ; " COMMAS ")++)[ \\t]*+$", "$1[$2]"}, /* 1, 0 ; 0, 1 */
     /* "scores first: token 1 gets 1, 0 and token 2 gets 6, 2": rows */
     {" and ",
      "(?m)(?<=[:;,] )((\\pL{2,12} )1( \\pL{3,9} ))(" LIST ")(?: and |, )\\g{2}2\\g{3}(" LIST
