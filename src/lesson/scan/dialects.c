@@ -48,6 +48,7 @@
 
 /* 1, 0: no decimal comma */
 #define COMMAS NUMBER "(?:, " NUMBER ")++"
+#define SPACED_ROW NUMBER "(?:[ \\t]++" NUMBER ")++[ \\t]*+"
 /* 1 & 0 */
 #define OF_AMPERSANDS "(?=" NUMBER "(?: & " NUMBER ")++[ \\t]*+$)" NUMBER
 
@@ -294,6 +295,11 @@ static const struct dialect {
     {"....",
      "(?m)^([ \\t]*+[^\\s\\d:=.,;][^\\n\\d:=.,;]{0,40}\\d?)[ \\t]*+\\.{4,}[ \\t]*+(?=-?\\d)",
      "$1: "},
+    /* Ws  1 0, and rows without a name, between blank lines: a matrix */
+    {"\n\n",
+     "(?<=\\n\\n)([ \\t]*+[A-Za-z]{1,3})[ \\t]{2,}+(?=" SPACED_ROW "(?:\\n[ \\t]++" SPACED_ROW
+     ")*+\\n(?:\\n|\\z))",
+     "$1 = "},
     /* exponentials and their sums, below a line that calls them so */
     {" + ",
      "(?mi)(?:^(?=[^\\n=]*(?:\\bexp|指数))[^\\n=\\d]*+\\n" SUM_OF_ROW "|(?!\\A)\\G" DECIMAL
