@@ -379,6 +379,20 @@ static void add_additive(struct attn_scan *scan, struct attn_priors *out) {
   raise(out, ATTN_ROLE_V_A, out->bits[ATTN_ROLE_W_V]);
 }
 
+static void exchange(double *a, double *b) {
+  const double first = *a;
+  *a = *b;
+  *b = first;
+}
+
+/* tanh(sU + hW): U is of the queries, W of the keys. */
+static void add_exchanged(struct attn_scan *scan, struct attn_priors *out) {
+  static const char STATED[] = "tanh[( ]{1,2}(?:[sq]_?\\w? ?U|U ?[sq]_?\\w?)\\b";
+  if (!attn_document_has(scan->patterns, STATED, scan->text)) return;
+  exchange(&out->bits[ATTN_ROLE_W_A], &out->bits[ATTN_ROLE_U_A]);
+  exchange(&out->bits[ATTN_ROLE_W_A_Q], &out->bits[ATTN_ROLE_U_A_K]);
+}
+
 /* hs are the states of the encoder, h that of the decoder. */
 static void add_state(struct attn_scan *scan, const struct attn_block *b, struct attn_priors *out) {
   if (!attn_occurs(scan->patterns, "(*UCP)^\\W*h\\W*$", b->name) ||
@@ -576,6 +590,7 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   add_continued(scan, block, out);
   add_weights_of(scan, b, out);
   add_additive(scan, out);
+  add_exchanged(scan, out);
   add_state(scan, b, out);
   add_embedding(scan, b, out);
   add_stated_state(scan, b, out);

@@ -14,6 +14,8 @@ struct attn_drawn {
   int column;                        /* after its left bracket */
   int cols;                          /* of the first row */
   int ragged;                        /* the length of a row that differs, 0: none */
+  int is_named_first;                /* the name is in front of its first row */
+  int unnamed;                       /* rows without a name */
   struct attn_source_position place; /* of that row */
 };
 
@@ -136,6 +138,8 @@ static void add_cells(struct attn_grouping *g, const struct attn_scan_line *line
   if (!*d->block->name) d->block->name = attn_group_text(g, line->text, name);
   if (!d->block->name) return;
   if (count == 0) return;
+  d->is_named_first |= !d->cols && called.end > called.begin;
+  d->unnamed += called.end == called.begin;
   if (!d->cols) d->cols = count;
   if (count == d->cols) {
     attn_block_copy_row(g, d->block, cells, count, "");
@@ -258,17 +262,22 @@ static int ends_in_equals(const char *text, struct attn_part p) {
   return p.end > p.begin && text[p.end - 1] == '=';
 }
 
-/* "K = | 2 1 |" directly below "Q = | 1 0 |": a second name begins a second matrix. */
+/* "K = | 2 1 |" directly below "Q = | 1 0 |", "K | 2 1 |" below "Q | 1 0 |" and "  | 0 1 |": a
+ * second name begins a second matrix. */
 static int begins_named(const struct attn_grouping *g, const struct attn_scan_line *line,
                         struct attn_part name, struct attn_part body) {
   const struct attn_drawn *above = drawn_at(g, column_of(g, line, body.begin));
-  return ends_in_equals(line->text, name) && above &&
+  struct attn_part called = attn_part_trim(line->text, name);
+  if (!above || called.begin == called.end) return 0;
+  if (above->is_named_first && above->unnamed) return 1;
+  return ends_in_equals(line->text, name) &&
          ends_in_equals(above->block->name, (struct attn_part){0, strlen(above->block->name)});
 }
 
 /* Columns of numbers between two pipes are a row of a matrix. One number is, next to such a row. */
 static int pipes_line(struct attn_grouping *g, const struct attn_scan_line *line) {
-#define NUMBERS(end) "\\s*+(?=[^|]*\\d)(?:(?:-(?=\\s)|[-+]?[.\\d\\x{221E}\\x{2026}/]++)" end ")++$"
+#define NUMBERS(end) \
+  "\\s*+(?=[^|]*\\d)(?:(?:[-x\\x{D7}](?=\\s)|[-+]?[.\\d\\x{221E}\\x{2026}/]++)" end ")++$"
   static const char SEVERAL[] = "\\s*+\\S++\\s++\\S";
   struct attn_part name[PIPED_MAX], body[PIPED_MAX];
   int count = split_pipes(line->text, line->bytes, name, body), several = g->drawns > 0;

@@ -19,6 +19,8 @@
 #define PAIR "[^\\n:=\\d]{1,20}:[ ]?" NUMBER
 #define ARROW "(?:\\x{2192}|-{1,2}>)"
 #define OF_PERSON "(?=(?:は|が|のクエリは)(?:順に)?\\()"
+#define ROW_OF(turn) \
+  "(?m)^([ \\t]*+[A-Za-z]{1,3}(?:の|[ ]))" turn "番目?(?=(?:から)?[ \\t]*+(?:\\x{2192}|[:=]))"
 #define OF_ROW(n) n "行目[ \\t]++" NUMBER "(?:,?[ \\t]++" NUMBER "(?!行))++"
 /* A  B  C above 2  1 0 1 */
 #define CONSECUTIVE                                                                             \
@@ -44,6 +46,9 @@
 /* 1 0 | 0 1: as many numbers in each row */
 #define BARRED(row) row "(?: \\| " row ")++"
 
+/* 1, 0: no decimal comma */
+#define COMMAS NUMBER "(?:, " NUMBER ")++"
+#define SPACED_ROW NUMBER "(?:[ \\t]++" NUMBER ")++[ \\t]*+"
 /* 1 & 0 */
 #define OF_AMPERSANDS "(?=" NUMBER "(?: & " NUMBER ")++[ \\t]*+$)" NUMBER
 
@@ -167,6 +172,9 @@ static const struct dialect {
     /* numbers of sections, of the steps of a chain, of an issue */
     {"section",
      "(\\\\(?:sub){0,2}section\\*?\\{)[1-9]\\d?(?:\\.(?:[12]\\d|[1-9]))++[ ~](?=[^\\s\\d])", "$1"},
+    {"\\section",
+     "(\\\\(?:sub){0,2}section\\*?\\{[^\\d\\s{}=:]{1,12}[ ~])[1-9]\\d?\\.[1-9]\\d?[ ](?=[^\\s\\d])",
+     "$1"},
     {"の",
      "(?m)^[ \\t]*+([1-9])\\.(?:2[ ]++\\1\\.1|3[ ]++\\1\\.2|4[ ]++\\1\\.3|5[ ]++\\1\\.4|6[ "
      "]++\\1\\.5|7[ ]++\\1\\.6|8[ ]++\\1\\.7|9[ ]++\\1\\.8)(?=の(?:各|行))",
@@ -177,6 +185,11 @@ static const struct dialect {
     /* (2 x 3)(3 x 2) = 2 x 2: sizes */
     {")(", "\\((\\d) [x×] (\\d)\\) ?\\(\\2 [x×] (\\d)\\) ?= ?\\(?\\1 [x×] \\3\\)?(?!\\d)", ""},
     {"v", "(?<![\\w.])v\\d++\\.\\d++\\.\\d++(?![.\\w]\\w)", "v"}, /* of a program */
+    /* qの一番 → (1, 0), kの二番 = (0, 1) */
+    {"一番", ROW_OF("一"), "$11番目"},
+    {"二番", ROW_OF("二"), "$12番目"},
+    {"三番", ROW_OF("三"), "$13番目"},
+    {"四番", ROW_OF("四"), "$14番目"},
     /* the rows of two people */
     {"一人目", "一人目" OF_PERSON, "1行目"},
     {"二人目", "二人目" OF_PERSON, "2行目"},
@@ -281,6 +294,15 @@ static const struct dialect {
      "(?m)^([ \\t]*+(?:[*\\x{2022}-][ \\t]++)?[^\\s\\d:=\\x{2026}]{1,12})(?:[ \\t]++\\x{2026}++[ "
      "\\t]++(?=-?[\\d.])|[ \\t]*+\\x{2026}++[ \\t]*+(?=" NUMBER ", ))",
      "$1: "},
+    /* query A ...... 1; 0: dots up to the numbers of a row */
+    {"....",
+     "(?m)^([ \\t]*+[^\\s\\d:=.,;][^\\n\\d:=.,;]{0,40}\\d?)[ \\t]*+\\.{4,}[ \\t]*+(?=-?\\d)",
+     "$1: "},
+    /* Ws  1 0, and rows without a name, between blank lines: a matrix */
+    {"\n\n",
+     "(?<=\\n\\n)([ \\t]*+[A-Za-z]{1,3})[ \\t]{2,}+(?=" SPACED_ROW "(?:\\n[ \\t]++" SPACED_ROW
+     ")*+\\n(?:\\n|\\z))",
+     "$1 = "},
     /* exponentials and their sums, below a line that calls them so */
     {" + ",
      "(?mi)(?:^(?=[^\\n=]*(?:\\bexp|指数))[^\\n=\\d]*+\\n" SUM_OF_ROW "|(?!\\A)\\G" DECIMAL
@@ -352,6 +374,7 @@ static const struct dialect {
          TWO) "|" BARRED(TWO " " NUMBER) "|" BARRED(TWO " " TWO) ")(?=[ \\t]*+(?:\\z|\\n(?![ "
                                                                  "\\t]*+[-+=|.\\d])))",
      "$1" ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE},
+    {" ; ", "(?m)^([ \\t]*+)(" COMMAS "(?: ; " COMMAS ")++)[ \\t]*+$", "$1[$2]"}, /* 1, 0 ; 0, 1 */
     /* "scores first: token 1 gets 1, 0 and token 2 gets 6, 2": rows */
     {" and ",
      "(?m)(?<=[:;,] )((\\pL{2,12} )1( \\pL{3,9} ))(" LIST ")(?: and |, )\\g{2}2\\g{3}(" LIST
