@@ -80,6 +80,16 @@ def test_a_planted_error_is_found_and_named(attn, tmp_path, cause):
     assert named >= 0.9 * len(lessons)
 
 
+@pytest.mark.parametrize("change", worked.CHANGES)
+def test_a_changed_step_is_not_correct(attn, tmp_path, change):
+    lessons = list(islice(filter(None, (worked.changed(change, n) for n in range(1500))), 150))
+    files = write_all(tmp_path, lessons)
+    reports = json_lines(attn("check", "--json", *files, status=1).stdout)
+    correct = [r["file"] for r in reports if r["verdict"] == "correct"]
+    print(f"{change}: {len(correct)} of {len(reports)} called correct")
+    assert len(reports) == 150 and not correct
+
+
 def test_numbers_that_follow_from_a_wrong_one_are_carried(attn, tmp_path):
     """One mistake in Q; the scores are computed from it correctly, so only Q is wrong."""
     (tmp_path / "a.md").write_text("X = [[1, 0], [0, 1]]\nW_Q = [[1, 2], [3, 4]]\nW_K = [[1, 1], [0, 2]]\n"

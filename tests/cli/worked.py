@@ -303,3 +303,45 @@ def planted(cause, seed):
     moved = np.nan_to_num(moved, posinf=9.0)
     smallest = 5 * 10 ** -lesson.digits if cause == "rounding_too_coarse" else 0.1
     return (lesson, step) if moved.max() > smallest else None
+
+
+# ---- Other changes of a step, which are the slip of no one: each returns the steps that it changes ----
+
+def changed_step(l):
+    return l.rng.choice([name for name in ("scores", "scaled", "weights", "output") if name in l.m])
+
+
+def rows_exchanged(l):
+    name = changed_step(l)
+    l.m[name] = l.m[name][::-1]
+    return [name]
+
+
+def columns_exchanged(l):
+    name = changed_step(l)
+    l.m[name] = l.m[name][:, ::-1]
+    return [name]
+
+
+def row_copied(l):
+    name = changed_step(l)
+    l.m[name] = np.repeat(l.m[name][:1], len(l.m[name]), 0)
+    return [name]
+
+
+def steps_exchanged(l):
+    if "scaled" not in l.m:
+        return []
+    l.m["scaled"], l.m["weights"] = l.m["weights"], l.m["scaled"]
+    return ["scaled", "weights"]
+
+
+CHANGES = {f.__name__: f for f in (rows_exchanged, columns_exchanged, row_copied, steps_exchanged)}
+
+
+def changed(change, seed):
+    """A lesson with a change larger than any rounding; or None. The mask of a causal one is another step."""
+    lesson = Lesson(seed, random.Random(seed).choice(("self", "cross", "given")))
+    before = {name: m.copy() for name, m in lesson.m.items()}
+    names = CHANGES[change](lesson)
+    return lesson if any(np.abs(lesson.m[n] - before[n]).max() > 0.1 for n in names) else None

@@ -1,5 +1,4 @@
-/* words.c -- what is written near a block, as bits for each role. Numbers decide; words break ties.
- */
+/* words.c -- what is written near a block, as bits for each role. Words only break ties. */
 #include <string.h>
 
 #include "ascii.h"
@@ -533,8 +532,7 @@ static void add_continued(struct attn_scan *scan, int block, struct attn_priors 
   }
 }
 
-/* "x1: 0.1 0.9" below several captions: the label of a row, by which a block of one row is called.
- */
+/* "x1: 0.1 0.9" below several captions: x1 is the label of the row. */
 static int is_called_as_others(const struct attn_scan *scan, int block) {
   enum { APART = 4 };
   const struct attn_block *b = &scan->block[block];
@@ -551,18 +549,21 @@ void attn_name_priors(struct attn_scan *scan, const struct attn_block *b, const 
   add(scan, b, name, OWN_NAME, out);
 }
 
-/* "The three weight matrices" above what is called Q, K and V: numbers decide which of them are
- * these. What is after "q = X *" is none. */
+/* "The three weight matrices" above what is called Q, K and V, without "Q = X W_Q": numbers decide
+ * which of them are these. What is after "q = X *" is none. */
 static void add_weights_of(struct attn_scan *scan, const struct attn_block *b,
                            struct attn_priors *out) {
   static const char MATRICES[] =
       "(?i)(?:weight|projection|parameter) "
       "?matri|\\bW_?Q\\W{1,4}W_?K\\b|(?:重み|射影|変換|パラメータ)の?行列";
+  static const char PRODUCT_OF_X[] = "\\bQ ?= ?X";
   static const char TIMES[] = "(*UCP)^\\s*[qkvQKV]\\d? ?= ?[xX]\\d? ?[*@·×]\\s*$";
   const int is_factor = attn_occurs(scan->patterns, TIMES, b->name);
   int named = is_factor;
   for (int n = 0; n < b->captions && !named; n++)
     named = attn_occurs(scan->patterns, MATRICES, b->caption[n]);
+  for (int n = 0; n < b->captions; n++)
+    if (attn_occurs(scan->patterns, PRODUCT_OF_X, b->caption[n])) named = is_factor;
   for (int n = 0; n < 3 && named; n++) {
     double *bits = &out->bits[ATTN_ROLE_Q + n];
     if (*bits >= OWN_NAME) raise(out, ATTN_ROLE_W_Q + n, *bits);
