@@ -26,7 +26,7 @@ static const char NUMBERED[] =
     "ure)?|sec(?:tion)?|exa(?:m|rn)ple|"
     "proble(?:m|rn)|exercise|question|lecture|chapter|eq(?:uation)?|theore(?:m|rn)|"
     "le(?:mm|rnrn)a|definition|version|room|part|unit|notes|python|julia|octave|numpy|(?:py)?torch|"
-    "mathematica|matlab|ruby|perl|java|php|"
+    "lua|mathematica|matlab|ruby|perl|java|php|"
     "msc v|cuda|"
     "ubuntu|debian|macos|windows)s?|ノート|定理|例|問|図|表|式|第|§|題)[\\s.(]*)$";
 enum { WIDTH_CHARACTERS = 16 };
