@@ -12,7 +12,7 @@ struct candidate {
   int64_t explained; /* numbers, less those that are wrong, and those that no slip computes twice */
   int64_t value;     /* the same, less those that are not read */
   int64_t errors;    /* numbers that are wrong or doubtful */
-  int misread;       /* most of a step is wrong, and nothing explains it: it was read wrongly */
+  int misread;       /* most of a step is wrong and unexplained, or one row is there twice */
 };
 
 /* Strays make no reading better than another. */

@@ -83,8 +83,7 @@ def test_a_planted_error_is_found_and_named(attn, tmp_path, cause):
 @pytest.mark.parametrize("change", worked.CHANGES)
 def test_a_changed_step_is_not_correct(attn, tmp_path, change):
     lessons = list(islice(filter(None, (worked.changed(change, n) for n in range(1500))), 150))
-    files = write_all(tmp_path, lessons)
-    reports = json_lines(attn("check", "--json", *files, status=1).stdout)
+    reports = check(attn, *write_all(tmp_path, lessons), status=1)
     correct = [r["file"] for r in reports if r["verdict"] == "correct"]
     print(f"{change}: {len(correct)} of {len(reports)} called correct")
     assert len(reports) == 150 and not correct

@@ -305,7 +305,7 @@ def planted(cause, seed):
     return (lesson, step) if moved.max() > smallest else None
 
 
-# ---- Other changes of a step, which are the slip of no one: each returns the steps that it changes ----
+# ---- Other changes of a step, which have no name as a slip: each returns the steps that it changes ----
 
 def changed_step(l):
     return l.rng.choice([name for name in ("scores", "scaled", "weights", "output") if name in l.m])
@@ -340,7 +340,7 @@ CHANGES = {f.__name__: f for f in (rows_exchanged, columns_exchanged, row_copied
 
 
 def changed(change, seed):
-    """A lesson with a change larger than any rounding; or None. The mask of a causal one is another step."""
+    """A lesson without a mask and with queries in rows, with a change larger than any rounding; or None."""
     lesson = Lesson(seed, random.Random(seed).choice(("self", "cross", "given")))
     before = {name: m.copy() for name, m in lesson.m.items()}
     names = CHANGES[change](lesson)

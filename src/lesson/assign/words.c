@@ -461,10 +461,8 @@ static void exchange_inputs(struct attn_scan *scan, const char *name, struct att
       "(?<![A-Za-z'])x ?W\\w{0,4} ?[·*@]? ?y(?![a-z])|\\b[KV] ?= ?Y ?[·*@]? ?W|"
       "\\bdecoder states?\\W{1,3}(?:the )?(?:rows of )?X\\b";
   const uint32_t inputs = 1u << ('X' - 'A') | 1u << ('Y' - 'A');
-  double of_x = out->bits[ATTN_ROLE_X];
-  if (!(last_letter(name) & inputs) || !attn_document_has(scan->patterns, OF_X, scan->text)) return;
-  out->bits[ATTN_ROLE_X] = out->bits[ATTN_ROLE_Y];
-  out->bits[ATTN_ROLE_Y] = of_x;
+  if ((last_letter(name) & inputs) && attn_document_has(scan->patterns, OF_X, scan->text))
+    exchange(&out->bits[ATTN_ROLE_X], &out->bits[ATTN_ROLE_Y]);
 }
 
 /* Is a caption the name of queries, keys or values and nothing else: "Keys", "Keys K", "K (keys)"?

@@ -26,11 +26,15 @@ static int has_place(const struct places *p, const attn_cell *c) {
 
 static int is_printed(const attn_cell *c) { return c->kind != ATTN_CELL_BLANK; }
 
+static int has_any_place(const struct places *p, const attn_cell *cells, int count) {
+  for (int n = 0; n < count; n++)
+    if (is_printed(&cells[n]) && has_place(p, &cells[n])) return 1;
+  return 0;
+}
+
 static int overlaps(const struct places *p, const struct attn_block *b) {
   const attn_printing *g = &b->reading[0];
-  for (int n = 0; n < g->rows * g->cols; n++)
-    if (is_printed(&g->cells[n]) && has_place(p, &g->cells[n])) return 1;
-  return 0;
+  return has_any_place(p, g->cells, g->rows * g->cols);
 }
 
 /* The numbers of the blocks from `from` on. */
@@ -54,19 +58,13 @@ static void drop_strays(struct attn_grouping *g, const struct places *p) {
   g->strays = kept;
 }
 
-static int has_place_of_row(const struct places *p, const attn_cell *row, int cols) {
-  int n = 0;
-  while (n < cols && !(is_printed(&row[n]) && has_place(p, &row[n]))) n++;
-  return n < cols;
-}
-
 /* What only the block had is not read; a whole row of it is no mention. */
 static void drop_block(struct attn_grouping *g, const struct attn_block *b,
                        const struct places *p) {
   const attn_printing *grid = &b->reading[0];
   for (int r = 0; r < grid->rows; r++) {
     const attn_cell *row = grid->cells + r * grid->cols;
-    int is_row = grid->rows > 1 && !has_place_of_row(p, row, grid->cols);
+    int is_row = grid->rows > 1 && !has_any_place(p, row, grid->cols);
     for (int n = 0; n < grid->cols && g->status == ATTN_OK; n++)
       if (is_printed(&row[n]) && !has_place(p, &row[n]))
         attn_stray_of(g, b->name, &row[n], row[0].column, is_row);

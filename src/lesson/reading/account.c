@@ -214,8 +214,8 @@ static int is_gathered(struct attn_account *a, const attn_step *s) {
   int block = block_of(a, &s->printing[0]);
   if (block >= 0 && s->name == ATTN_STEP_V && a->priors[block].bits[ATTN_ROLE_V] >= ATTN_OWN_NAME)
     return 0;
-  int is_block = !left->recurring && !left->apart && !left->sequence;
-  return !is_block || block < 0 || a->scan->block[block].source == ATTN_BLOCK_TURNS;
+  int is_supposed = left->recurring || left->apart || left->sequence;
+  return is_supposed || block < 0 || a->scan->block[block].source == ATTN_BLOCK_TURNS;
 }
 
 /* A given that nothing is computed from is read among the inputs of an example. Weights are not, if
@@ -345,7 +345,7 @@ static int is_prose(struct attn_account *a, int block) {
   int decimals = has_decimals(p);
   int is_whole = p->rows * p->cols == 1 && !decimals;
   int as_matrix = is_matrix(a, block), is_year = !as_matrix && attn_is_year(p->cells);
-  if (is_whole && (is_year || called_step(a, block, A_WORD) < 0)) return 1;
+  if (is_whole && (is_year || called_step(a, block, A_WORD) == ATTN_ANY_STEP)) return 1;
   int is_list = (b->source == ATTN_BLOCK_SCALARS && p->cols > 2) || is_in_list(a, block) ||
                 is_of_row(a, b) || is_called_after_word(a, b);
   if (!named && !decimals && p->rows == 1 && !is_list && !as_matrix) return 1;

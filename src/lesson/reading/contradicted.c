@@ -46,6 +46,8 @@ static int are_exchanged(const struct attn_priors *p, int role, const struct att
 
 static int is_exchanged(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_block *block = &b->scan->block[p->block];
+  const struct attn_priors *named = &b->priors[p->block];
+  if (named->best - named->bits[p->role] < CALLED / 2) return 0; /* as in nearly all blocks */
   int is_labelled = p->role == ATTN_ROLE_EXPONENTIALS && block->labels && block->label[0] &&
                     attn_occurs(b->scan->patterns, "^(?:e\\^|exp\\b)", block->label[0]);
   for (int n = 0; n < b->reading->placements && !is_labelled; n++) {
@@ -53,7 +55,7 @@ static int is_exchanged(const struct attn_builder *b, const struct attn_placemen
     int is_other = q->head != p->head && q->role >= ATTN_ROLE_SCORES && p->role >= ATTN_ROLE_SCORES;
     if (q->example == p->example && !is_other && !q->is_copy &&
         block->line != b->scan->block[q->block].line &&
-        are_exchanged(&b->priors[p->block], p->role, &b->priors[q->block], q->role))
+        are_exchanged(named, p->role, &b->priors[q->block], q->role))
       return 1;
   }
   return 0;

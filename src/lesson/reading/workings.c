@@ -343,48 +343,55 @@ static void order_rows(attn_step *s) {
   if (out_of_place >= 0) s->printing[out_of_place].row0 = out_of_place;
 }
 
+/* The rows of a step that are shown one by one, in the order of the page. */
+struct shown_rows {
+  const attn_printing *row[ROWS_MAX];
+  int count;
+};
+
+/* 0: there are more than `most`. */
+static int add_row(struct shown_rows *r, const attn_printing *p, int most) {
+  if (r->count == most) return 0;
+  int at = r->count++;
+  for (; at > 0 && attn_cell_place(r->row[at - 1]->cells) > attn_cell_place(p->cells); at--)
+    r->row[at] = r->row[at - 1];
+  r->row[at] = p;
+  return 1;
+}
+
 /* Is a row called by its number? Then it may be in any place. */
 static int is_numbered(const struct workings *w, const attn_printing *p) {
   static const char ORDINAL[] =
       "(?i)\\b(?:first|second|third|fourth|last)\\b|最初|最後|[一二三]つ目|番目";
-  int n = attn_block_of(w->scan, p);
-  return n >= 0 && (attn_is_called_other_row(w->scan, n, p->row0 == 0) ||
+  int n = attn_block_of(w->scan, p), other = p->row0 == 0; /* a row that it is not */
+  return n >= 0 && (attn_is_called_other_row(w->scan, n, other) ||
                     attn_occurs(w->scan->patterns, ORDINAL, w->scan->block[n].name));
 }
 
-struct row_places {
-  uint64_t place[ROWS_MAX]; /* sorted */
-  int row[ROWS_MAX], count;
-};
-
-/* 0: there are too many, or one is numbered. */
-static int add_row(const struct workings *w, const attn_printing *p, int most,
-                   struct row_places *r) {
-  if (r->count == most || is_numbered(w, p)) return 0;
-  int at = r->count++;
-  for (; at > 0 && r->place[at - 1] > attn_cell_place(p->cells); at--)
-    r->place[at] = r->place[at - 1], r->row[at] = r->row[at - 1];
-  r->place[at] = attn_cell_place(p->cells), r->row[at] = p->row0;
-  return 1;
+/* Next to each other, in another order than that of the queries, and not numbered? */
+static int are_out_of_order(const struct workings *w, const struct shown_rows *r) {
+  int descends = 0;
+  for (int n = 1; n < r->count; n++) {
+    if (r->row[n]->cells[0].line > r->row[n - 1]->cells[0].line + 1) return 0;
+    descends |= r->row[n]->row0 < r->row[n - 1]->row0;
+  }
+  for (int n = 0; n < r->count && descends; n++)
+    if (is_numbered(w, r->row[n])) return 0;
+  return descends;
 }
 
-/* Are the rows of a step shown one by one, next to each other, in another order than that of the
- * queries? */
-static int is_in_other_order(const struct workings *w, const attn_example *e, const attn_step *of) {
-  struct row_places r = {.count = 0};
-  int most = of->exact.rows, other = 0;
+static int has_rows_exchanged(const struct workings *w, const attn_example *e,
+                              const attn_step *of) {
+  struct shown_rows r = {.count = 0};
+  int most = of->exact.rows;
   if (most < 2 || most > ROWS_MAX || of->op == ATTN_OP_GIVEN) return 0;
   for (const attn_step *s = e->step; s < e->step + e->steps; s++)
     for (int n = 0; n < s->printings && s->name == of->name && s->head == of->head; n++) {
       const attn_printing *p = &s->printing[n];
       int is_row = p->rows == 1 && p->cols == of->exact.cols && p->cols > 1;
-      if (is_row && !add_row(w, p, most, &r)) return 0;
+      if (is_row && !add_row(&r, p, most)) return 0;
     }
-  for (int n = 1; n < r.count; n++) {
-    if ((r.place[n] >> 32) > (r.place[n - 1] >> 32) + 1) return 0;
-    other |= r.row[n] < r.row[n - 1];
-  }
-  return r.count == most && other;
+  return r.count == most && are_out_of_order(w, &r);
 }
 
 attn_status attn_attach_workings(struct attn_scan *scan, attn_lesson *lesson,
@@ -395,11 +402,12 @@ attn_status attn_attach_workings(struct attn_scan *scan, attn_lesson *lesson,
   if (!status) status = judge_examples(&w);
   for (int n = 0; n < scan->workeds && !status; n++) status = attach(&w, &scan->worked[n]);
   for (int n = 0; n < scan->blocks && !status; n++) status = attach_block(&w, &scan->block[n]);
-  for (int e = 0; e < lesson->examples; e++)
-    for (int s = 0; s < lesson->example[e].steps; s++) {
-      order_rows(&lesson->example[e].step[s]);
-      if (is_in_other_order(&w, &lesson->example[e], &lesson->example[e].step[s]))
-        ((attn_example *)&lesson->example[e])->uncertain = 1;
+  for (int n = 0; n < lesson->examples; n++) {
+    attn_example *e = (attn_example *)&lesson->example[n];
+    for (int s = 0; s < e->steps; s++) {
+      order_rows(&e->step[s]);
+      e->uncertain |= has_rows_exchanged(&w, e, &e->step[s]);
     }
+  }
   return status;
 }

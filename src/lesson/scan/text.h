@@ -55,8 +55,9 @@ void attn_rewrite_end(struct attn_rewrite *r, size_t from);
 /* LaTeX, HTML, arrays of programs: all to marks. kinds: bits of attn_notation_kind. */
 void attn_rewrite_notations(struct attn_rewrite *r, int kinds);
 /* commas.c: decimal commas and separators of thousands. */
-void attn_rewrite_bars(struct attn_rewrite *r);
 void attn_rewrite_commas(struct attn_rewrite *r);
+/* Bars between the numbers after a label; before the commas. */
+void attn_rewrite_bars(struct attn_rewrite *r);
 
 /* leader.c: blanks the signs that comments of programs begin their lines with. */
 void attn_blank_leaders(struct attn_rewrite *r);
