@@ -7,8 +7,8 @@
 
 /* A reading of the document, and what its check finds. */
 struct candidate {
-  attn_lesson *lesson;  /* NULL: none */
-  int recurring, apart; /* as of the attn_left that it was read with */
+  attn_lesson *lesson;         /* NULL: none */
+  int recurring, apart, lanes; /* as of the attn_left that it was read with */
   int64_t explained; /* numbers, less those that are wrong, and those that no slip computes twice */
   int64_t value;     /* the same, less those that are not read */
   int64_t errors;    /* numbers that are wrong or doubtful */
@@ -103,7 +103,9 @@ static int has_idle_snippet(const attn_lesson *lesson) {
 /* The document in one way. c->lesson NULL: it cannot be read so. */
 static attn_status read_way(const struct attn_document *d, int snippets,
                             const struct attn_left *left, struct candidate *c, attn_error *err) {
-  *c = (struct candidate){.recurring = left && left->recurring, .apart = left && left->apart};
+  *c = (struct candidate){.recurring = left && left->recurring,
+                          .apart = left && left->apart,
+                          .lanes = left && left->lanes};
   attn_status status = attn_read_numbers(d, snippets, left, &c->lesson, err);
   if (status || !(status = judge(c, d->err))) return status;
   attn_lesson_free(c->lesson);
@@ -151,7 +153,8 @@ static attn_status try_way(const struct attn_document *d, int snippets,
 }
 
 static const struct attn_left RECURRING = {.recurring = 1}, APART = {.apart = 1},
-                              SEQUENCE = {.sequence = 1}, IN_ORDER = {.sequence = 1, .in_order = 1};
+                              LANES = {.lanes = 1}, SEQUENCE = {.sequence = 1},
+                              IN_ORDER = {.sequence = 1, .in_order = 1};
 
 /* What is left in the order of the text, with the queries, keys and values of one example of one
  * head. */
@@ -173,11 +176,13 @@ static attn_status read_left(const struct attn_document *d, struct candidate *be
   const struct attn_left *const ways[] = {&RECURRING, &APART};
   attn_status status = ATTN_OK;
   if (d->bytes > GATHERED_BYTES || best->lesson->incomplete) return ATTN_OK;
+  if (!is_read(best->lesson)) status = try_way(d, 1, &LANES, best);
   for (int n = 0; n < 2 && !status && (!is_read(best->lesson) || best->errors); n++)
     status = try_way(d, 1, ways[n], best);
   struct attn_left left = lines_left(best->lesson, line, LINES);
   left.recurring = left.lines && best->recurring;
   left.apart = left.lines && best->apart;
+  left.lanes = left.lines && best->lanes;
   if (!status && !is_read(best->lesson)) status = try_way(d, 1, &left, best);
   if (!status && is_read(best->lesson) && best->errors) status = try_way(d, 1, &SEQUENCE, best);
   if (!status && (!is_read(best->lesson) || 4 * best->errors > best->explained))
@@ -199,9 +204,9 @@ static attn_status read_plain(const struct attn_document *d, struct candidate *b
 static attn_status read_first(const struct attn_document *d, struct candidate *best) {
   attn_error mistake;
   attn_status found = read_way(d, 1, NULL, best, &mistake), status = ATTN_OK;
-  const struct attn_left *const ways[] = {&RECURRING, &IN_ORDER};
+  const struct attn_left *const ways[] = {&LANES, &RECURRING, &IN_ORDER};
   int is_tried = found == ATTN_ERR_FORMAT && d->bytes <= GATHERED_BYTES;
-  for (int n = 0; n < 2 && is_tried && !status && !best->lesson; n++)
+  for (int n = 0; n < 3 && is_tried && !status && !best->lesson; n++)
     status = try_way(d, 1, ways[n], best);
   if (status || best->lesson) return status;
   if (d->err) *d->err = mistake;

@@ -20,7 +20,7 @@ static const char HEADING[] =
 static const char HEADER_RULE[] = "\\|\\s*(?::?(?:-{2}|={2})|:-|-:)|(?<!-)-{2,}:?\\s*\\||-\\+-";
 static const char RULE_CHARACTERS[] = " \t\r\f\v|+:=-*_~#";
 /* "====  ==  ==": a rule of columns that blanks separate */
-static const char COLUMNS_RULE[] = "\\s*(?:={2,}|-{2,})(?:\\s+(?:=+|-+))+\\s*$";
+static const char COLUMNS_RULE[] = "\\s*(?:=+|-{2,})(?:\\s+(?:=+|-+))+\\s*$";
 
 /* ---- the state ---- */
 
@@ -566,8 +566,9 @@ attn_status attn_scan_blocks(struct attn_scan *scan, struct attn_scan_lines *lin
   int last = lines->lines ? lines->line[lines->lines - 1].line : 0;
   struct attn_facts facts = {.section = -1};
   int recurs = scan->left && (scan->left->recurring || scan->left->apart);
+  int is_regrouped = recurs || (scan->left && scan->left->lanes);
   int in_order = scan->left && scan->left->sequence;
-  if (scan->left && !in_order && (!recurs || scan->left->lines)) g.facts = &facts;
+  if (scan->left && !in_order && (!is_regrouped || scan->left->lines)) g.facts = &facts;
   read_lines(&g);
   if (g.status == ATTN_OK) attn_run_flush(&g);
   if (g.status == ATTN_OK) attn_drawn_end(&g, last);

@@ -96,10 +96,28 @@ static void add_values(struct attn_grouping *g, const struct attn_scan_line *lin
   }
 }
 
+/* "1 0": numbers alone are a row of a matrix. Returns their count, 0: something else is there. */
+static int add_cells(struct attn_grouping *g, const struct attn_scan_line *line, struct attn_part p,
+                     int is_added) {
+  attn_cell cell;
+  struct attn_part rest = attn_part_trim(line->text, p);
+  int count = 0, vector = 0;
+  for (size_t end; rest.begin < rest.end; count++) {
+    end = rest.begin + strcspn(line->text + rest.begin, " \t");
+    if (end > rest.end) end = rest.end;
+    if (!attn_group_cell(g, line, (struct attn_part){rest.begin, end}, &cell)) return 0;
+    if (!count) vector = cell.column;
+    if (is_added) attn_stray_of(g, "", &cell, vector, 1);
+    rest = attn_part_trim(line->text, (struct attn_part){end, rest.end});
+  }
+  return count > 1 && (is_added || add_cells(g, line, p, 1));
+}
+
 /* Not of a sentence with a pipe in parentheses. */
 void attn_stray_item(struct attn_grouping *g, const struct attn_row *row, int item) {
   struct attn_part p = {row->item[item].begin, row->item[item].end};
   int open = 0;
+  if (add_cells(g, row->line, p, 0)) return;
   for (size_t at = p.begin; at < p.end; at++)
     open += (row->line->text[at] == '(') - (row->line->text[at] == ')');
   if (open == 0) attn_stray_text(g, row->line, p, NULL, 0);

@@ -24,6 +24,13 @@ static const char MATRIX[] =
 static const char RESULTS[] =
     "(?mi)^[ \\t]*+#\\+RESULTS\\b[^\\n]*+\\n\\K(?:[ \\t]*+(:)(?=[ \\t])[^\\n]*+(?:\\n|\\z))++";
 
+/* Columns in a quotation: "> Q   K" above "> 1 0   1 1" */
+static const char QUOTED_COLUMNS[] =
+    "(?m)^[ \\t]*+(>(?:[ \\t]?>)*+)(?=[ \\t])[^\\n]*+"
+    "(?:\\n[ \\t]*+\\1(?=[ \\t]|$)(?![ \\t]++-?\\d[\\d.]*+[ \\t]++-?\\d[\\d. \\t-]*+$)[^\\n]*+)*+"
+    "\\n[ \\t]*+\\1[ \\t]++-?\\d[\\d.]*+[ \\t]++-?\\d[\\d. \\t-]*+$"
+    "(?:\\n[ \\t]*+\\1(?=[ \\t]|$)[^\\n]*+)*+";
+
 /* A table in a quotation: "> | | key |" above "> |---|---|" */
 static const char QUOTED[] =
     "(?m)^[ \\t]*+(>(?:[ \\t]?>)*+)(?=[ \\t]*+\\|)[^\\n]*+"
@@ -69,5 +76,6 @@ void attn_blank_leaders(struct attn_rewrite *r) {
   blank(r, CONTINUED);
   blank(r, RESULTS);
   blank(r, QUOTED);
+  blank(r, QUOTED_COLUMNS);
   blank_parts(r);
 }

@@ -72,9 +72,6 @@ struct notation {
 #define VECTOR_OF_TOKEN "([^\\s\\d=:|/,()\\[\\]]{1,24})[ =:]{1,3}([(\\[]" ROW_OF_LINE "[)\\]])"
 #define ROW_IN_BRACKETS "[ \\t]*+" ROW_OF_LINE "[ \\t]*+"
 #define SPACED_ROW "[ \\t]*+" LITERAL "(?:[ \\t]++" LITERAL "){1,40}+[ \\t]*+"
-#define ROWS_ABREAST SPACED_ROW "\\|" SPACED_ROW "(?:\\|" SPACED_ROW ")++"
-#define CLOSE_ROW LITERAL "(?:[ \\t]{1,4}+" LITERAL "){1,40}+"
-#define ROWS_APART "[ \\t]*+" CLOSE_ROW "(?:[ \\t]{5,}+" CLOSE_ROW "){2,}+"
 #define OF_WEIGHTS "[^=\\n,;\\[\\](){}]{0,12}?"
 /* The second row 0.5 and 1, sum 1.5; second query 0.5 / 1; */
 #define ROW_BY_WORD(word)                                                                \
@@ -234,15 +231,6 @@ static const struct notation notations[] = {
      ")\\)",
      "$1\u239D$2\u23A0", 0, "|"},
 
-    /* 1 0 | 0 1 | 1 1 above 1 1 | 1 0 | 0 1: three or more matrices side by side, as in brackets */
-    {"(?m)(?:^([ \\t]*+)(?=" ROWS_ABREAST "\\n[ \\t]*+" ROWS_ABREAST
-     "$)|(?!\\A)\\G(?:\\||(\\n[ \\t]*+)(?=" ROWS_ABREAST "$)))(" SPACED_ROW ")(?=\\||$)",
-     "$1$2[$3]  ", 0, "|"},
-    /* or with wide gaps between them, but not below their names */
-    {"(?m)(?:^(?<=\\n\\n)(?=" ROWS_APART "\\n" ROWS_APART
-     "$)|(?!\\A)\\G(?:[ \\t]{5,}+|(\\n)(?=" ROWS_APART "$)))[ \\t]*+(" CLOSE_ROW
-     ")(?=[ \\t]{6,}|$)",
-     "$1[$2]  ", 0, " "},
     /* p[0][1] = 0.5, as p_01 */
     {"\\b([A-Za-z]\\w{0,11})\\[(\\d)\\]\\[(\\d)\\](?=[ \\t]*+=(?![ \\t]*+[={]))", "$1_$2$3", 0,
      "["},

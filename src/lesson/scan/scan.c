@@ -101,6 +101,7 @@ attn_status attn_scan_document(struct attn_scan *scan, const char *file) {
   if (status == ATTN_OK) attn_patterns_document(scan->patterns, scan->text = text.text);
   if (status == ATTN_OK) status = attn_scan_misprint(scan, &text);
   if (status == ATTN_OK) status = attn_scan_lines(scan, &text, &lines);
+  if (status == ATTN_OK && scan->left && scan->left->lanes) status = attn_stack_lanes(scan, &lines);
   if (status == ATTN_OK) status = attn_scan_blocks(scan, &lines);
   return status == ATTN_OK && attn_patterns_failed(scan->patterns) ? attn_scan_no_memory(scan)
                                                                    : status;

@@ -62,7 +62,7 @@ struct attn_stray {
   int is_size;   /* 1: of matrices: d_k = 2, √2 */
   int turn;      /* of "the second one": 2; 0: none */
   int vector;    /* the column of the first number of its vector; 0: it is of none */
-  int is_row;    /* 1: of a row of a matrix of which other rows are in blocks */
+  int is_row;    /* 1: of a row of a matrix: others are in blocks, or it is alone in its cell */
   attn_cell cell;
 };
 
@@ -92,6 +92,7 @@ struct attn_scan_heading {
 struct attn_left {
   int recurring;             /* 1: vectors that recur with the same words are matrices */
   int apart;                 /* 1: vectors with different names are no matrix */
+  int lanes;                 /* 1: matrices side by side are put below each other */
   int sequence;              /* 1: by the order of the text; nothing is gathered */
   int in_order;              /* 1: also with inputs that only their order tells */
   const attn_example *known; /* whose queries, keys and values are taken in order; NULL: none */
@@ -224,6 +225,9 @@ struct attn_scan_lines {
 };
 attn_status attn_scan_lines(struct attn_scan *scan, const struct attn_canonical *text,
                             struct attn_scan_lines *out);
+
+/* lanes.c: puts matrices that are side by side in the lines below each other. */
+attn_status attn_stack_lanes(struct attn_scan *scan, struct attn_scan_lines *lines);
 
 /* label.c: is it a name with an index, or a letter: q1, W_Q2, x? */
 int attn_label_is_indexed(const char *label);
