@@ -14,7 +14,7 @@ PAGES, HERE = [], Path(__file__).parent
 
 def page(file, layout, lang, kind, text, **spec):
     p = dict(n=3, m=None, D=4, dk=2, dv=None, heads=None, pool=(0, 1, 2), wpool=(0, 1), direct=False, P=False, mask=None, scale=True,
-             score="dot", carry="exact", slip=None, goon="wrong", tok="", only=None, columns=False, bad=None, post=None, same=False, hide="0", steps="", seed=0)
+             score="dot", carry="exact", slip=None, goon="wrong", tok="", only=None, columns=False, bad=None, post=None, same=False, hide="0", steps="", seed=0, loose=False, unprinted="")
     assert not set(spec) - set(p), spec
     p.update(spec, file=file, layout=layout, lang=lang, kind=kind, text=text, id=len(PAGES))
     p["m"] = p["m"] or p["n"]
@@ -117,10 +117,9 @@ def planted(p, rng):
             a[i, j] -= 2 * A[i, k] * B[k, j]
         elif name == "digits-swapped":
             t = text(a[i, j], p.print[s])
-            k = rng.integers(len(t) - 1)
-            u = t[:k] + t[k + 1] + t[k] + t[k + 2:]
-            if t[k:k + 2].isdigit():
-                a[i, j] = float(u)
+            k = rng.integers(len(t) - 1) if len(t) > 1 else 0
+            if t[k:k + 2].isdigit() and len(t) > 1:
+                a[i, j] = float(t[:k] + t[k + 1] + t[k] + t[k + 2:])
         elif name == "wrong-row-or-column":
             A, B = terms(s, v)
             a[i, j] = A[i] @ B[:, (j + 1 + rng.integers(B.shape[1] - 1)) % B.shape[1]]
@@ -293,12 +292,45 @@ def environment(p, g, shown):
         if f[0] == "%":
             M = [[f"{float(c) * 100:.{f[1:]}f}" for c in r] for r in M]
         if s in ("masked", "exponentials", "weights") and p.mask and p.hide != "0":
-            M = [[p.hide if c == "-inf" or (s != "masked" and float(c) == 0) else c for c in r] for r in M]
+            zero = lambda c: p.hide if s == "masked" else "0" if re.search("∞|inf|oo", p.hide) else c if re.search(r"\d", p.hide) else p.hide  # exp(-∞) is 0
+            M = [[zero(c) if c == "-inf" or (s != "masked" and float(c) == 0) else c for c in r] for r in M]
         if h is None:
             env[s] = M
         else:
             setattr(hd[h], s, M)
     return {**env, "hd": hd}
+
+
+def fill(text, env):
+    """The text with its <<expressions>> computed."""
+    def value(m):
+        try:
+            return str(eval(m[1], env))
+        except Exception as e:
+            raise ValueError(f"<<{m[1]}>>: {type(e).__name__}: {e}") from e
+    return re.sub("<<(.+?)>>", value, text, flags=re.S)
+
+
+def document(p):
+    """The text of a page, its entry of the key, and its printed numbers."""
+    entry, body, side = dict(verdict="bad_input" if p.bad else "wrong" if p.slip else "correct"), p.text, None
+    if p.steps:
+        g, shown, vals, truth = build(p)
+        if p.print.get("scaled") == "R":
+            shown[None, "scaled"] = [[root(Fraction(x), p.dk) for x in r] for r in shown[None, "scores"]]
+        body = fill(body, environment(p, g, shown))
+        entry.update(truth or {})
+        side = {("" if h is None else f"{h}.") + s: dict(places=places(p.print[s]), rows=rows if p.only is None or s in "KV" else [rows[p.only]])
+                for (h, s), rows in shown.items()}
+    entry.update(kind=p.kind, lang=p.lang, layout=p.layout)
+    if p.bad:
+        entry["reason"], side = p.bad, None
+    else:
+        entry["recipe"] = dict(givens={k: plain(a) for k, a in g.items()}, carry=p.carry, mask=p.mask, score=p.score, scale=p.scale, heads=p.heads, only=p.only,
+                               columns=p.columns, goes_on_with=p.goon if p.slip else None)
+    if p.post:
+        body = p.post(body)
+    return body.lstrip("\n"), entry, side
 
 
 def main():
@@ -307,28 +339,10 @@ def main():
     docs = HERE / "documents"
     docs.mkdir(exist_ok=True)
     for p in PAGES:
-        entry = dict(verdict="bad_input" if p.bad else "wrong" if p.slip else "correct")
-        body = p.text
-        if p.steps:
-            g, shown, vals, truth = build(p)
-            if p.print.get("scaled") == "R":
-                shown[None, "scaled"] = [[root(Fraction(x), p.dk) for x in r] for r in shown[None, "scores"]]
-            env = environment(p, g, shown)
-            body = re.sub("<<(.+?)>>", lambda m: str(eval(m[1], env)), body, flags=re.S)
-            entry.update(truth or {})
-            side[p.file] = {("" if h is None else f"{h}.") + s: dict(places=places(p.print[s]), rows=rows if p.only is None or s in "KV" else [rows[p.only]])
-                            for (h, s), rows in shown.items()}
-        entry.update(kind=p.kind, lang=p.lang, layout=p.layout)
-        if p.bad:
-            entry["reason"] = p.bad
-            side.pop(p.file, None)
-        else:
-            entry["recipe"] = dict(givens={k: plain(a) for k, a in g.items()}, carry=p.carry, mask=p.mask, score=p.score, scale=p.scale, heads=p.heads, only=p.only,
-                                   columns=p.columns, goes_on_with=p.goon if p.slip else None)
-        if p.post:
-            body = p.post(body)
-        (docs / p.file).write_text(body.lstrip("\n"), encoding="utf-8")
-        key[p.file] = entry
+        body, key[p.file], printed = document(p)
+        if printed is not None:
+            side[p.file] = printed
+        (docs / p.file).write_text(body, encoding="utf-8")
     old = docs / "key.json"
     seen = json.loads(old.read_text()) if old.exists() else {}
     for f, e in key.items():  # cause_also is found by verify.py

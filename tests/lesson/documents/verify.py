@@ -272,6 +272,26 @@ def in_document(f, e, sides):
             assert c == "-inf" or D(c) in seen or D(c) * 100 in seen or D(c) == 0, (f, step, c)
 
 
+def check(f, e, printed):
+    """Judges a document by its entry of the key and its printed numbers; writes cause_also into the entry."""
+    r, causes = e["recipe"], None
+    for h in range(r["heads"]) if r["heads"] else [None]:
+        c = check_head(f, e, r, h, {k.split(".")[-1]: v for k, v in printed.items() if (k[0].isdigit() and int(k.split(".")[0]) == h) or (h is None)})
+        causes = c if c is not None else causes
+    if r["heads"]:  # concat and projected; these authors carry exact, right values
+        assert r["carry"] == "exact" and r["goes_on_with"] != "wrong", f
+        cat = [sum(rows, []) for rows in zip(*(Lesson(r, h).get("output") for h in range(r["heads"])))]
+        wo = [[I(number(c)) for c in row] for row in r["givens"]["WO"]]
+        for name, M in (("concat", cat), ("projected", mul(cat, wo))):
+            if name in printed:
+                h = half(M, printed[name]["places"])
+                assert not any(off(number(p), x, h) for a, b in zip(printed[name]["rows"], M) for p, x in zip(a, b)), (f, name)
+    if e["verdict"] == "wrong":
+        assert causes is not None, (f, "the slip is invisible")
+        assert e["cause"] in causes, (f, e["cause"], causes)
+        e["cause_also"] = sorted(causes - {e["cause"]})
+
+
 def main():
     path = HERE / "documents" / "key.json"
     key, printed = json.loads(path.read_text()), json.loads((HERE / "printed.json").read_text())
@@ -279,24 +299,11 @@ def main():
         assert (HERE / "documents" / f).exists(), f
         if e["verdict"] == "bad_input":
             continue
-        r, sides, causes = e["recipe"], printed[f], None
-        in_document(f, e, sides)
-        for h in range(r["heads"]) if r["heads"] else [None]:
-            c = check_head(f, e, r, h, {k.split(".")[-1]: v for k, v in sides.items() if (k[0].isdigit() and int(k.split(".")[0]) == h) or (h is None)})
-            causes = c if c is not None else causes
-        if r["heads"]:  # concat and projected; these authors carry exact, right values
-            assert r["carry"] == "exact" and r["goes_on_with"] != "wrong", f
-            cat = [sum(rows, []) for rows in zip(*(Lesson(r, h).get("output") for h in range(r["heads"])))]
-            wo = [[I(number(c)) for c in row] for row in r["givens"]["WO"]]
-            for name, M in (("concat", cat), ("projected", mul(cat, wo))):
-                h = half(M, sides[name]["places"])
-                assert not any(off(number(p), x, h) for a, b in zip(sides[name]["rows"], M) for p, x in zip(a, b)), (f, name)
-        if e["verdict"] == "wrong":
-            assert causes is not None, (f, "the slip is invisible")
-            assert e["cause"] in causes, (f, e["cause"], causes)
-            e["cause_also"] = sorted(causes - {e["cause"]})
+        in_document(f, e, printed[f])
+        check(f, e, printed[f])
         print(f"{f:26} {e['verdict']:8} {e.get('step', ''):10} {e.get('cause', ''):22} {' '.join(e.get('cause_also', []))}")
     path.write_text(json.dumps(key, ensure_ascii=False, indent=1) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()
