@@ -66,11 +66,12 @@ enum attn_row_style {
 enum attn_item_kind { ATTN_ITEM_TEXT, ATTN_ITEM_CELL, ATTN_ITEM_VALUE };
 
 struct attn_row_item {
-  unsigned char kind;  /* attn_item_kind */
-  unsigned char used;  /* in a block, or a label */
-  int value;           /* VALUE: its index */
-  uint32_t begin, end; /* bytes of the line */
-  attn_cell cell;      /* CELL */
+  unsigned char kind;       /* attn_item_kind */
+  unsigned char used;       /* in a block, or a label */
+  unsigned char is_counted; /* CELL: "(1)" */
+  int value;                /* VALUE: its index */
+  uint32_t begin, end;      /* bytes of the line */
+  attn_cell cell;           /* CELL */
 };
 
 struct attn_row {

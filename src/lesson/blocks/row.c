@@ -85,8 +85,11 @@ void attn_row_pad(struct attn_grouping *g, struct attn_row *row, int items) {
 static int add_cell(struct attn_grouping *g, struct attn_row *row, struct attn_part part,
                     const attn_cell *cell) {
   struct attn_row_item *item = new_item(g, row, ATTN_ITEM_CELL, part);
-  if (item) item->cell = *cell;
-  return item != NULL;
+  if (!item) return 0;
+  item->cell = *cell;
+  item->is_counted =
+      part.end - part.begin == sizeof "(1)" - 1 && row->line->text[part.begin] == '(';
+  return 1;
 }
 
 static int add_value(struct attn_grouping *g, struct attn_row *row, struct attn_part part,
@@ -140,10 +143,9 @@ int attn_item_is_number(const struct attn_row_item *item) {
 }
 
 int attn_item_is_integer(const struct attn_row_item *item, int value) {
-  enum { IN_PARENTHESES = 3 }; /* the characters of "(1)", which is an expression */
   const attn_cell *cell = &item->cell;
   if (item->kind != ATTN_ITEM_CELL || cell->value != value) return 0;
-  if (cell->kind == ATTN_CELL_EXACT) return item->end - item->begin == IN_PARENTHESES;
+  if (cell->kind == ATTN_CELL_EXACT) return item->is_counted;
   return cell->kind == ATTN_CELL_NUMBER && cell->decimals == 0;
 }
 

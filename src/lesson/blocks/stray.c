@@ -38,7 +38,8 @@ static int is_tolerance(struct attn_grouping *g, const struct attn_stray *s) {
 }
 
 static void add_stray(struct attn_grouping *g, struct attn_stray stray) {
-  if (stray.cell.kind == ATTN_CELL_BLANK || !isfinite(stray.cell.value)) return;
+  if (stray.cell.kind == ATTN_CELL_BLANK || isnan(stray.cell.value)) return;
+  if (stray.cell.value == -(double)INFINITY) return; /* hides a key */
   if (stray.name && !is_tolerance(g, &stray) &&
       attn_group_grow(g, (void **)&g->stray, (size_t)g->strays, sizeof *g->stray))
     g->stray[g->strays++] = stray;

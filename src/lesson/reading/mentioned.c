@@ -132,6 +132,7 @@ static int is_in_list(const struct attn_account *a, const struct attn_stray *s) 
 static int is_explained(struct attn_account *a, const struct attn_stray *s) {
   const struct attn_known *known = a->known;
   if (is_denied_root(a, s)) return 1;
+  if (isinf(s->cell.value)) return !s->is_result;
   if (s->is_size && attn_occurs(a->scan->patterns, ROOT, s->name))
     return attn_is_known_root(known, &s->cell) || /* "sqrt of d_k = 3" */
            (strstr(s->name, " of ") && attn_is_known_size(known, s->cell.value));

@@ -1,5 +1,6 @@
 /* header.c -- what the columns of a table are called. */
 #include <stdint.h>
+#include <math.h>
 #include <string.h>
 
 #include "cell.h"
@@ -39,6 +40,14 @@ void attn_header_set(struct attn_grouping *g, const struct attn_table *t, struct
   for (int n = skip; b->header && (same || shorter) && n < t->numbers; n++) {
     char *label = attn_item_text(g, &t->header, same ? t->number[n] : n - skip);
     if (!label || !attn_block_label_column(g, b, label)) return;
+  }
+}
+
+void attn_header_strays(struct attn_grouping *g, const struct attn_row *header) {
+  for (int n = 0; n < header->items; n++) {
+    const struct attn_row_item *item = &header->item[n];
+    if (item->kind == ATTN_ITEM_CELL && !attn_item_is_integer(item, (int)rint(item->cell.value)))
+      attn_stray_of(g, "", &item->cell, header->item[0].cell.column, 0);
   }
 }
 

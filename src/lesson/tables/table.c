@@ -583,6 +583,7 @@ void attn_run_flush(struct attn_grouping *g) {
     return;
   }
   t.labels = -1;
+  attn_header_strays(g, &t.header);
   attn_table_turn(g, &t);
   int has_terms = attn_table_terms(g, &t);
   if (add_long(g, &t, blocks)) return;
@@ -594,7 +595,6 @@ void attn_run_flush(struct attn_grouping *g) {
   if (is_read && !attn_table_vectors(g, &t) && !are_both) add_numbers(g, &t);
   if (are_both || has_terms) attn_blocks_sort(g, blocks);
   attn_table_move_row_sum(g, blocks);
-  if (g->status == ATTN_OK) attn_table_check_counts(g, &t);
-  if (g->status == ATTN_OK) add_strays(g, &t);
+  if (g->status == ATTN_OK) attn_table_check_counts(g, &t), add_strays(g, &t);
   if (g->blocks > blocks) g->aboves = 0;
 }

@@ -79,6 +79,8 @@ int attn_table_vectors(struct attn_grouping *g, const struct attn_table *t);
 char *attn_header_words(struct attn_grouping *g, const struct attn_table *t); /* NULL: no memory */
 void attn_header_set(struct attn_grouping *g, const struct attn_table *t, struct attn_block *b,
                      int skip);
+/* Numbers of a header that count no columns. */
+void attn_header_strays(struct attn_grouping *g, const struct attn_row *header);
 /* Is each column of numbers called another step? */
 int attn_header_has_steps(struct attn_grouping *g, const struct attn_table *t);
 /* Is the text above the rows of the run the names of parts of their columns? */
