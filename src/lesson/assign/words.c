@@ -68,7 +68,7 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_WEIGHTS,
      "(*UCP)(?i)\\bprobs\\b|"
      "softmax|weights?\\b(?! "
-     "matri)|attn|α|alpha|probab|\\ba_?\\d|\\ba_[ijkst]{1,2}\\b|\\bA\\d?\\b(?! ?\\^ "
+     "matri)|attn|α|alpha|probab|\\ba_?\\d|\\ba_[ijkst]{1,2}\\b|(?<!\\bas )\\bA\\d?\\b(?! ?\\^ "
      "?-)(?!(?-i:(?<=a) (?!is\\b|are\\b)[a-z]{2}))|normali[sz]"},
     {ATTN_ROLE_OUTPUT,
      "(*UCP)(?i)" TERM "(?: ?\\+ ?" TERM ")+|\\battention ?\\(Q, ?K, ?V\\)|(?:(?:times|by|with) "
@@ -330,6 +330,21 @@ static int add(struct attn_scan *scan, const struct attn_block *b, const char *t
   return named || h->count > 0;
 }
 
+/* The result that all rows are called: "scores of cat" above "scores of dog". */
+static int add_result(struct attn_scan *scan, const struct attn_block *b, struct attn_priors *out) {
+  uint64_t common = b->labels > 1 ? ~(uint64_t)0 : 0, of_row;
+  for (int r = 0; r < b->labels && common; r++, common &= of_row) {
+    const char *label = b->label[r] ? b->label[r] : "";
+    const struct hits *h = find_words(scan, label, strlen(label));
+    of_row = 0;
+    for (int n = 0; n < h->count; n++) of_row |= (uint64_t)1 << h->hit[n].role;
+  }
+  common >>= ATTN_ROLE_SCORES;
+  for (int role = ATTN_ROLE_SCORES; role < ATTN_ROLES; role++, common >>= 1)
+    if (common & 1) raise(out, role, OWN_NAME * 0.8);
+  return out->best > 0;
+}
+
 /* Labels such as q1 and q1·k1 name the block where nothing else does. */
 static int add_label(struct attn_scan *scan, const struct attn_block *b, struct attn_priors *out) {
   static const char PAIR[] = "(?i)^q_?\\d\\s?[\\x{B7}.*\\x{D7}]\\s?k_?\\d\\W*$";
@@ -339,8 +354,8 @@ static int add_label(struct attn_scan *scan, const struct attn_block *b, struct 
   for (int n = 0; n < b->labels && !indexed; n++)
     indexed = b->label[n] && attn_label_is_indexed(b->label[n]);
   if (attn_labels_are_letters(b->label, b->labels)) return 0;
-  if (!indexed || b->source == ATTN_BLOCK_GRID || b->source == ATTN_BLOCK_TURNS || !b->label[0])
-    return 0;
+  if (b->source == ATTN_BLOCK_GRID || b->source == ATTN_BLOCK_TURNS) return 0;
+  if (!indexed) return add_result(scan, b, out);
   if (b->source != ATTN_BLOCK_ROWS) return add(scan, b, b->label[0], OWN_NAME * 0.8, out);
   add(scan, b, b->label[0], 3, out);
   return 0;

@@ -89,6 +89,8 @@ int attn_row_is_labelled(int style);
 /* A number, or a place for one: an ellipsis. */
 int attn_item_is_number(const struct attn_row_item *item);
 int attn_item_is_integer(const struct attn_row_item *item, int value);
+/* Where the numbers at the end of a part begin. */
+size_t attn_numbers_begin(struct attn_grouping *g, const char *text, struct attn_part p);
 
 /* ---- cell_name.c ---- */
 
@@ -247,6 +249,8 @@ void attn_stray_of(struct attn_grouping *g, char *name, const attn_cell *cell, i
 void attn_stray_size(struct attn_grouping *g, char *name, const attn_cell *cell);
 /* The numbers in an item that is text: they are not read. */
 void attn_stray_item(struct attn_grouping *g, const struct attn_row *row, int item);
+/* The numbers at the end of the label of a row: "cat  1 0". */
+void attn_stray_label(struct attn_grouping *g, const struct attn_row *row, int item);
 /* Values that no block has; sorts all strays. */
 void attn_stray_finish(struct attn_grouping *g);
 

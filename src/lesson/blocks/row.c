@@ -404,8 +404,7 @@ static int read_values(struct attn_grouping *g, struct attn_row *row, struct att
   return read_items(g, row, rest, ",;|") && set_label(g, row, (struct attn_part){p.begin, value});
 }
 
-/* Where the numbers at the end of the part begin. */
-static size_t numbers_begin(struct attn_grouping *g, const char *text, struct attn_part p) {
+size_t attn_numbers_begin(struct attn_grouping *g, const char *text, struct attn_part p) {
   size_t begin = p.end;
   for (size_t end = p.end;;) {
     while (end > p.begin && attn_is_blank(text[end - 1])) end--;
@@ -444,7 +443,7 @@ static size_t skip_count(struct attn_grouping *g, const char *text, struct attn_
 static int read_columns(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
   const char *text = row->line->text;
   p = attn_part_chop(text, p, ".,;");
-  size_t at = numbers_begin(g, text, p);
+  size_t at = attn_numbers_begin(g, text, p);
   struct attn_part label = {p.begin, at};
   row->style = ATTN_ROW_SPACES;
   if (!is_column_label(text, label) || has_decimal(g, text, label)) return 0;

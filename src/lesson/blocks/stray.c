@@ -114,6 +114,12 @@ static int add_cells(struct attn_grouping *g, const struct attn_scan_line *line,
   return count > 1 && (is_added || add_cells(g, line, p, 1));
 }
 
+void attn_stray_label(struct attn_grouping *g, const struct attn_row *row, int item) {
+  struct attn_part p = {row->item[item].begin, row->item[item].end};
+  p.begin = attn_numbers_begin(g, row->line->text, p);
+  add_cells(g, row->line, p, 0);
+}
+
 /* Not of a sentence with a pipe in parentheses. */
 void attn_stray_item(struct attn_grouping *g, const struct attn_row *row, int item) {
   struct attn_part p = {row->item[item].begin, row->item[item].end};

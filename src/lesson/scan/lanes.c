@@ -102,12 +102,18 @@ static int add_part(struct lanes *l, const struct attn_scan_line *line, struct a
   return 1;
 }
 
-/* What a row is called: "cat" of "cat: 1 0 | 1 1". Empty: nothing. */
+/* What a row is called: "cat" of "cat: 1 0 | 1 1" and "cat  1 0 | 1 1". Empty: nothing. */
 static struct attn_part row_name(const struct attn_scan_line *line) {
   size_t colon = strcspn(line->text, ":");
-  struct attn_part name = trim(line->text, (struct attn_part){0, colon}), none = {0, 0};
-  return colon < line->bytes && name.end > name.begin && count_numbers(line, name) < 0 ? name
-                                                                                       : none;
+  struct attn_part rest = {0, line->bytes}, name = {0, 0}, token;
+  if (colon < line->bytes) {
+    rest = trim(line->text, (struct attn_part){0, colon});
+    return count_numbers(line, rest) < 0 ? rest : name;
+  }
+  for (; next_token(line, rest, &token) && !is_number(line->text, token); rest.begin = token.end)
+    name = (struct attn_part){name.end ? name.begin : token.begin, token.end};
+  size_t next = name.end + strspn(line->text + name.end, " \t");
+  return next == token.begin && token.begin > name.end ? name : (struct attn_part){0, 0};
 }
 
 /* The parts of a line from `begin` on between a sign; 0: it is not there, or too often. */
@@ -136,7 +142,8 @@ static int split(const struct attn_scan_line *line, const char *sign, struct lan
 /* The parts of a row, without what it is called. */
 static int split_row(const struct attn_scan_line *line, const char *sign, struct lanes *l) {
   struct attn_part name = row_name(line);
-  return split_from(line, name.end > 0 ? strcspn(line->text, ":") + 1 : 0, sign, l);
+  size_t begin = name.end + strspn(line->text + name.end, " \t");
+  return split_from(line, name.end && line->text[begin] == ':' ? begin + 1 : name.end, sign, l);
 }
 
 /* ---- lines of the result ---- */

@@ -488,7 +488,8 @@ static void add_strays(struct attn_grouping *g, const struct attn_table *t) {
       const struct attn_row_item *item = attn_table_item(t, r, c);
       if (attn_item_is_number(item) && !item->used)
         attn_stray_cell(g, t->row[r].label.text, &item->cell, is_result);
-      if (item->kind == ATTN_ITEM_TEXT && c != t->labels) attn_stray_item(g, &t->row[r], c);
+      if (item->kind == ATTN_ITEM_TEXT)
+        (c == t->labels ? attn_stray_label : attn_stray_item)(g, &t->row[r], c);
     }
   }
 }
