@@ -154,11 +154,13 @@ static int is_of_list(struct attn_grouping *g, const char *text, struct attn_par
          memcmp(text + suffix.end - bytes, text + before->suffix.begin, bytes) == 0;
 }
 
-/* The sentence that the part ends in: "For the query q =" of "It is masked. For the query q =". */
+/* The sentence that the part ends in: "For the query q =" of "It is masked. For the query q =".
+ * One that only counts rows has no name of its own: "The scores are given. Row 1 is". */
+#define ROW "(?:(?i:row) \\d{1,2}|(?i:the )?(?i:first|second|third|fourth) (?i:row))\\b"
 static struct attn_part last_sentence(struct attn_grouping *g, const char *text,
                                       struct attn_part p) {
   static const char END[] =
-      "(?<=[a-z0-9)][.!?]|[a-z)] [.!?])\\s++(?=[A-Z])|(?<=[a-z]{2});\\s++(?=[a-z])";
+      "(?<=[a-z0-9)][.!?]|[a-z)] [.!?])\\s++(?=[A-Z])(?!" ROW ")|(?<=[a-z]{2});\\s++(?=[a-z])";
   struct attn_match m;
   while (attn_part_find(g, END, text, p, &m)) p.begin = m.group[0].end;
   return p;
