@@ -177,7 +177,8 @@ static void add_vector(struct attn_grouping *g, const struct attn_scan_line *lin
   value->used = 1;
   int of_list =
       b && b->reading[0].cols == vector->cols && is_of_list(g, line->text, front, before, &quoted);
-  front = last_sentence(g, line->text, attn_part_last(line->text, front, ATTN_NAME_CHARACTERS));
+  struct attn_part last = attn_part_last(line->text, front, ATTN_NAME_CHARACTERS);
+  front = last_sentence(g, line->text, attn_part_whole_words(line->text, last, front.begin));
   char *name = attn_group_text(g, line->text, front);
   char *text = of_list ? attn_group_text(g, line->text, quoted) : label.text;
   if (!name || !text) return;
