@@ -32,6 +32,8 @@ static const char WORD[] =
 static const char OF_TOKEN[] =
     "(?i).*\\b(?:query|key|value)(?: vector)?( (?:of|for) (?:the )?(?:word|token|position) "
     "?\\d{1,2})$";
+/* The particle of "v1 が" */
+static const char PARTICLE[] = "(?<=[A-Za-z]\\d|[A-Za-z]_\\d)[ ]?[はが]$";
 enum { TERM_CHARACTERS = 60, LIST_BYTES = 160, BLOCKS_BACK = 6, LINE_BLOCKS = 64 };
 
 /* ---- vectors ---- */
@@ -51,6 +53,7 @@ static int last_word(struct attn_grouping *g, const char *text, struct attn_part
   p = attn_part_chop(text, p, " \t\r\f\v=:");
   struct attn_part word = {p.begin, p.begin};
   if (attn_part_begins_in(g, OF_TOKEN, text, p, &m)) p.end = m.group[1].begin;
+  if (attn_part_find(g, PARTICLE, text, p, &m)) p.end = m.group[0].begin;
   while (attn_part_find(g, WORD, text, p, &m)) {
     word = m.group[0];
     p.begin = word.end;
