@@ -60,11 +60,12 @@
 #define FACING "番目の[^\\d\\s,、。=]{1,12}に対して(?:は|が)?[ ]?"
 #define TURN "番目の[^\\d\\s,、。=]{1,12}[はが][ ]?"
 #define LIST_TO NUMBER "%?(?:[ ]?と[ ]?" NUMBER "%?)++"
+#define ROW_IS "行目[はが][ ]?"
 #define THEN(turn, item) "[、,][ ]?" turn "\\g{1}" item
 /* The same for 1, 2, and perhaps more */
 #define IN_TURN(words, item)                                                                  \
   "1(" words ")" item THEN("2", item) "(?:" THEN("3", item) "(?:" THEN("4", item) "(?:" THEN( \
-      "5", item) ")?+)?+)?+(?![、,][ ]?[1-9]番目)"
+      "5", item) ")?+)?+)?+(?![、,][ ]?[1-9]\\g{1})"
 
 /* In this order, in a document with this text. */
 static const struct dialect {
@@ -367,6 +368,15 @@ static const struct dialect {
     {"の行は",
      "[, ]*+" MATRIX_NAME "[ ]?の行は(?:順に)?[ ]?\\((" LIST "(?:\\)[ ,]{0,2}\\(" LIST ")++)\\)",
      ATTN_MARK_ROW "$1 = " ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE},
+    /* WQ の 1行目は (0, 1)、2行目は (1, 0) */
+    {"2行目",
+     "(?<![A-Za-z_\\d])(?=[A-Za-z]\\w{0,4}+[ ]?の[ ]?" IN_TURN(
+         ROW_IS, "\\(" LIST "\\)") ")([A-Za-z]\\w{0,4}+)[ ]?の[ ]?1" ROW_IS "\\((" LIST
+                                   "(?:\\)[、,][ ]?[2-9]" ROW_IS "\\(" LIST ")++)\\)",
+     "$2 = " ATTN_MARK_OPEN "$3" ATTN_MARK_CLOSE},
+    {ATTN_MARK_CLOSE,
+     "(?<=\\d)\\)[、,][ ]?[2-9]" ROW_IS "\\((?=[-.\\d ,()、はが行目]{1,200}\\x{27E7})",
+     ATTN_MARK_ROW},
     /* (0, 1)(1, 0) in a line: rows */
     {")(",
      "(?mi)^((?![^\\n]*(?:product|\\bdot|積))[^\\n]*+\\n[ \\t]*+)\\((" LIST "(?:\\)\\(" LIST
