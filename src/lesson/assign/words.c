@@ -473,7 +473,8 @@ static void add_cross(struct attn_scan *scan, struct attn_priors *out) {
 /* "x W_a y^T", "K = Y W_K", "decoder states X": what the page calls X are inputs of the queries. */
 static void exchange_inputs(struct attn_scan *scan, const char *name, struct attn_priors *out) {
   static const char OF_X[] =
-      "(?<![A-Za-z'])x ?W\\w{0,4} ?[·*@]? ?y(?![a-z])|\\b[KV] ?= ?Y ?[·*@]? ?W|"
+      "(?<![A-Za-z'])(?i:x) ?[·*@.]? ?W\\w{0,4} ?[·*@.]? ?(?:Transpose\\W)?(?i:y)(?![a-z])|"
+      "\\b[KV] ?= ?Y ?[·*@.]? ?W|"
       "\\bdecoder states?\\W{1,3}(?:the )?(?:rows of )?X\\b";
   const uint32_t inputs = 1u << ('X' - 'A') | 1u << ('Y' - 'A');
   if ((last_letter(name) & inputs) && attn_document_has(scan->patterns, OF_X, scan->text))

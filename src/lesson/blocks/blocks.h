@@ -24,6 +24,9 @@ struct attn_part attn_part_trim(const char *text, struct attn_part part);
 struct attn_part attn_part_chop(const char *text, struct attn_part part, const char *set);
 /* The last characters only. */
 struct attn_part attn_part_last(const char *text, struct attn_part part, int characters);
+/* Without the end of a word that begins before p: "e values" of "The values" is no e. least: where
+ * the text that p is of begins. */
+struct attn_part attn_part_whole_words(const char *text, struct attn_part p, size_t least);
 /* The end of the mark of a value at `at`, or 0. value may be NULL. */
 size_t attn_value_mark(const char *text, size_t at, size_t end, int *value);
 /* The next mark of a value in the part: *at is its begin. Returns its end, or 0. */

@@ -28,7 +28,8 @@ static int is_prose(struct attn_grouping *g, const char *text) {
 static int is_wrapped(struct attn_grouping *g, const struct attn_scan_line *line,
                       const struct attn_scan_line *next) {
   static const char WORDS_OF_TEXT[] = "(*UCP)(?:\\pL{2,}[,;.:]?\\s+\\W*){4}";
-  static const char GOES_ON[] = "\\s*+(?:\"?[a-z(\\x{25A3}]|-?[.\\d])(?!\\w{0,12}\\s*[=:]|[.)]\\s)";
+  static const char GOES_ON[] =
+      "\\s*+(?:\"?[a-z(\\x{25A3}]|-?[.\\d])(?!\\w{0,12}(?:\\s*[=:]|>\\s)|[.)]\\s)";
   size_t blanks = strspn(line->text, " \t");
   return line->bytes >= WRAPPED_BYTES && strspn(next->text, " \t") == blanks &&
          !strpbrk(line->text, "|\t") && !strpbrk(next->text, "|\t") &&

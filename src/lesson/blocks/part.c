@@ -37,6 +37,15 @@ struct attn_part attn_part_last(const char *text, struct attn_part part, int cha
   return part;
 }
 
+struct attn_part attn_part_whole_words(const char *text, struct attn_part p, size_t least) {
+  size_t next = p.begin;
+  if (p.begin <= least || !attn_is_letter(text[p.begin - 1])) return p;
+  while (next < p.end && attn_is_letter(text[next])) next++;
+  if (next < p.end && strchr(",:", text[next])) next++;
+  if (next < p.end && text[next] == ' ') p.begin = next + 1;
+  return p;
+}
+
 size_t attn_value_mark(const char *text, size_t at, size_t end, int *value) {
   int digits = 0, index = 0;
   if (end - at < 2 * MARK_BYTES + 1 || memcmp(text + at, MARK, MARK_BYTES) != 0) return 0;

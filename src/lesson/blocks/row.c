@@ -1,4 +1,5 @@
 /* row.c -- a line of numbers: its style, its label and its items. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "blocks.h"
@@ -11,10 +12,11 @@ static const char WORDS[] = "[A-Za-z\\x{3040}-\\x{9FFF}]\\s+[A-Za-z]";
 /* But a record has no blanks after its commas. */
 static const char RECORD[] = "[^,\\n]*+(?:,(?!\\s)[^,\\n]*+){3,}+$";
 /* "= 0.5,", "= 0.5 and" or "= 0.5 with": two of them are a sentence */
-static const char ASSIGNMENT[] = "(?:(?:=|\\x{2192})\\s*(?:" ATTN_VALUE "|-?" ATTN_NUMBER
-                                 "(?:/\\x{221A}?\\d{1,2}+)?+)|:\\s+(?:-?\\d+\\.\\d+|" ATTN_VALUE
-                                 "))\\s*(?=,|;|\\.?\\s*$|(?:and|with)\\b|(?<=\\s\\s)[A-Za-z]|(?<="
-                                 "\\s)[A-Za-z]_?\\d[^\\s=]{0,6} ?=)";
+static const char ASSIGNMENT[] =
+    "(?:(?:=|\\x{2192})\\s*(?:" ATTN_VALUE "|-?" ATTN_NUMBER
+    "(?:/\\x{221A}?\\d{1,2}+)?+)|:\\s+(?:-?\\d+\\.\\d+|" ATTN_VALUE
+    "))\\s*(?=,|;|[.\\x{3002}]?\\s*$|(?:and|with)\\b|(?<=\\s\\s)[A-Za-z]|(?<="
+    "\\s)[A-Za-z]_?\\d[^\\s=]{0,6} ?=)";
 /* "0, 1, ...", "0.25, 0.25 and 0.50", '"it" has 0.5,' */
 static const char ENUMERATION[] =
     "\\d\\s*,\\s*(?:\\x{2026}|\\.\\.+)|\\d\\s+(?:and|or|und)\\s+-?[\\d.]|\\d\\s*\\x{3068}\\s*-?\\d"
@@ -503,6 +505,31 @@ static struct attn_part without_sum(struct attn_grouping *g, const struct attn_s
   return attn_is_sum(&sum, cell, row.items, 1) ? front : body;
 }
 
+/* The first number of a label. -1: it has none */
+static long label_turn(const struct attn_row *row) {
+  const char *digits = strpbrk(row->label.text, "0123456789");
+  return digits ? strtol(digits, NULL, 10) : -1;
+}
+
+/* "i = 2 で (0, 1) となる。" below "i = 1 で (1, 0)、": the last row of a list in a sentence,
+ * without its verb. */
+static int read_last_of_list(struct attn_grouping *g, struct attn_row *row) {
+  static const char VERB[] =
+      "(?<=\\x{25A3})[ "
+      "]?(?:(?:[とに]な|で(?:す|した|ある)|を得|が得)[\\x{3040}-\\x{309F}]{0,6})。?\\s*$";
+  const struct attn_row *last = g->rows ? &g->row[g->rows - 1] : NULL;
+  const struct attn_scan_line *line = row->line;
+  struct attn_part body = {0, line->bytes};
+  struct attn_match m;
+  size_t value;
+  if (!last || last->style != ATTN_ROW_VALUES || last->line->line + 1 != line->line) return 0;
+  if (!attn_part_find(g, VERB, line->text, body, &m)) return 0;
+  body.end = m.group[0].begin;
+  return attn_next_value(line->text, body, &value, NULL) && read_values(g, row, body, value) &&
+         attn_same_letters(last->label.text, row->label.text) && label_turn(g->row) == 1 &&
+         label_turn(row) == g->rows + 1;
+}
+
 int attn_row_read(struct attn_grouping *g, const struct attn_scan_line *line,
                   struct attn_row *row) {
   struct attn_part body = row_body(g, line->text), remark = take_remark(g, line->text, &body);
@@ -510,5 +537,6 @@ int attn_row_read(struct attn_grouping *g, const struct attn_scan_line *line,
   body = without_sum(g, line, body);
   row->style = delimiter_of(g, line->text, body);
   int is_row = row->style >= 0 ? read_fields(g, row, body) : read_labelled(g, row, body);
+  if (!is_row) is_row = read_last_of_list(g, row);
   return is_row && (remark.begin == remark.end || set_label(g, row, remark));
 }

@@ -32,6 +32,8 @@ static const char WORD[] =
 static const char OF_TOKEN[] =
     "(?i).*\\b(?:query|key|value)(?: vector)?( (?:of|for) (?:the )?(?:word|token|position) "
     "?\\d{1,2})$";
+/* The particle of "v1 が" */
+static const char PARTICLE[] = "(?<=[A-Za-z]\\d|[A-Za-z]_\\d)[ ]?[はが]$";
 enum { TERM_CHARACTERS = 60, LIST_BYTES = 160, BLOCKS_BACK = 6, LINE_BLOCKS = 64 };
 
 /* ---- vectors ---- */
@@ -51,6 +53,7 @@ static int last_word(struct attn_grouping *g, const char *text, struct attn_part
   p = attn_part_chop(text, p, " \t\r\f\v=:");
   struct attn_part word = {p.begin, p.begin};
   if (attn_part_begins_in(g, OF_TOKEN, text, p, &m)) p.end = m.group[1].begin;
+  if (attn_part_find(g, PARTICLE, text, p, &m)) p.end = m.group[0].begin;
   while (attn_part_find(g, WORD, text, p, &m)) {
     word = m.group[0];
     p.begin = word.end;
@@ -154,11 +157,13 @@ static int is_of_list(struct attn_grouping *g, const char *text, struct attn_par
          memcmp(text + suffix.end - bytes, text + before->suffix.begin, bytes) == 0;
 }
 
-/* The sentence that the part ends in: "For the query q =" of "It is masked. For the query q =". */
+/* The sentence that the part ends in: "For the query q =" of "It is masked. For the query q =".
+ * One that only counts rows has no name of its own: "The scores are given. Row 1 is". */
+#define ROW "(?:(?i:row) \\d{1,2}|(?i:the )?(?i:first|second|third|fourth) (?i:row))\\b"
 static struct attn_part last_sentence(struct attn_grouping *g, const char *text,
                                       struct attn_part p) {
   static const char END[] =
-      "(?<=[a-z0-9)][.!?]|[a-z)] [.!?])\\s++(?=[A-Z])|(?<=[a-z]{2});\\s++(?=[a-z])";
+      "(?<=[a-z0-9)][.!?]|[a-z)] [.!?])\\s++(?=[A-Z])(?!" ROW ")|(?<=[a-z]{2});\\s++(?=[a-z])";
   struct attn_match m;
   while (attn_part_find(g, END, text, p, &m)) p.begin = m.group[0].end;
   return p;
@@ -175,7 +180,8 @@ static void add_vector(struct attn_grouping *g, const struct attn_scan_line *lin
   value->used = 1;
   int of_list =
       b && b->reading[0].cols == vector->cols && is_of_list(g, line->text, front, before, &quoted);
-  front = last_sentence(g, line->text, attn_part_last(line->text, front, ATTN_NAME_CHARACTERS));
+  struct attn_part last = attn_part_last(line->text, front, ATTN_NAME_CHARACTERS);
+  front = last_sentence(g, line->text, attn_part_whole_words(line->text, last, front.begin));
   char *name = attn_group_text(g, line->text, front);
   char *text = of_list ? attn_group_text(g, line->text, quoted) : label.text;
   if (!name || !text) return;

@@ -6,15 +6,6 @@
 #include "blocks.h"
 #include "cell.h"
 
-/* Without the end of a word that began before: "e values" of "The values" is no e. */
-static struct attn_part whole_words(const char *text, struct attn_part p, size_t least) {
-  size_t next = p.begin;
-  if (p.begin <= least || !attn_is_letter(text[p.begin - 1])) return p;
-  while (next < p.end && attn_is_letter(text[next])) next++;
-  if (next < p.end && text[next] == ' ') p.begin = next + 1;
-  return p;
-}
-
 struct attn_part attn_name_before(const char *text, size_t at) {
   struct attn_part p = attn_part_chop(text, (struct attn_part){0, at}, " \t\r\f\v=:");
   size_t least = attn_part_last(text, p, ATTN_NAME_CHARACTERS).begin;
@@ -25,7 +16,7 @@ struct attn_part attn_name_before(const char *text, size_t at) {
     if (!depth && strchr("=,;", c)) break;
   }
   p = attn_part_trim(text, p);
-  return whole_words(text, attn_part_last(text, p, ATTN_LABEL_CHARACTERS), p.begin);
+  return attn_part_whole_words(text, attn_part_last(text, p, ATTN_LABEL_CHARACTERS), p.begin);
 }
 
 /* How much a result may be off: "abs=2e-3", "atol = 0.002", the last of "near(a, b, 2e-3)". */

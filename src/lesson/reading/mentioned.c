@@ -164,7 +164,7 @@ static const struct called {
     {"(*UCP)(?i)(?:\\boutputs?\\b|出力)[^.:;]*$",
      1u << ATTN_STEP_OUTPUT | 1u << ATTN_STEP_CONCAT | 1u << ATTN_STEP_PROJECTED},
 };
-enum { CALLS = sizeof CALLED / sizeof *CALLED };
+enum { CALLS = sizeof CALLED / sizeof *CALLED, OF_SCORES = 2 };
 
 /* Is it called a step of which it is no value? known: of each of CALLED. */
 static int is_misnamed(const struct attn_account *a, struct attn_known *const *known,
@@ -223,15 +223,27 @@ static int is_called_input(const struct attn_account *a, const struct attn_stray
   return attn_occurs(a->scan->patterns, INPUT, s->name);
 }
 
-/* Is it called the scores, which no step shows? */
-static int are_hidden_scores(const struct attn_account *a, const struct attn_stray *s) {
-  if (s->vector || !attn_occurs(a->scan->patterns, "(*UCP)(?i)" SCORES_ARE, s->name)) return 0;
+static int shows_scores(const struct attn_account *a) {
   for (int32_t i = 0; i < a->lesson->examples; i++)
     for (int32_t n = 0; n < a->lesson->example[i].steps; n++)
       if (a->lesson->example[i].step[n].name == ATTN_STEP_SCORES &&
           a->lesson->example[i].step[n].printings)
-        return 0;
-  return 1;
+        return 1;
+  return 0;
+}
+
+/* Is it called the scores, which no step shows? */
+static int are_hidden_scores(const struct attn_account *a, const struct attn_stray *s) {
+  return !s->vector && attn_occurs(a->scan->patterns, "(*UCP)(?i)" SCORES_ARE, s->name) &&
+         !shows_scores(a);
+}
+
+/* "2番目のキーに対して 6": what a query gives a key, and no score that a step shows. */
+static int is_hidden_score(const struct attn_account *a, const struct attn_known *scores,
+                           const struct attn_stray *s) {
+  static const char OF_KEY[] = "キーに対して[はが]?\\s*$";
+  return s->cell.decimals < 1 && attn_occurs(a->scan->patterns, OF_KEY, s->name) &&
+         (!shows_scores(a) || !attn_is_known_value(scores, &s->cell));
 }
 
 /* How many numbers has the vector or list that begins there, if no step shows one of them and they
@@ -319,7 +331,8 @@ static int is_odd(struct attn_account *a, struct attn_known *const *known,
   int is_argument = s->vector && !s->is_result; /* tanh(-1.5, 0.5) */
   if (!is_explained(a, s) || is_misnamed(a, known, s) || is_of_other_turn(a, s)) return 1;
   if (attn_is_placed(a, &s->cell) || attn_is_worked_out(a->scan, &s->cell)) return 0;
-  return is_smaller(a, s) || (!is_argument && attn_is_of_other_pair(a, s));
+  return is_smaller(a, s) || is_hidden_score(a, known[OF_SCORES], s) ||
+         (!is_argument && attn_is_of_other_pair(a, s));
 }
 
 /* A value of a step that is not printed? */

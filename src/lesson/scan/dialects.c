@@ -56,6 +56,16 @@
 #define SUM_OF_ROW                                                                             \
   "[ \\t]*+[^\\n\\d:=+]{1,24}\\d{0,2}:[ \\t]*+(?=" DECIMAL "(?: \\+ " DECIMAL ")++ = " DECIMAL \
   "[ \\t]*+$)" DECIMAL
+/* 1番目のキーに対して, 1番目のクエリは, without the 1 */
+#define FACING "番目の[^\\d\\s,、。=]{1,12}に対して(?:は|が)?[ ]?"
+#define TURN "番目の[^\\d\\s,、。=]{1,12}[はが][ ]?"
+#define LIST_TO NUMBER "%?(?:[ ]?と[ ]?" NUMBER "%?)++"
+#define ROW_IS "行目[はが][ ]?"
+#define THEN(turn, item) "[、,][ ]?" turn "\\g{1}" item
+/* The same for 1, 2, and perhaps more */
+#define IN_TURN(words, item)                                                                  \
+  "1(" words ")" item THEN("2", item) "(?:" THEN("3", item) "(?:" THEN("4", item) "(?:" THEN( \
+      "5", item) ")?+)?+)?+(?![、,][ ]?[1-9]\\g{1})"
 
 /* In this order, in a document with this text. */
 static const struct dialect {
@@ -358,6 +368,15 @@ static const struct dialect {
     {"の行は",
      "[, ]*+" MATRIX_NAME "[ ]?の行は(?:順に)?[ ]?\\((" LIST "(?:\\)[ ,]{0,2}\\(" LIST ")++)\\)",
      ATTN_MARK_ROW "$1 = " ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE},
+    /* WQ の 1行目は (0, 1)、2行目は (1, 0) */
+    {"2行目",
+     "(?<![A-Za-z_\\d])(?=[A-Za-z]\\w{0,4}+[ ]?の[ ]?" IN_TURN(
+         ROW_IS, "\\(" LIST "\\)") ")([A-Za-z]\\w{0,4}+)[ ]?の[ ]?1" ROW_IS "\\((" LIST
+                                   "(?:\\)[、,][ ]?[2-9]" ROW_IS "\\(" LIST ")++)\\)",
+     "$2 = " ATTN_MARK_OPEN "$3" ATTN_MARK_CLOSE},
+    {ATTN_MARK_CLOSE,
+     "(?<=\\d)\\)[、,][ ]?[2-9]" ROW_IS "\\((?=[-.\\d ,()、はが行目]{1,200}\\x{27E7})",
+     ATTN_MARK_ROW},
     /* (0, 1)(1, 0) in a line: rows */
     {")(",
      "(?mi)^((?![^\\n]*(?:product|\\bdot|積))[^\\n]*+\\n[ \\t]*+)\\((" LIST "(?:\\)\\(" LIST
@@ -406,6 +425,16 @@ static const struct dialect {
      ")++[ \\t]*+$)|(?!\\A)\\G)[ ]?\\K(" NUMBER ") ;(?= " NUMBER ")",
      "$1,"},
 
+    /* スコアは 1番目のキーに対して 4、2番目のキーに対して 6: a list */
+    {"に対して",
+     "(?:(?<=[はが])[、,]?[ ]?(?=" IN_TURN(
+         FACING, NUMBER) ")1|(?!\\A)\\G(" NUMBER "[、,])[ ]?[2-9])" FACING "(?=" NUMBER ")",
+     "$2"},
+    /* 1番目のクエリは 2.0 と 3.0、2番目のクエリは 2.5 と 2.0: rows */
+    {"2番目", "[、,][ ]?(?=" IN_TURN(TURN, LIST_TO) ")", "、" ATTN_MARK_ROW},
+    {"2番目",
+     "(?:(?=" IN_TURN(TURN, LIST_TO) ")|(?!\\A)\\G)([1-9]" TURN LIST_TO ")[、,][ ]?(?=[2-9]番目)",
+     "$2" ATTN_MARK_ROW},
     /* k1 へ 0.25, k2 へ 0.75: to the first key, to the second */
     {"へ",
      "(?m)(?:^(?=[^\\nへ\\d]{0,4}\\d?[^\\nへ\\d]{0,30}?(\\pL)_?1[ ]?へ[ ]?" NUMBER

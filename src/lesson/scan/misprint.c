@@ -1,5 +1,5 @@
 /* misprint.c -- a word among the numbers of a matrix, a list or a fence that is not closed: errors
- * where the document cannot be read without them. */
+ * where the document cannot be read without them. An error of a spreadsheet always is one. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -239,8 +239,28 @@ static attn_status find_short_row(struct attn_scan *scan, const struct attn_cano
       "length");
 }
 
+/* "1,#REF!", "#DIV/0!;2", "<td>#N/A</td>": a cell that a spreadsheet could not compute */
+#define SHEET_ERROR "(#(?:\\p{Lu}[\\p{Lu}/0]{1,12}+[!?]|N/A|NV)|Err:5\\d\\d)"
+#define SHEET_NEXT "(?:\"?(?:[ ]*+[,;|&\\t][ \\t]*+|[ ]{2,}+)\"?)"
+#define SHEET_END "(?=\"?(?:[ ]*+[,;|&\\t]|[ ]{2}|[ \\r]*+$))"
+static const char IN_SHEET[] =
+    "(?m)(?|(?<![\\w.])" NUMBER SHEET_NEXT SHEET_ERROR SHEET_END "|(?:^[ \\t]*+\"?|" SHEET_NEXT
+    ")" SHEET_ERROR "(?=" SHEET_NEXT "(?:" NUMBER SHEET_END "|" SHEET_ERROR
+    "))|<td[^<>]{0,99}+>\\s*+" SHEET_ERROR "\\s*+</td>)";
+
+static attn_status find_sheet_error(struct attn_scan *scan) {
+  const struct attn_source *s = &scan->source;
+  struct attn_match m;
+  if (!attn_find(scan->patterns, IN_SHEET, s->text, s->size, 0, &m)) return ATTN_OK;
+  size_t at = m.group[1].begin;
+  return attn_scan_fail(scan, at,
+                        "\"%.*s\" is an error of a spreadsheet: write the number of this cell",
+                        (int)(m.group[1].end - at), s->text + at);
+}
+
 attn_status attn_scan_misprint(struct attn_scan *scan, const struct attn_canonical *text) {
-  attn_status status = find_word(scan, text);
+  attn_status status = find_sheet_error(scan);
+  if (!status) status = find_word(scan, text);
   if (!status) status = find_short_row(scan, text);
   if (!status) status = find_open_list(scan, text);
   return status ? status : find_open_fence(scan);

@@ -512,6 +512,8 @@ static const struct notation notations[] = {
      ")?+(?=</t[dh]>)",
      "$1" ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE, HTML, "<"},
     {"(?i)" BREAK "(?=(?:" IN_CELL "|" BREAK "){1,400}+\\x{27E7})", ATTN_MARK_ROW, HTML, "<"},
+    /* a hidden cell at the end of a row */
+    {"(?i)<t[hd]\\b[^<>]*+>\\s*+</t[hd]>\\s*+(?=</tr>)", " | |", HTML, "<"},
     {"(?i)\\s{0,200}+</t[hd]>\\s*+", "", HTML, "<"},
     {CELL("[^<>]*?colspan=[\"']?2\\b") CONTENT, " | $1 |", HTML, "<"},
     {CELL("[^<>]*?colspan=[\"']?3\\b") CONTENT, " | $1 | |", HTML, "<"},
