@@ -4,7 +4,7 @@
 
 #include "relation.h"
 
-/* words.c: bits for each role from what is written near a block; 0: not named. Numbers decide:
+/* priors.c: bits for each role from what is written near a block; 0: not named. Numbers decide:
  * these only break ties. */
 #define ATTN_OWN_NAME 8.9 /* bits: a role that a block is called by, by its own name, has more */
 struct attn_priors {
@@ -50,7 +50,7 @@ struct attn_reading {
 const struct attn_roles *attn_roles_of(const struct attn_reading *reading,
                                        const struct attn_placement *p);
 
-/* words.c */
+/* priors.c */
 int attn_is_aside(struct attn_scan *scan, const struct attn_block *b);
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out);
 /* Of a name alone, as if the block had it. */

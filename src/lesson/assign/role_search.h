@@ -13,6 +13,21 @@ enum {
   ATTN_ROW_BITS = 4          /* that a row of given weights saves: it adds up to 1 */
 };
 
+/* words.c: the roles that a text names, in order, a longer match in place of the shorter ones
+ * inside it. Each text is searched once: captions are those of several blocks, in several readings.
+ */
+enum { ATTN_ROLE_HITS = 64 };
+struct attn_role_hit {
+  size_t begin, end;
+  int role;
+};
+struct attn_role_hits {
+  int count;
+  struct attn_role_hit hit[ATTN_ROLE_HITS];
+};
+const struct attn_role_hits *attn_find_roles(struct attn_scan *scan, const char *text,
+                                             size_t bytes);
+
 /* evidence.c: bits for a role because blocks of the right shapes multiply to another; 0: none. */
 struct attn_evidence {
   double bits[ATTN_ROLES];

@@ -11,6 +11,7 @@
  *   number.c             one cell: a literal, -inf, blank, a fraction, a root, a sum
  *   bracketed.c, brackets.c  brackets -> values: matrices and vectors
  *   line.c               the lines that are left, which refer to values
+ *   lanes.c              matrices side by side in lines -> below each other, where numbers are left
  *   ../blocks, ../facts  lines -> blocks: blocks.h, facts.h
  */
 #ifndef ATTN_LESSON_SCAN_H

@@ -532,6 +532,7 @@ static struct attn_table take_run(struct attn_grouping *g) {
                          .rows = g->rows,
                          .header = g->header,
                          .super = g->super,
+                         .labels = -1,
                          .drop_first = g->drop_first,
                          .is_counted = g->is_counted};
   if (g->rows) {
@@ -578,12 +579,8 @@ static int add_long(struct attn_grouping *g, const struct attn_table *t, int fro
 void attn_run_flush(struct attn_grouping *g) {
   struct attn_table t = take_run(g);
   int blocks = g->blocks;
+  if (t.rows && is_one_number(g, &t)) add_text(g, t.row[0].line), t.rows = 0;
   if (t.rows == 0) return;
-  if (is_one_number(g, &t)) {
-    add_text(g, t.row[0].line);
-    return;
-  }
-  t.labels = -1;
   attn_header_strays(g, &t.header);
   attn_table_turn(g, &t);
   int has_terms = attn_table_terms(g, &t);
