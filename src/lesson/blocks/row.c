@@ -235,11 +235,22 @@ static void blank_formulas(struct attn_grouping *g, struct attn_row *row) {
   }
 }
 
+/* "cat: 1 | 0", "cat  1 | 0": adds what the row is called. Returns where its first number begins.
+ */
+static size_t add_row_name(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
+  static const char NAME[] =
+      "(*UCP)\\s*+([^|]{0,60}?\\pL[^|]{0,60}?)(?:[:=]\\s*+|(?<=\\s\\s))(?=[-+]?+[.\\d]++\\s*+\\|)";
+  struct attn_match m;
+  if (!attn_part_begins_in(g, NAME, row->line->text, p, &m)) return p.begin;
+  new_item(g, row, ATTN_ITEM_TEXT, attn_part_trim(row->line->text, m.group[1]));
+  return m.group[0].end;
+}
+
 static int read_fields(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
   static const char delimiters[] = "|\t,";
   const char *text = row->line->text;
   char delimiter = delimiters[row->style];
-  if (row->style == ATTN_ROW_PIPES) p = without_border(text, p);
+  if (row->style == ATTN_ROW_PIPES) p = without_border(text, p), p.begin = add_row_name(g, row, p);
   for (size_t at = p.begin; at <= p.end && g->status == ATTN_OK;) {
     const char *found = memchr(text + at, delimiter, p.end - at);
     size_t end = found ? (size_t)(found - text) : p.end;
