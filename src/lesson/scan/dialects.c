@@ -145,6 +145,10 @@ static const struct dialect {
     {"irb(", "(?m)^irb\\(\\w++\\):\\d++(?::\\d++)?[>*][ \\t]?", ""},
     {"=> Matrix[", "(?m)^=> Matrix(?=\\[)", ""},
     {"Matrix[", "(?<=[=(*] )Matrix(?=\\[\\[)", ""},
+    {"Matrix",
+     "\\bMatrix(?:\\[\\*|\\.rows\\()(\\[\\[[^\\[\\]\\n]*+\\](?:,[ "
+     "]?\\[[^\\[\\]\\n]*+\\])*+\\])[\\])]",
+     "$1"},
 
     /* C and C++: constants called kQ, loops */
     {"const",
