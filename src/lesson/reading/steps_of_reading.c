@@ -462,6 +462,7 @@ static int is_other_query(const struct attn_builder *b, const struct attn_placem
 static void add_block(struct attn_builder *b, const struct attn_placement *p) {
   if (p->role == ATTN_ROLE_OTHER || !p->node) return;
   b->ex->uncertain |= attn_states_other_step(b, p) || is_divided_here(b, p) < 0;
+  b->ex->uncertain |= attn_is_other_echo(b, p);
   if (b->reading->example[p->example]->is_split) add_heads(b, p);
   if (p->is_copy) {
     add_copy(b, p);
