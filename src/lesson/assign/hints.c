@@ -262,6 +262,19 @@ int attn_stated_position_base(struct attn_scan *scan) {
   return usual;
 }
 
+int attn_stated_width(struct attn_scan *scan) {
+  struct attn_match m;
+  size_t bytes = strlen(scan->text);
+  int width = 0;
+  for (size_t at = 0; attn_find(scan->patterns, ATTN_KEY_DIMENSION, scan->text, bytes, at, &m);
+       at = m.group[0].end) {
+    int stated = atoi(scan->text + m.group[1].begin);
+    if (width && stated != width) return 0;
+    width = stated;
+  }
+  return width;
+}
+
 int attn_mentions_padding(struct attn_scan *scan) {
   return attn_document_has(scan->patterns, PADDING, scan->text) &&
          !attn_mentions_causal(scan, scan->text);
@@ -294,6 +307,7 @@ void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints) {
   hints->unscaled = attn_denies_scale(scan) && hints->temperature == 1;
   hints->values = attn_document_has(scan->patterns, "(*UCP)(?<![\\w^_])V(?![\\w'])", scan->text);
   hints->tanh_of_sum = attn_document_has(scan->patterns, TANH_OF_SUM, scan->text);
+  hints->width = attn_stated_width(scan);
   hints->position_base = attn_stated_position_base(scan);
 }
 

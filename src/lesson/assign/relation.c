@@ -172,11 +172,16 @@ static const struct attn_node *inputs_of_scores(const struct attn_listing *l) {
   return r && r->operands == 2 && r->operand[0] == r->operand[1] ? r->operand[0] : NULL;
 }
 
-int attn_listing_width(const struct attn_listing *l) {
+int attn_printed_width(const struct attn_listing *l) {
   const struct attn_node *node = either(l, ATTN_ROLE_K, ATTN_ROLE_Q);
   if (!node) node = either(l, ATTN_ROLE_W_K, ATTN_ROLE_W_Q);
   if (!node) node = inputs_of_scores(l);
   return node ? node->grid->cols : 0;
+}
+
+int attn_listing_width(const struct attn_listing *l) {
+  int width = attn_printed_width(l);
+  return width ? width : l->hints->width;
 }
 
 /* ---- making relations ---- */

@@ -170,6 +170,7 @@ struct attn_hints {
   const struct attn_grid *mask; /* the last table of a mask before the block, in the layout of
                                    scores; NULL: none */
   const struct attn_grid *bias; /* the last block that is called a bias, or nothing; NULL: none */
+  int width;                    /* of queries and keys, that is stated; 0: none, or several */
   int position_base;            /* stated of sines and cosines; 0: none */
   double temperature;           /* stated: softmax is taken of the scores divided by it; or 1 */
 };

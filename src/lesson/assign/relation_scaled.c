@@ -11,7 +11,8 @@
 /* A decimal number, or an integer that something is divided by. */
 static const char STATED[] =
     "(?<![A-Za-z0-9.^_])[0-9]+\\.[0-9]+|(?<=[÷/] |\\b1/)[0-9]+(?![0-9.])|"
-    "(?<![\\p{L}\\p{N}_.^√(])(?<!root of )(?<!d_k=)(?<!d_k = )[0-9]+(?=\\s*(?:で割|$))|(?<=by )[0-9]+(?![0-9.])";
+    "(?<![\\p{L}\\p{N}_.^√(])(?<!root of )(?<!d_k=)(?<!d_k = )[0-9]+(?=\\s*(?:で割|$))|(?<=by "
+    ")[0-9]+(?![0-9.])";
 
 /* The integer of a root that something is divided by. */
 static const char STATED_ROOT[] = "(?<=/√|/ √)[0-9]+(?![0-9.])";
@@ -142,10 +143,12 @@ int attn_draft_divide(struct attn_draft *x, const struct attn_divided *d, int fr
 
 static const double FIRST_ROW = 1.5; /* bits */
 
+/* Not the one whose root is the width that is stated. */
 static void list_usual_widths(struct attn_listing *l, const struct attn_node *scores) {
   struct attn_divisors d;
   attn_usual_divisors(&d);
   for (int n = 0; n < d.count; n++) {
+    if (d.at[n].by == l->hints->width) continue;
     struct attn_draft x = attn_draft_over(l, scores, NULL, d.at[n].cause, d.at[n].cost);
     attn_draft_divide(&x, &d.at[n], 0);
     attn_list(l, &x);
@@ -174,16 +177,15 @@ static int hides(const struct attn_listing *l, const struct attn_node *scores) {
 
 void attn_list_scaled(struct attn_listing *l) {
   const struct attn_node *scores = attn_listing_node(l, ATTN_ROLE_SCORES);
-  struct attn_divisors d;
+  struct attn_divisors d = {.count = 0};
   int d_k = attn_listing_width(l);
   if (scores && scores->grid->rows == 1 && l->grid->rows > 1) scores = NULL; /* of the last query */
   if (hides(l, scores)) return;
-  if (scores && !d_k) list_usual_widths(l, scores);
   if (!scores && !(attn_listing_node(l, ATTN_ROLE_Q) && attn_listing_node(l, ATTN_ROLE_K)))
     attn_list_skipped(l);
-  if (!d_k) return;
-  attn_divisors_of(l, d_k, 1, &d);
-  try(&d, 1 / sqrt(d_k), ATTN_DIVISOR_OTHER_SIZE, 0, ATTN_CAUSE_UNKNOWN, 7); /* multiplied */
+  if (d_k) attn_divisors_of(l, d_k, 1, &d);
+  if (d_k)
+    try(&d, 1 / sqrt(d_k), ATTN_DIVISOR_OTHER_SIZE, 0, ATTN_CAUSE_UNKNOWN, 7); /* multiplied */
   for (int n = 0; n < d.count; n++) {
     if (!scores) {
       list_scaled_product(l, &d.at[n]);
@@ -197,4 +199,5 @@ void attn_list_scaled(struct attn_listing *l) {
     x.relation.cost += FIRST_ROW;
     attn_list(l, &x);
   }
+  if (scores && !attn_printed_width(l)) list_usual_widths(l, scores);
 }

@@ -81,7 +81,8 @@ enum {
 /* The node with a role: of the head or shared. NULL: none. */
 const struct attn_node *attn_listing_node(const struct attn_listing *l, int role);
 
-/* The width of queries and keys. 0: not known. */
+/* The width of queries and keys, printed; or else as it is stated. 0: not known. */
+int attn_printed_width(const struct attn_listing *l);
 int attn_listing_width(const struct attn_listing *l);
 
 /* A relation of the list's role over one or two operands (b may be NULL), without operations. */

@@ -75,6 +75,11 @@ int attn_replaces_root(struct attn_scan *scan);
 double attn_stated_temperature(struct attn_scan *scan);
 int attn_stated_position_base(struct attn_scan *scan); /* one that is not usual first; 0: none */
 int attn_is_section(struct attn_scan *scan, const struct attn_block *block);
+/* "d_k = 2", not "√d_k = 2" or "d_k = 4 / 2": the width of queries and keys. */
+#define ATTN_KEY_DIMENSION                                                                      \
+  "(?<![\\w\\x{221A}({])(?<!sqrt )(?<!of )d_?\\{?k\\}?\\)? ?(?:=|:|is|equals|は) ?(\\d{1,2}+)" \
+  "(?![.\\d]*[ \\t]?[-+/*^\\x{F7}\\x{D7}\\\\])(?!\\.\\d)"
+int attn_stated_width(struct attn_scan *scan); /* 0: none, or several */
 /* The only query that the text numbers; 0: none, or several. */
 int attn_numbered_query(struct attn_scan *scan);
 int attn_mentions_padding(struct attn_scan *scan); /* and no causal mask */

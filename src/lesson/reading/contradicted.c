@@ -361,6 +361,16 @@ int attn_repeats_other_step(const struct attn_builder *b, const struct attn_plac
   return 0;
 }
 
+/* Does a block without any words differ from the matrix that is given a name in the line above it?
+ * A session prints it once more. */
+int attn_is_other_echo(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_block *echo = &b->scan->block[p->block], *of = echo - 1;
+  if (p->block == 0 || *echo->name || echo->captions || of->end + 1 != echo->line) return 0;
+  const attn_printing *x = &of->reading[0], *y = &echo->reading[0];
+  return attn_occurs(b->scan->patterns, "=\\s*+$", of->name) && x->rows > 1 && x->rows == y->rows &&
+         x->cols == y->cols && !are_equal(x, y);
+}
+
 /* ---- what numbers of a name divide and subtract ---- */
 
 /* Is a number the largest of a row that softmax is taken of? */

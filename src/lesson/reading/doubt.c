@@ -245,3 +245,15 @@ int attn_hides_seen_keys(const attn_example *ex) {
   }
   return 0;
 }
+
+int attn_only_repeats(const attn_example *ex) {
+  int repeats = 0;
+  for (int n = 0; n < ex->steps; n++) {
+    const attn_step *s = &ex->step[n];
+    int is_result = s->op != ATTN_OP_GIVEN && s->printings > 0;
+    if (is_result && s->name != ATTN_STEP_OUTPUT) return 0;
+    if (s->name == ATTN_STEP_WEIGHTS && s->exact.rows * s->exact.cols != 1) return 0;
+    repeats |= is_result;
+  }
+  return repeats && !attn_find_step(ex, ATTN_STEP_W_V, ATTN_ANY_HEAD);
+}

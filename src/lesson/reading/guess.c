@@ -39,15 +39,38 @@ static int lacks_values(const struct attn_builder *b, const struct attn_placemen
   return is_named;
 }
 
+static int reads(const struct attn_relation *r, const struct attn_node *node) {
+  int n = 0;
+  while (n < r->operands && on_page(r->operand[n]) != node) n++;
+  return n < r->operands;
+}
+
+static int leads_to(const struct attn_relation *r, const struct attn_node *node) {
+  int n = 0;
+  while (n < r->operands && r->operand[n] != node &&
+         !(r->operand[n]->relation && leads_to(r->operand[n]->relation, node)))
+    n++;
+  return n < r->operands;
+}
+
+/* Scores that are given: are they called so, or anything near, and all weights the softmax of what
+ * is computed of them? */
+static int are_scores(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_node *weights = attn_roles_of(b->reading, p)->at[ATTN_ROLE_WEIGHTS];
+  const double bits = b->priors[p->block].bits[p->role];
+  if (bits >= OWN_NAME || bits <= 0) return bits > 0;
+  return p->role == ATTN_ROLE_SCORES && weights && weights->relation && !weights->relation->cause &&
+         weights->share == 1 && !reads(weights->relation, p->node) &&
+         leads_to(weights->relation, p->node);
+}
+
 /* Does it follow from scores, or from what comes after them, that are given, and are not called so?
  */
 int attn_follows_from_guess(const struct attn_builder *b, const struct attn_relation *r) {
   for (int n = 0; n < r->operands; n++) {
     const struct attn_placement *p = placement_of(b, r->operand[n]);
     if (!p || attn_role_order(p->role) <= attn_role_order(ATTN_ROLE_V)) continue;
-    if (p->relation ? attn_follows_from_guess(b, p->relation)
-                    : b->priors[p->block].bits[p->role] < OWN_NAME)
-      return 1;
+    if (p->relation ? attn_follows_from_guess(b, p->relation) : !are_scores(b, p)) return 1;
   }
   return 0;
 }
@@ -71,12 +94,6 @@ static int is_of_other_input(const struct attn_builder *b, const struct attn_pla
   const double *bits = of ? b->priors[of->block].bits : NULL;
   return bits && fmax(bits[ATTN_ROLE_Q], bits[ATTN_ROLE_K]) >= OWN_NAME &&
          bits[ATTN_ROLE_V] < OWN_NAME;
-}
-
-static int reads(const struct attn_relation *r, const struct attn_node *node) {
-  int n = 0;
-  while (n < r->operands && on_page(r->operand[n]) != node) n++;
-  return n < r->operands;
 }
 
 int attn_is_operand(const struct attn_reading *r, const struct attn_node *node, double share) {

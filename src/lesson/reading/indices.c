@@ -7,6 +7,7 @@
 
 #include "cell.h"
 #include "placed.h"
+#include "role_search.h"
 #include "steps.h"
 
 enum { GAP = 48, LINES = 3 }; /* columns from an index to its number; lines from a size */
@@ -288,11 +289,7 @@ static int is_no_dimension(const struct attn_placing *x, const struct attn_match
   return !is_one;
 }
 
-/* "d_k = 2", not "√d_k = 2" or "d_k = 4 / 2": the width of queries and keys, of a head or of all.
- */
-static const char KEY_DIMENSION[] =
-    "(?<![\\w\\x{221A}({])(?<!sqrt )(?<!of )d_?\\{?k\\}?\\)? ?(?:=|:|is|equals|は) ?(\\d{1,2}+)"
-    "(?![.\\d]*[ \\t]?[-+/*^\\x{F7}\\x{D7}\\\\])(?!\\.\\d)";
+/* "d_k = 2": of a head or of all. */
 static int is_no_key_dimension(const struct attn_placing *x, const struct attn_match *m) {
   int value = value_of(x, m->group[1]), is_some = 0, is_size = value >= 16;
   for (int32_t e = 0; e < x->a->lesson->examples; e++) {
@@ -546,7 +543,7 @@ void attn_list_indices(struct attn_placing *x) {
   check_shapes(x);
   attn_list_numbers(x, COUNT_OF_TOKENS, is_no_count);
   attn_list_numbers(x, DIMENSION, is_no_dimension);
-  attn_list_numbers(x, KEY_DIMENSION, is_no_key_dimension);
+  attn_list_numbers(x, ATTN_KEY_DIMENSION, is_no_key_dimension);
   attn_list_numbers(x, DIVISOR, is_other_divisor);
   attn_list_numbers(x, KEY_ROOT, is_other_key_root);
   attn_list_numbers(x, AXIS, is_no_axis);

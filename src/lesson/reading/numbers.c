@@ -43,11 +43,31 @@ static char *text_before(const struct attn_scan *scan) {
 }
 
 /* "W_Q = [1 0; 0 one]": is it in a list that is called a step? */
-static int is_in_step(const struct attn_scan *scan) {
+static int is_in_list_of_step(const struct attn_scan *scan) {
   char *name = text_before(scan);
   if (!name || !strpbrk(name, "=:")) return 0;
   *strpbrk(name, "=:") = 0;
   return attn_label_step(name) >= 0;
+}
+
+static int has_cell_at(const attn_printing *p, struct attn_source_position at) {
+  for (int n = 0; n < p->rows * p->cols; n++)
+    if (p->cells[n].line == at.line && p->cells[n].column == at.column) return 1;
+  return 0;
+}
+
+/* Is it a cell of a table below the name of a step, and nothing else? */
+static int is_in_table_of_step(const struct attn_scan *scan) {
+  for (int n = 0; n < scan->blocks; n++) {
+    const struct attn_block *b = &scan->block[n];
+    if (has_cell_at(&b->reading[0], scan->misprint.place))
+      return !*b->name && b->captions && attn_label_step(b->caption[b->captions - 1]) >= 0;
+  }
+  return 0;
+}
+
+static int is_in_step(const struct attn_scan *scan) {
+  return is_in_list_of_step(scan) || is_in_table_of_step(scan);
 }
 
 /* A number is missing at a misprint, or is more than its row has. */

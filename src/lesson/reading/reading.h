@@ -77,6 +77,9 @@ int attn_is_turned_on_one_side(const attn_example *ex);
 /* Is a column of the weights blank, whose keys no mask hides? */
 int attn_hides_seen_keys(const attn_example *ex);
 
+/* One token, of which nothing but its value is printed again: "sum: (1, 2)" below (1, 2). */
+int attn_only_repeats(const attn_example *ex);
+
 /* contradicted.c. Is something added to what is called so, or done to it? "output + residual" */
 int attn_has_more_added(struct attn_scan *scan, const char *name);
 /* The role of the result of the formula that a name ends in, "A V =". OTHER: it has none. */

@@ -36,6 +36,10 @@ int attn_is_turned(const struct attn_builder *b, int name);
 struct attn_turned attn_apply(struct attn_builder *b, const struct attn_use *use, int head,
                               int name, const struct attn_turned *in);
 
+/* The step of a node that is one row alone has all rows: that row of it. Others as they are. */
+struct attn_turned attn_row_alone(struct attn_builder *b, const struct attn_node *node,
+                                  struct attn_turned of, int head);
+
 /* Keeps the first columns, or rows, that a matrix has. */
 void attn_crop_printing(struct attn_builder *b, attn_printing *p, const attn_matrix *to);
 /* As it is, or as it would be printed untransposed. NULL: no memory. */
@@ -59,6 +63,8 @@ int attn_states_other_step(const struct attn_builder *b, const struct attn_place
 int attn_repeats_other_row(const struct attn_builder *b, const struct attn_placement *p);
 /* Has it the numbers of another step than it is called, which are printed by their name, too? */
 int attn_repeats_other_step(const struct attn_builder *b, const struct attn_placement *p);
+/* Is it a matrix of a session printed once more, with other numbers? */
+int attn_is_other_echo(const struct attn_builder *b, const struct attn_placement *p);
 /* Do the labels of its rows, "value 1", "value 2", all call a block another input than the role? */
 int attn_is_labelled_other(const struct attn_block *block, int role);
 int attn_shifts_by_other(const struct attn_builder *b, const struct attn_block *block,
@@ -67,7 +73,8 @@ int attn_shifts_by_other(const struct attn_builder *b, const struct attn_block *
 int attn_is_multiple(const struct attn_builder *b, const struct attn_placement *p,
                      const attn_printing *of, const attn_printing *from);
 
-/* contradicted.c: the numbers of q1·k2, of o_2 or Q[2], of "row 2": 12, 2. -1: it is no such label. */
+/* contradicted.c: the numbers of q1·k2, of o_2 or Q[2], of "row 2": 12, 2. -1: it is no such label.
+ */
 int attn_index_of_label(const struct attn_builder *b, const char *label);
 /* contradicted.c: are the tokens of its rows or columns in another order in a matrix before it? */
 int attn_is_in_other_order(const struct attn_builder *b, const struct attn_placement *p);

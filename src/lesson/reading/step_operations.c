@@ -46,6 +46,18 @@ static int turned(struct attn_builder *b, struct attn_turned o, int want, int he
   return compute(b, t);
 }
 
+struct attn_turned attn_row_alone(struct attn_builder *b, const struct attn_node *node,
+                                  struct attn_turned of, int head) {
+  if (b->status || node->grid->rows > 1 || !node->relation || node->relation->row < 0) return of;
+  const attn_matrix *all = &b->ex->step[of.step].exact;
+  if ((of.turned ? all->cols : all->rows) == 1) return of;
+  attn_step s = {.name = ATTN_STEP_OTHER, .op = ATTN_OP_COLUMNS, .head = head, .axis = 1};
+  s.operands = 1, s.scalar = node->relation->row;
+  s.exact = (attn_matrix){0, 1, NULL};
+  s.operand[0] = turned(b, of, 1, head);
+  return (struct attn_turned){b->status ? -1 : compute(b, s), 1};
+}
+
 /* a b of operands that may be turned, itself turned as wanted: (a b)^T = b^T a^T. */
 static int product(struct attn_builder *b, attn_step s, struct attn_turned left,
                    struct attn_turned right, int want) {

@@ -130,6 +130,18 @@ static struct attn_turned operand_of(struct attn_builder *b, const struct attn_r
   return (struct attn_turned){step, turned ^ (built && built->turned)};
 }
 
+/* A row that is added to others is taken alone: products, and what follows from them, have a row
+ * for each query. */
+static void operands_of(struct attn_builder *b, const struct attn_relation *r,
+                        const struct attn_use *use, int head, const struct attn_turned *result,
+                        struct attn_turned *in) {
+  for (int k = 0; k < use->operands && !b->status; k++) {
+    int ref = use->operand[k];
+    in[k] = operand_of(b, r, ref, result);
+    if (use->op == ATTN_OP_ADD && ref >= 0) in[k] = attn_row_alone(b, r->operand[ref], in[k], head);
+  }
+}
+
 /* A mask where a table states it, or any other constant. */
 static int add_stated(struct attn_builder *b, const struct attn_relation *r,
                       const struct attn_use *use, int head, int line) {
@@ -147,8 +159,7 @@ static int add_relation(struct attn_builder *b, const struct attn_relation *r, i
     const struct attn_use *use = &r->use[n];
     struct attn_turned in[ATTN_HEADS_MAX];
     int last = n == r->uses - 1;
-    for (int k = 0; k < use->operands && !b->status; k++)
-      in[k] = operand_of(b, r, use->operand[k], result);
+    operands_of(b, r, use, head, result, in);
     if (b->status) return -1;
     result[n] = use->op == ATTN_OP_GIVEN ? (struct attn_turned){add_stated(b, r, use, head, line),
                                                                 attn_is_turned(b, use->name)}
@@ -451,6 +462,7 @@ static int is_other_query(const struct attn_builder *b, const struct attn_placem
 static void add_block(struct attn_builder *b, const struct attn_placement *p) {
   if (p->role == ATTN_ROLE_OTHER || !p->node) return;
   b->ex->uncertain |= attn_states_other_step(b, p) || is_divided_here(b, p) < 0;
+  b->ex->uncertain |= attn_is_other_echo(b, p);
   if (b->reading->example[p->example]->is_split) add_heads(b, p);
   if (p->is_copy) {
     add_copy(b, p);
@@ -523,19 +535,6 @@ static int may_be_anything(const struct attn_builder *b, int index) {
   return computed == 1;
 }
 
-/* One token, of which nothing but its value is printed again: "sum: (1, 2)" below (1, 2). */
-static int only_repeats(const attn_example *ex) {
-  int repeats = 0;
-  for (int n = 0; n < ex->steps; n++) {
-    const attn_step *s = &ex->step[n];
-    int is_result = s->op != ATTN_OP_GIVEN && s->printings > 0;
-    if (is_result && s->name != ATTN_STEP_OUTPUT) return 0;
-    if (s->name == ATTN_STEP_WEIGHTS && s->exact.rows * s->exact.cols != 1) return 0;
-    repeats |= is_result;
-  }
-  return repeats && !attn_find_step(ex, ATTN_STEP_W_V, ATTN_ANY_HEAD);
-}
-
 /* q_0, x0 */
 static int counts_from_zero(const struct attn_block *block) {
   for (int n = 0; n < block->labels; n++) {
@@ -574,7 +573,7 @@ static attn_status build_example(struct attn_builder *b, int index) {
   if (title) ex.title = title->text;
   if (title && title->line > after) ex.line = title->line;
   ex.uncertain |= is_turned_silently(b, &ex);
-  ex.uncertain |= only_repeats(&ex);
+  ex.uncertain |= attn_only_repeats(&ex);
   ex.uncertain |= attn_is_turned_on_one_side(&ex) || attn_hides_seen_keys(&ex);
   ex.uncertain |= attn_forgets_mask(b->scan, b->reading, index);
   return attn_add_example(&b->maker, b->lesson, &ex);

@@ -79,7 +79,7 @@ static const char *const NUMBER_WORDS[] = {
 #define NUMBERS NUMBER "(?:\\s*+[,;&]\\s*+" NUMBER ")*+"
 static const char OPEN_LIST[] =
     "\\[\\s*+(?:\\[\\s*+" NUMBERS "\\s*+\\]\\s*+,?+\\s*+)++(?:\\[\\s*+" NUMBERS
-    "\\s*+)?+(?=\\z|\\n|[A-Za-z#`)])|"
+    "\\s*+)?+(?=\\z|\\n|[\\pL#`)<]|\\[?\\d\\d?:\\d\\d)|"
     "(?|[=:]\\s*+((?:\\[\\[?|\\((?=[^,\\n]{0,200}+,))\\s*+" NUMBERS
     ")(?=[ \\t]*+(?:\\n[ \\t]*+)?+(?:\\z|\\n|[A-Za-z]\\w*+\\s*+=))|"
     "(?m:^)[ \\t]*+(?:-[ \\t]++)*+(\\[" NUMBERS

@@ -247,6 +247,15 @@ static int is_whole(const struct reader *x, int at) {
          attn_part_ends_in(x->s->g, ADDS_UP, x->r->line->text, front, CHARACTERS);
 }
 
+/* The 4 of "the dimension is 4", "次元が4なので" */
+static int is_size(const struct reader *x, int at) {
+  static const char SIZE[] = "(?i)(?:\\bdimension(?: is| of| =)?|次元数?[はが]?) ?$";
+  enum { CHARACTERS = 16 };
+  const struct attn_part front = {0, x->r->token[at].part.begin};
+  return attn_fact_is_whole(x->r, at) &&
+         attn_part_ends_in(x->s->g, SIZE, x->r->line->text, front, CHARACTERS);
+}
+
 /* The sums of "(1×2 + 0×1, 1×0 + 0×1) = (2, 0)" */
 static int is_working(const struct reader *x, int at) {
   return attn_fact_is_kind(x->r, at, TOKEN_VALUE) && attn_fact_is_sign(x->r, at + 1, "=") &&
@@ -284,8 +293,8 @@ static int is_of_date(const struct reader *x, int at) {
 static int is_excluded(const struct reader *x, int at) {
   return is_of_date(x, at) || is_of_command(x, at) || is_operand(x, at) || is_root(x, at) ||
          is_divisor(x, at) || is_base(x, at) || is_numerator(x, at) || is_index(x, at) ||
-         is_value_of_root(x, at) || is_working(x, at) || is_whole(x, at) || is_part(x, at) ||
-         is_part(x, at - 2);
+         is_value_of_root(x, at) || is_working(x, at) || is_whole(x, at) || is_size(x, at) ||
+         is_part(x, at) || is_part(x, at - 2);
 }
 
 static struct attn_item_list *begin_list(struct reader *x, int at) {
