@@ -235,13 +235,18 @@ static void blank_formulas(struct attn_grouping *g, struct attn_row *row) {
   }
 }
 
-/* "cat: 1 | 0", "cat  1 | 0": adds what the row is called. Returns where its first number begins.
- */
+/* "cat: 1 | 0", "cat  1 | 0", "q_1 = 1, 0": adds what the row is called. Returns where its first
+ * number begins. */
 static size_t add_row_name(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
-  static const char NAME[] =
-      "(*UCP)\\s*+([^|]{0,60}?\\pL[^|]{0,60}?)(?:[:=]\\s*+|(?<=\\s\\s))(?=[-+]?+[.\\d]++\\s*+\\|)";
+#define FIRST "[-+]?+(?:\\d++\\.?+\\d*+|\\.\\d++)"
+  static const char BARS[] =
+      "(*UCP)\\s*+([^|]{0,60}?\\pL[^|]{0,60}?)(?:[:=]\\s*+|(?<=\\s\\s))(?=" FIRST "\\s*+\\|)";
+  static const char COMMAS[] = "(*UCP)\\s*+([^,]{0,60}?\\pL[^,]{0,60}?)[:=]\\s*+(?=" FIRST
+                               "(?:(?:\\s*+,\\s++" FIRST ")++|(?:," FIRST "){2,}+)\\s*+$)";
   struct attn_match m;
-  if (!attn_part_begins_in(g, NAME, row->line->text, p, &m)) return p.begin;
+  const char *name = row->style == ATTN_ROW_PIPES ? BARS : COMMAS;
+  if (row->style == ATTN_ROW_TABS || !attn_part_begins_in(g, name, row->line->text, p, &m))
+    return p.begin;
   new_item(g, row, ATTN_ITEM_TEXT, attn_part_trim(row->line->text, m.group[1]));
   return m.group[0].end;
 }
@@ -250,7 +255,8 @@ static int read_fields(struct attn_grouping *g, struct attn_row *row, struct att
   static const char delimiters[] = "|\t,";
   const char *text = row->line->text;
   char delimiter = delimiters[row->style];
-  if (row->style == ATTN_ROW_PIPES) p = without_border(text, p), p.begin = add_row_name(g, row, p);
+  if (row->style == ATTN_ROW_PIPES) p = without_border(text, p);
+  p.begin = add_row_name(g, row, p);
   for (size_t at = p.begin; at <= p.end && g->status == ATTN_OK;) {
     const char *found = memchr(text + at, delimiter, p.end - at);
     size_t end = found ? (size_t)(found - text) : p.end;

@@ -205,10 +205,19 @@ static int begins_quotient(const struct attn_row *last, const struct attn_row *r
   return stem && a[stem] && end && end[1] == '/' && strncmp(a, b, stem + 1) == 0;
 }
 
+/* "keys of dog: 1 0" above a blank line and "values(cat) = 2 1" */
+static int begins_step(struct attn_grouping *g, const struct attn_row *last,
+                       const struct attn_row *row) {
+  if (row->line->line <= last->line->line + 1 || is_bare(last) || is_bare(row)) return 0;
+  if (!attn_row_is_labelled(last->style) || same_name(last, row)) return 0;
+  int step = attn_step_of_text(g, row->label.text), before = attn_step_of_text(g, last->label.text);
+  return step >= 0 && before >= 0 && step != before;
+}
+
 static int looks_alike(struct attn_grouping *g, const struct attn_row *last,
                        const struct attn_row *row) {
   if (last->items != row->items || begins_next(g, row)) return 0;
-  if (is_matrix_row(g, last) || is_matrix_row(g, row)) return 0;
+  if (is_matrix_row(g, last) || is_matrix_row(g, row) || begins_step(g, last, row)) return 0;
   for (int n = 0; n < row->items; n++)
     if (item_length(g, &last->item[n]) != item_length(g, &row->item[n])) return 0;
   if (continues_matrix(last, row)) return 1;
