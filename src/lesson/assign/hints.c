@@ -9,7 +9,8 @@ enum { TEXT_CHARACTERS = 400, SEPARATOR_BYTES = 3, PARTS = ATTN_CAPTIONS + 2 };
 static const char CAUSAL[] =
     "(*UCP)(?i)causal|future|look.?ahead|triang|tril|因果|未来|下三角|above the "
     "diagonal|対角線[よりの]{0,2}も?(?:右?上|右|後|先)"
-    "|\\.\\.\\s?i\\b|up to i|after the query|1 から i|j ?(?:≤|<=|≦) ?i|\\bpeek|\\blater "
+    "|\\.\\.\\s?i\\b|up to i|after the query|1 から i|j ?(?:≤|<=|≦) ?i|\\bj ?> ?i\\b(?! ?[-+])|"
+    "\\bi[ $]{0,2}番目まで|\\bpeek|\\blater "
     "(?:tokens?|words?|positions?)"
     "|後の(?:語|単語|トークン)|後ろの(?:語|単語|トークン)|先の(?:語|単語|トークン)を見";
 static const char PADDING[] = "(?i)\\bpad|パディング";

@@ -309,11 +309,17 @@ static void list_coarse(struct attn_listing *l, const struct attn_relation *of, 
   attn_list(l, &x);
 }
 
+void attn_list_over_rounded(struct attn_listing *l, int at) {
+  const int most = sizeof l->coarse / sizeof *l->coarse;
+  if (at < l->count && l->coarses < most) l->coarse[l->coarses++] = at;
+}
+
 static void list_all_coarse(struct attn_listing *l) {
-  if (l->coarse < 0 || l->coarse >= l->count) return;
   if (!l->grid->coarse && l->grid->decimals < 2) return;
-  struct attn_relation x = l->memo->scratch[l->coarse];
-  for (int k = 1; k < 3 && k < x.operand[0]->grid->decimals; k++) list_coarse(l, &x, k);
+  for (int n = 0; n < l->coarses; n++) {
+    struct attn_relation x = l->memo->scratch[l->coarse[n]];
+    for (int k = 1; k < 3 && k < x.operand[0]->grid->decimals; k++) list_coarse(l, &x, k);
+  }
 }
 
 /* ---- the memo ---- */
@@ -413,13 +419,8 @@ int attn_relations_list(struct attn_relations *r, const struct attn_state *s, in
                         const struct attn_grid *grid, const struct attn_hints *hints,
                         const struct attn_relation **list) {
   int key[KEY_MAX];
-  struct attn_listing l = {.memo = r,
-                           .state = s,
-                           .head = head,
-                           .role = role,
-                           .grid = grid,
-                           .hints = hints,
-                           .coarse = -1};
+  struct attn_listing l = {
+      .memo = r, .state = s, .head = head, .role = role, .grid = grid, .hints = hints};
   *list = NULL;
   size_t bytes = attn_role_is_derived(role) && may_have_size(&l) ? list_key(&l, key) : 0;
   if (!bytes) return 0;

@@ -271,7 +271,8 @@ static void list_rule(struct attn_listing *l, const struct rule *rule) {
     attn_list_rows(l, &x);
   else
     attn_list(l, &x);
-  if (rule->flags & COARSE && l->count > at && l->memo->scratch[at].row < 0) l->coarse = at;
+  if (rule->flags & COARSE && l->count > at && l->memo->scratch[at].row < 0)
+    attn_list_over_rounded(l, at);
 }
 
 void attn_list_rules(struct attn_listing *l) {

@@ -108,7 +108,7 @@ static void list_softmax_of_filled(struct weights *w, const struct source *s) {
 static void list_source(struct weights *w, const struct source *s) {
   int at = w->l->count;
   list_softmax(w->l, s, 1, NULL, ATTN_CAUSE_NONE, 0);
-  if (s->is_plain && w->l->count > at) w->l->coarse = at;
+  if (s->is_plain) attn_list_over_rounded(w->l, at);
   for (int n = 0; s->may_hide && n < w->masks.count; n++) {
     const struct attn_mask *m = &w->masks.at[n];
     list_softmax(w->l, s, 1, m, m->cause, m->cost + 1);

@@ -63,7 +63,7 @@ struct attn_listing {
   const struct attn_grid *grid;
   const struct attn_hints *hints;
   int count;
-  int coarse; /* of the list: the relation that is tried over rounded operands, too; -1: none */
+  int coarse[4], coarses; /* of the list: relations that are tried over rounded operands, too */
   /* For a role of which the right numbers are not on the page: only right relations over them. */
   int right_role;
   const struct attn_node *right; /* NULL: all relations */
@@ -96,6 +96,8 @@ int attn_draft_constant(struct attn_draft *x, int name, attn_matrix constant);
 
 /* Adds it to the list if the shapes fit. */
 void attn_list(struct attn_listing *l, const struct attn_draft *x);
+/* Relation `at` of the list, if there is one, is tried over rounded operands, too. */
+void attn_list_over_rounded(struct attn_listing *l, int at);
 /* And the block as each row of it alone. */
 void attn_list_rows(struct attn_listing *l, const struct attn_draft *x);
 

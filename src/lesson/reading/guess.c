@@ -53,15 +53,26 @@ static int leads_to(const struct attn_relation *r, const struct attn_node *node)
   return n < r->operands;
 }
 
-/* Scores that are given: are they called so, or anything near, and all weights the softmax of what
- * is computed of them? */
+/* The relation of a step that follows from a node and is as it should be, in all its numbers; NULL:
+ * it is not. */
+static const struct attn_relation *confirms(const struct attn_builder *b,
+                                            const struct attn_node *step,
+                                            const struct attn_node *of) {
+  const struct attn_placement *p = step ? placement_of(b, step) : NULL;
+  const struct attn_relation *r = p ? p->relation : NULL;
+  return r && !r->cause && step->share == 1 && leads_to(r, of) ? r : NULL;
+}
+
+/* Scores that are given: are they called so, or anything near, and all of them divided, or all
+ * weights the softmax of what is computed of them? */
 static int are_scores(const struct attn_builder *b, const struct attn_placement *p) {
-  const struct attn_node *weights = attn_roles_of(b->reading, p)->at[ATTN_ROLE_WEIGHTS];
+  const struct attn_roles *head = attn_roles_of(b->reading, p);
   const double bits = b->priors[p->block].bits[p->role];
   if (bits >= OWN_NAME || bits <= 0) return bits > 0;
-  return p->role == ATTN_ROLE_SCORES && weights && weights->relation && !weights->relation->cause &&
-         weights->share == 1 && !reads(weights->relation, p->node) &&
-         leads_to(weights->relation, p->node);
+  if (p->role != ATTN_ROLE_SCORES) return 0;
+  const struct attn_relation *scaled = confirms(b, head->at[ATTN_ROLE_SCALED], p->node);
+  const struct attn_relation *weights = confirms(b, head->at[ATTN_ROLE_WEIGHTS], p->node);
+  return (scaled && scaled->divided_by != 1) || (weights && !reads(weights, p->node));
 }
 
 /* Does it follow from scores, or from what comes after them, that are given, and are not called so?

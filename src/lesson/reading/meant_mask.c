@@ -90,10 +90,13 @@ static uint32_t padding_of_place(struct attn_scan *scan, int keys) {
       "(?i)(?|pad[^.\\n]{0,24} (?:the )?" PLACE "|" PLACE
       "[^.\\n]{0,12} (?:is|=) \\W{0,3}pad|"
       "(最後)(?:の(?:トークン|単語|語|位置|列|キー))?[はがを][ ]?\\W{0,3}(?:pad|パディング))";
+/* The size in "d_k = 2, 3番目のトークンが <pad>" is no place. */
+#define NO_VALUE "(?<![\\d.])(?<!(?<![でに])[=≈は])(?<!(?<![でに])[=≈は] )"
   static const char NUMBERED[] =
       "(?i)(?|(?:position|token|key|column)s? (?:(\\d{1,2})(?:, | and | & ))?+(\\d{1,2}) "
       "(?:is|are|=) (?:the |a )?\\W{0,3}pad|"
-      "(?:(\\d{1,2})(?:番目)?(?:の(?:トークン|単語|語))?[と,、·] "
+      "(?:" NO_VALUE
+      "(\\d{1,2})(?:番目)?(?:の(?:トークン|単語|語))?[と,、·] "
       "?)?+(\\d{1,2})番目の?(?:トークン|単語|語|位置|列|キー)?[はがを][ "
       "]?\\W{0,3}(?:pad|パディング)\\W{0,2}(?!で(?:は|も)?な))";
   static const char PLACES[] = "fir sec thi fou fif ";

@@ -33,8 +33,8 @@ static const char IN_COLUMNS[] =
 static const char IN_VECTOR[] = "[[(]\\s*+(?|(?:" NUMBER "\\s*+[,;]\\s*+)++(" BROKEN ")|(" BROKEN
                                 ")(?=\\s*+[,;]\\s*+" NUMBER "))(?=\\s*+[],;)])";
 /* A number that its author cannot read */
-#define LOST                                                                     \
-  "(?i:illegible|unreadable|smudged|blurred)\\b|読め(?:ない|ず|ません)|" \
+#define LOST                                                                            \
+  "(?i:illegible|unreadable|smudged|blurred)\\b|不明|読め(?:ない|ず|ません)|" \
   "(?:判読|読み?取り?)(?:不能|不可|できず)"
 /* A number in words */
 #define IN_WORDS                                                         \
@@ -69,6 +69,9 @@ static const char *const NUMBER_WORDS[] = {
     UNICODE OPEN IN_WORDS "(?=" BETWEEN NUMBER "(?:" BETWEEN "|" CLOSE "))",
     /* "| 4 | two |", "| cat | zero | 1 |"; the first cell is a label */
     UNICODE "[|\\t,][ \\t]*+" NUMBER CELL IN_WORDS "(?=" LAST ")",
+    /* "illegible,4" below "1,0": no label, since the row above has none */
+    UNICODE "^[ \\t]*+" NUMBER "(?:" CELL NUMBER ")++[ \\t]*+\\n[ \\t]*+(" LOST
+            ")(?=" CELL NUMBER LAST ")",
     /* "1 two" below or above "1 0" */
     UNICODE LINE NUMBER MORE "++[ \\t]*+\\n[ \\t]*+" LABEL "(?:" NUMBER "[ \\t]++)*+" IN_WORDS MORE
                              "*+[ \\t]*+$",

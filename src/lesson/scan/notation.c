@@ -213,9 +213,8 @@ static const struct notation notations[] = {
     {"(?m)(^[ \\t]*+\\|[^|\\n\\pL]*+\\pL[^|\\n]*+\\||(?!\\A)\\G\\|)[ \\t]++(" LITERAL
      "(?:[ \\t]++(?:" LITERAL "|-(?=[ \\t|]))){1,8}+)[ \\t]*+(?=\\|)",
      "$1 ($2) ", 0, "|"},
-    /* a vector in a field between tabs: 0.5 -1 */
-    {"(?<=\\t)(" LITERAL "(?:[ ]" LITERAL "){1,8}+)(?=[\\t\\n]|\\z)", "($1)", 0, "\t"},
-    {"(?<=\\S\\t|\\S \\t|\\S  \\t|\\S\\t\\t)(" LITERAL "(?:[ ]{2}" LITERAL
+    /* a vector in a field of a table with tabs: 0.5 -1. A tab that begins a line indents it. */
+    {"(?<=\\S\\t|\\S \\t|\\S  \\t|\\S\\t\\t)(" LITERAL "(?:[ ]{1,2}" LITERAL
      "){1,8}+)(?=[\\t\\n]|\\z)",
      "($1)", 0, "\t"},
     /* Textile: *0.5, 1* */

@@ -53,11 +53,24 @@ static int drop_mentions(const struct attn_sequence *s, int *list, int count) {
   return kept;
 }
 
+/* "v1 = 3, v2 = 2": numbers next to each other that are called values. Returns how many. */
+static int find_numbers(const struct attn_sequence *s, int *list) {
+  int found = 0;
+  for (int n = 0; n < s->lists && found < ATTN_TOKENS_MAX; n++) {
+    const struct attn_item_list *l = &s->list[n];
+    if (l->called != ATTN_STEP_V || l->count != 1 || !l->is_own || l->is_operand) continue;
+    if (found && !is_next_row(s, list[found - 1], n)) break;
+    list[found++] = n;
+  }
+  return found;
+}
+
 /* Without values: the keys are the values. */
 static int find_by_words(struct attn_sequence *s, int keys) {
   struct attn_givens *g = &s->given;
   int found = find_called(s, ATTN_STEP_K, 0, g->key),
       values = find_called(s, ATTN_STEP_V, 0, g->value);
+  if (!values) values = find_numbers(s, g->value);
   if (found < keys || (values && values < keys)) return 0;
   if (!values) memcpy(g->value, g->key, sizeof g->key);
   g->queries = find_called(s, ATTN_STEP_Q, s->list[g->key[0]].count, g->query);
