@@ -283,11 +283,18 @@ static int counts_columns(const struct attn_row *row) {
   return 1;
 }
 
+/* Is the next line blank, or is there none? */
+static int is_above_blank(const struct attn_grouping *g, const struct attn_scan_line *line) {
+  const struct attn_scan_line *next = line + 1;
+  if (next == g->lines->line + g->lines->lines) return 1;
+  return next->line > line->line + 1 || next->text[strspn(next->text, " \t\r\f\v")] == 0;
+}
+
 /* Is it the first "=== ==" below words, or the second of a table: the end of its header? */
 static int ends_header(struct attn_grouping *g, const struct attn_scan_line *line) {
   if (!attn_match_at(g->scan->patterns, COLUMNS_RULE, line->text, line->bytes, 0, NULL)) return 0;
   if (g->text_line && g->text_line->line == line->line - 1) g->column_rules = 1;
-  return ++g->column_rules < 3;
+  return ++g->column_rules < 3 && !is_above_blank(g, line);
 }
 
 /* Do numbers above a rule only count the columns: ", 1, 2", "Q, 1, 2", "word, 1, 2, 3"? */
