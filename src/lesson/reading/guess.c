@@ -53,12 +53,19 @@ static int leads_to(const struct attn_relation *r, const struct attn_node *node)
   return n < r->operands;
 }
 
+/* "scores", the name of its step and nothing else, in the line above it? */
+static int is_below_name(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_block *block = &b->scan->block[p->block];
+  const char *above = block->captions ? block->caption[block->captions - 1] : "";
+  return attn_step_called(above) == attn_step_of_role(p->role);
+}
+
 /* Scores that are given: are they called so, or anything near, and all weights the softmax of what
  * is computed of them? */
 static int are_scores(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_node *weights = attn_roles_of(b->reading, p)->at[ATTN_ROLE_WEIGHTS];
   const double bits = b->priors[p->block].bits[p->role];
-  if (bits >= OWN_NAME || bits <= 0) return bits > 0;
+  if (bits >= OWN_NAME || bits <= 0 || is_below_name(b, p)) return bits > 0;
   return p->role == ATTN_ROLE_SCORES && weights && weights->relation && !weights->relation->cause &&
          weights->share == 1 && !reads(weights->relation, p->node) &&
          leads_to(weights->relation, p->node);
