@@ -40,6 +40,12 @@ static int significant(const attn_cell *cell) {
   return (int)floor(log10(fabs(cell->value))) + 1 + cell->decimals;
 }
 
+/* 3/2, and no whole number or infinity */
+static int is_fraction(const attn_cell *cell) {
+  return cell->kind == ATTN_CELL_EXACT && isfinite(cell->value) &&
+         cell->value != floor(cell->value);
+}
+
 static attn_status collect(struct attn_judged *j, const attn_step *s, struct attn_pool *pool,
                            attn_error *err) {
   size_t cells = (size_t)s->exact.rows * (size_t)s->exact.cols;
@@ -61,6 +67,7 @@ static attn_status collect(struct attn_judged *j, const attn_step *s, struct att
           *at = cell;
         if (cell->kind == ATTN_CELL_NUMBER && cell->decimals > j->decimals)
           j->decimals = cell->decimals;
+        j->has_fractions |= is_fraction(cell);
         if (significant(cell) > j->significant) j->significant = significant(cell);
         if (cell->value > ATTN_HIDDEN) j->largest = fmax(j->largest, fabs(cell->value));
       }
@@ -190,12 +197,14 @@ int attn_judged_fits(const struct attn_judged *j, size_t n, double value) {
   return rounds_to(j, j->printed[n], value);
 }
 
-/* Can the printed number, unrounded, be in the interval? An integer among decimals has theirs. */
+/* Can the printed number, unrounded, be in the interval? An integer among decimals has theirs; one
+ * among fractions is exact. */
 static int may_be_in(const struct attn_judged *j, const attn_cell *cell, double lo, double hi) {
   double slack = slack_of(cell->value), from = cell->lo, to = cell->hi;
   if (isinf(cell->value)) return cell->value >= lo && cell->value <= hi;
   if (cell->kind == ATTN_CELL_NUMBER && cell->decimals == 0 && j->decimals > 0)
     from = cell->value - half_unit(j, cell), to = cell->value + half_unit(j, cell);
+  if (j->decimals == 0 && j->has_fractions && !j->is_rounded) from = to = cell->value;
   return from - slack <= hi && to + slack >= lo;
 }
 

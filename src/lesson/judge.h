@@ -11,6 +11,7 @@ struct attn_judged {
   int decimals;              /* the most decimals of a literal */
   int significant;           /* the most digits that count */
   double largest;            /* the largest magnitude that no mask hides */
+  int has_fractions;         /* 1/2: whole numbers among them are exact */
   int is_rounded;            /* also to whole numbers: an exponential is none */
   int *verdict;              /* attn_judgement; NOT_GIVEN where nothing is printed */
   int rounded_divisor;       /* DIVIDE: the author divided by a rounded root */

@@ -235,10 +235,14 @@ static int is_called(const struct attn_expansion *e, int role, int head,
   return attn_operands_are_called(e, head, role);
 }
 
-/* A mask explains too few cells; or a row without a name is one of the output. */
+/* A mask explains too few cells; or a row without a name is one of the output; or one that adds up
+ * to 1, and is not called so, is one of exponentials, as (0.00, 1.00) may be. */
 static int is_chance(const struct attn_candidate *c, const struct attn_relation *r,
                      const struct attn_node *node) {
   if (r->role == ATTN_ROLE_OUTPUT && r->row >= 0 && c->priors->bits[r->role] < PRICE.clear)
+    return 1;
+  if (r->role == ATTN_ROLE_EXPONENTIALS && c->priors->bits[r->role] <= 0 &&
+      attn_grid_has_rows_of_one(node->grid))
     return 1;
   double least = c->hints.causal || c->hints.padding ? PRICE.hidden : PRICE.masked;
   return r->mask && r->mask != ATTN_MASK_STATED && node->share < least;

@@ -142,3 +142,13 @@ int attn_grid_same_values(const struct attn_grid *a, const struct attn_grid *b) 
   while (n < cells && a->value[n] == b->value[n]) n++;
   return n == cells;
 }
+
+int attn_grid_has_rows_of_one(const struct attn_grid *g) {
+  for (int i = 0; i < g->rows; i++) {
+    double sum = 0, half = 0;
+    for (int j = 0; j < g->cols; j++)
+      sum += g->value[i * g->cols + j], half += g->half[i * g->cols + j];
+    if (!(fabs(sum - 1) <= half + 1e-9)) return 0;
+  }
+  return g->cols > 1;
+}

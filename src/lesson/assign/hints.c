@@ -44,7 +44,7 @@ static const char POSITION_BASE[] =
 static const char WEIGHTS_FIRST[] = "(*UCP)\\bW(?:[_^(]?[QKVqkv]\\)?)?+[ ·@*×]{1,3}" INPUT
                                     "\\b|" WEIGHTS "\\s?(?:\\.T\\b|'|\\^\\s?\\(?[T⊤])|\\bLinear\\b";
 static const char WEIGHTS_LAST[] = "(*UCP)(?<!\\w)" INPUT "[ ·@*×]{0,3}" WEIGHTS
-                                   "(?![ \\t]?(?:\\w(?![a-z])|\\.T|'|\\^\\s?\\(?[T⊤]))";
+                                   "(?![ \\t]?(?:[A-Za-z0-9_](?![a-z])|\\.T|'|\\^\\s?\\(?[T⊤]))";
 #define SCALING "(?:scal(?:e\\b|ing)|square[- ]root|√|sqrt)"
 #define ROOT_OF_SIZE "(?:1 ?/ ?)?(?:√|sqrt|(?:square )?root of)[\\s({]*d"
 /* The last formula is that of scaled scores: "Q @ K.T / np.sqrt(2)". Below it may be

@@ -185,6 +185,8 @@ const struct attn_grid *attn_grid_of(struct attn_relations *r, const struct attn
 
 /* Are the numbers the same transposed? */
 int attn_grid_is_symmetric(const struct attn_grid *g);
+/* Do all rows, of several numbers, add up to 1? Then they are weights. */
+int attn_grid_has_rows_of_one(const struct attn_grid *g);
 int attn_grid_same_values(const struct attn_grid *a, const struct attn_grid *b);
 /* node.c. A given of the grid: decimals rounded if `rounded`, else exact. Memoized. NULL: no
  * memory. */

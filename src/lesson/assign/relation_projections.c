@@ -19,7 +19,9 @@ static void list_product(struct attn_listing *l, const struct attn_node *x,
     attn_list(l, &product);
 }
 
-/* extra: bits, for keys and values of the queries' source. */
+static const double LESS_LIKELY = 1; /* bits: keys of the queries' source */
+
+/* extra: bits, for keys and values of the queries' source, and queries of that of the keys. */
 static void list_products(struct attn_listing *l, const struct attn_node *x, double extra) {
   const struct attn_node *own = attn_listing_node(l, weights_of(l->role));
   for (int role = ATTN_ROLE_W_Q; role <= ATTN_ROLE_W_V; role++) {
@@ -53,8 +55,8 @@ void attn_list_projections(struct attn_listing *l) {
   const struct attn_node *x = attn_listing_node(l, ATTN_ROLE_SOURCE);
   const struct attn_node *y = attn_listing_node(l, ATTN_ROLE_Y);
   list_of_positioned(l);
-  if (x) list_products(l, x, 0);
-  if (y) list_products(l, y, l->role == ATTN_ROLE_Q ? 0 : 1);
+  if (x) list_products(l, x, y && l->role == ATTN_ROLE_Q ? LESS_LIKELY / 2 : 0);
+  if (y) list_products(l, y, l->role == ATTN_ROLE_Q ? 0 : LESS_LIKELY);
 }
 
 /* ---- positions ---- */

@@ -207,19 +207,7 @@ void attn_list_shifted(struct attn_listing *l) {
   attn_list_skipped(l);
 }
 
-/* Do all rows, of several numbers, add up to 1? Then they are weights. */
-static int has_rows_of_one(const struct attn_grid *g) {
-  for (int i = 0; i < g->rows; i++) {
-    double sum = 0, half = 0;
-    for (int j = 0; j < g->cols; j++)
-      sum += g->value[i * g->cols + j], half += g->half[i * g->cols + j];
-    if (!(fabs(sum - 1) <= half + 1e-9)) return 0;
-  }
-  return g->rows > 1 && g->cols > 1;
-}
-
 void attn_list_exponentials(struct attn_listing *l) {
-  if (has_rows_of_one(l->grid)) return;
   attn_list_rules(l);
   attn_list_skipped(l);
 }

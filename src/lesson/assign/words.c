@@ -24,6 +24,9 @@ struct word {
 /* "not scaled yet" is not scaled. */
 #define NOT_DENIED "(?<!not )(?<!un)(?<!before )(?<!before the )(?<!without )"
 
+/* Whose scores: "query q1 with k1 and k2" */
+#define OF_KEYS "(?:query )?\\bq_?\\d with k_?\\d(?:(?:, |,? and )k_?\\d){0,6}+"
+
 /* The parts of additive scores, of row and of column vectors: "s W_1", "h_j W_2", "U k_j" */
 #define STATE_W "[qs](?:_?\\w)? ?W(?:_?[as1])"
 #define KEY_U "[kh](?:_?\\w)? ?(?:U(?:_?[ah])?|W_?[h2])"
@@ -56,12 +59,13 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_EXPONENTIALS, "(*UCP)(?i)exponen|\\bexp\\b(?:\\s?\\([^()\\n]{0,40}\\))?|e\\^"},
     {ATTN_ROLE_ROW_SUM, "(*UCP)(?i)\\bsums?" END "|\\badds? up to|row_?sums?|denominator"},
     {ATTN_ROLE_SCORES,
-     "(*UCP)(?i)scores?" END "|" PRODUCT "|q\\w*\\s*(?:[·*.]|\\^ ?T) ?k|dot product|"
+     "(*UCP)(?i)scores?" END "|" OF_KEYS "|" PRODUCT "|q\\w*\\s*(?:[·*.]|\\^ ?T) ?k|dot product|"
      "inner product|(?:not|never|without|n't) (?:\\w+ )?(?:scal|divid)\\w*(?: by [^.,;]{1,40}+)?|"
      "with (?:the )?k(?:ey)?(?:[ _]?\\d)?" END
      "|logit|energ|similarit|align|(?<!['’])\\b[eS]\\d?" END},
     {ATTN_ROLE_WEIGHTS,
      "(*UCP)(?i)\\bprobs\\b|"
+     "weights of (?-i:q)_?\\d|"
      "softmax|weights?\\b(?! "
      "matri)|attn|α|alpha|probab|\\ba_?\\d|\\ba_[ijkst]{1,2}\\b|(?<!\\bas )\\bA\\d?\\b(?! ?\\^ "
      "?-)(?!(?-i:(?<=a) (?!is\\b|are\\b)[a-z]{2}))|normali[sz]"},

@@ -371,6 +371,15 @@ int attn_is_other_echo(const struct attn_builder *b, const struct attn_placement
          x->cols == y->cols && !are_equal(x, y);
 }
 
+/* "-1.0  1.0" below "1×2 Matrix{Float64}:": what a session prints of the [-1 1] of another number
+ * type. */
+int attn_is_float_echo(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_block *echo = &b->scan->block[p->block];
+  return !*echo->name && echo->captions &&
+         attn_occurs(b->scan->patterns, "\\d (?:Matrix|Vector)\\{Float\\d\\d\\}:?$",
+                     echo->caption[echo->captions - 1]);
+}
+
 /* ---- what numbers of a name divide and subtract ---- */
 
 /* Is a number the largest of a row that softmax is taken of? */

@@ -53,6 +53,13 @@ static int leads_to(const struct attn_relation *r, const struct attn_node *node)
   return n < r->operands;
 }
 
+/* "scores", the name of its step and nothing else, in the line above it? */
+static int is_below_name(const struct attn_builder *b, const struct attn_placement *p) {
+  const struct attn_block *block = &b->scan->block[p->block];
+  const char *above = block->captions ? block->caption[block->captions - 1] : "";
+  return attn_step_called(above) == attn_step_of_role(p->role);
+}
+
 /* The relation of a step that follows from a node and is as it should be, in all its numbers; NULL:
  * it is not. */
 static const struct attn_relation *confirms(const struct attn_builder *b,
@@ -68,7 +75,7 @@ static const struct attn_relation *confirms(const struct attn_builder *b,
 static int are_scores(const struct attn_builder *b, const struct attn_placement *p) {
   const struct attn_roles *head = attn_roles_of(b->reading, p);
   const double bits = b->priors[p->block].bits[p->role];
-  if (bits >= OWN_NAME || bits <= 0) return bits > 0;
+  if (bits >= OWN_NAME || bits <= 0 || is_below_name(b, p)) return bits > 0;
   if (p->role != ATTN_ROLE_SCORES) return 0;
   const struct attn_relation *scaled = confirms(b, head->at[ATTN_ROLE_SCALED], p->node);
   const struct attn_relation *weights = confirms(b, head->at[ATTN_ROLE_WEIGHTS], p->node);

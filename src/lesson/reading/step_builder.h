@@ -64,6 +64,7 @@ int attn_repeats_other_row(const struct attn_builder *b, const struct attn_place
 /* Has it the numbers of another step than it is called, which are printed by their name, too? */
 int attn_repeats_other_step(const struct attn_builder *b, const struct attn_placement *p);
 /* Is it a matrix of a session printed once more, with other numbers? */
+int attn_is_float_echo(const struct attn_builder *b, const struct attn_placement *p);
 int attn_is_other_echo(const struct attn_builder *b, const struct attn_placement *p);
 /* Do the labels of its rows, "value 1", "value 2", all call a block another input than the role? */
 int attn_is_labelled_other(const struct attn_block *block, int role);

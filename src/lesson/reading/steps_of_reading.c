@@ -344,7 +344,7 @@ static void add_given_again(struct attn_builder *b, const struct attn_placement 
   const struct attn_block *block = &b->scan->block[p->block];
   int n = contradicted(&s->printing[0], again);
   if (n < 0) {
-    b->ex->uncertain |= is_finer(b, p, &s->printing[0], again);
+    b->ex->uncertain |= !attn_is_float_echo(b, p) && is_finer(b, p, &s->printing[0], again);
     show(b, step, again, -1);
   } else if (has_other_index(b, block->name, &s->printing[0])) {
     b->ex->uncertain = 1;

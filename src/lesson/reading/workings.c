@@ -368,12 +368,19 @@ static int is_numbered(const struct workings *w, const attn_printing *p) {
                     attn_occurs(w->scan->patterns, ORDINAL, w->scan->block[n].name));
 }
 
+/* Are the numbers of two rows of a step others? */
+static int differ(const attn_printing *a, const attn_printing *b) {
+  int n = 0;
+  while (n < a->cols && a->cells[n].value == b->cells[n].value) n++;
+  return n < a->cols;
+}
+
 /* Next to each other, in another order than that of the queries, and not numbered? */
 static int are_out_of_order(const struct workings *w, const struct shown_rows *r) {
   int descends = 0;
   for (int n = 1; n < r->count; n++) {
     if (r->row[n]->cells[0].line > r->row[n - 1]->cells[0].line + 1) return 0;
-    descends |= r->row[n]->row0 < r->row[n - 1]->row0;
+    descends |= r->row[n]->row0 < r->row[n - 1]->row0 && differ(r->row[n], r->row[n - 1]);
   }
   for (int n = 0; n < r->count && descends; n++)
     if (is_numbered(w, r->row[n])) return 0;

@@ -12,15 +12,18 @@ static int count_matches(struct attn_rewrite *r, const char *pattern) {
   return count;
 }
 
+/* A cell between tabs: elsewhere a comma of Japanese is one of a list. */
+static const char IN_SHEET[] = "(?m)(?:^-?0,\\d\\d++(?=\\t)|\\t-?0,\\d\\d++(?=\\t|$))";
+
 enum { MANY_COMMAS = 8 }; /* for each point: of a version, a section */
 
 /* 0{,}67 of LaTeX; or 0,67: at least two numbers below one with two decimals or more, hardly a
  * decimal point, and fewer lists of digits without a space. */
 static int has_decimal_commas(struct attn_rewrite *r) {
-  if (r->scan->japanese || r->text->failed) return 0;
-  if (!memchr(r->text->now.text, ',', r->text->now.bytes)) return 0;
+  if (r->text->failed || !memchr(r->text->now.text, ',', r->text->now.bytes)) return 0;
   int points = count_matches(r, "(?<![.\\d])\\d++\\.\\d++(?!\\.\\d)"); /* not 02.11.2023 */
-  int numbers = count_matches(r, "(?<![\\w.]|\\d,)0,\\d\\d++(?!\\w|,\\d)");
+  int numbers =
+      count_matches(r, r->scan->japanese ? IN_SHEET : "(?<![\\w.]|\\d,)0,\\d\\d++(?!\\w|,\\d)");
   if (numbers < MANY_COMMAS * points) return 0;
   return numbers >= 2 && numbers > count_matches(r, "\\d,\\d++(?:,\\d++)++");
 }

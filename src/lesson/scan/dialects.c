@@ -10,6 +10,7 @@
 #define DECIMAL "-?\\d*+\\.\\d++"
 #define ROOT "-?\\d++(?:/(?:\\d++|√\\d++|\\(\\d++√\\d++\\)))?+"
 #define ROOT_LABEL "(?:[A-Za-z]{1,8}[ ])?[^\\s:|(){}\\[\\]=,]{1,12}(?::|[ ]\\x{2192})"
+#define PERCENT "\\d++(?:\\.\\d++)?+%"
 #define CELLS "(?:" NUMBER "|x)(?:[ ](?:" NUMBER "|x)(?![^ \\n])){1,12}+"
 #define NUMBERS NUMBER "(?:[ \\t,;/|]++" NUMBER ")*+"
 #define ATTRIBUTES "(?:[ \\t][^<>]*+)?"
@@ -412,6 +413,11 @@ static const struct dialect {
     /* W_Q: (0, 1) / (1, 0): rows */
     {") / (", "(?m)(?<=[:=])([ \\t]*+)(" VECTORS ")(?=[ \\t]*+$)", "$1[$2]"},
     {") / (", "(?<=\\)) / (?=" VECTORS "\\]|\\(" LIST "\\)\\])", ", "},
+    /* "q1 24.5% / 9.0% / 66.5%": a list */
+    {"% / ",
+     "(?m)(?:^[^\\n\\d%/]{1,24}\\d{0,2}[ \\t:]++(?=" PERCENT "(?: / " PERCENT
+     ")++[ \\t]*+$)|(?!\\A)\\G)[ ]?\\K(" PERCENT ") /(?= " PERCENT ")",
+     "$1,"},
     /* q1: 2/√2, 0, 5/√2 */
     {"√",
      "(?m)^([ \\t]*+" ROOT_LABEL "[ \\t]*+)(?=[^\\n]*/\\(?\\d*√)(" ROOT

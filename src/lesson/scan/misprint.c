@@ -50,6 +50,8 @@ static const char IN_VECTOR[] = "[[(]\\s*+(?|(?:" NUMBER "\\s*+[,;]\\s*+)++(" BR
 #define LINE "^[ \\t]*+" LABEL
 #define MORE "(?:[ \\t]++" NUMBER ")"
 #define UNICODE "(*UCP)(?m)"
+#define NAME_LINE "^[ \\t]*+\\w{1,6}[ \\t]*+=[ \\t]*+\\n(?:"
+#define ANY_WORD "(\\pL{1,12}+)(?=[ \\t]*+$|[ \\t]++" NUMBER "[ \\t]*+$)"
 static const char *const NUMBER_WORDS[] = {
     /* "(4, two)", "(zero, 1)" */
     UNICODE "[(,;][ \\t]*+" NUMBER COMMA IN_WORDS "(?=[ \\t]*+[,;)])",
@@ -77,6 +79,11 @@ static const char *const NUMBER_WORDS[] = {
                              "*+[ \\t]*+$",
     UNICODE LINE "(?:" NUMBER "[ \\t]++)*+" IN_WORDS "(?=" MORE
                  "*+[ \\t]*+\\n[ \\t]*+" LABEL NUMBER MORE "++[ \\t]*+$)",
+    /* "2 few" below "Q =" and "1 0": any word in the place of a number */
+    UNICODE NAME_LINE "[ \\t]*+" NUMBER "[ \\t]++" NUMBER "[ \\t]*+\\n)++[ \\t]*+" NUMBER
+                      "[ \\t]++" ANY_WORD,
+    UNICODE NAME_LINE "[ \\t]*+" NUMBER MORE MORE "[ \\t]*+\\n)++[ \\t]*+" NUMBER
+                      "[ \\t]++(?:" NUMBER "[ \\t]++)?+" ANY_WORD,
 };
 /* "[[1, 2], [3, 4]", "= [1, 2" above other text, "[1, 2" above "[3, 4]", or "[1, 2, [3, 4]" */
 #define NUMBERS NUMBER "(?:\\s*+[,;&]\\s*+" NUMBER ")*+"

@@ -50,7 +50,9 @@ static int may_be_weights(const struct attn_table *t, int col) {
 static int weights_of(struct attn_grouping *g, const struct attn_table *t) {
   for (int c = 0; c < t->header.items && t->header.items == t->cols; c++) {
     char *name = attn_item_text(g, &t->header, c);
-    if (name && attn_step_of_text(g, name) == ATTN_STEP_WEIGHTS && may_be_weights(t, c)) return c;
+    char *next = c + 1 < t->cols ? attn_item_text(g, &t->header, c + 1) : NULL;
+    if (!name || (next && attn_label_follows(name, next))) continue; /* a, b, c */
+    if (attn_step_of_text(g, name) == ATTN_STEP_WEIGHTS && may_be_weights(t, c)) return c;
   }
   return -1;
 }
