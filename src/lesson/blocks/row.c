@@ -240,7 +240,8 @@ static void blank_formulas(struct attn_grouping *g, struct attn_row *row) {
 static size_t add_row_name(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
 #define FIRST "[-+]?+(?:\\d++\\.?+\\d*+|\\.\\d++)"
   static const char BARS[] =
-      "(*UCP)\\s*+([^|]{0,60}?\\pL[^|]{0,60}?)(?:[:=]\\s*+|(?<=\\s\\s))(?=" FIRST "\\s*+\\|)";
+      "(*UCP)\\s*+([^|]{0,60}?\\pL[^|]{0,60}?)(?:[:=]\\s*+|(?<=\\s\\s)|(?<=\\d\\s))(?=" FIRST
+      "\\s*+\\|)";
   static const char COMMAS[] = "(*UCP)\\s*+([^,]{0,60}?\\pL[^,]{0,60}?)[:=]\\s*+(?=" FIRST
                                "(?:(?:\\s*+,\\s++" FIRST ")++|(?:," FIRST "){2,}+)\\s*+$)";
   struct attn_match m;

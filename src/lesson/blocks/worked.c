@@ -314,12 +314,13 @@ static int may_begin(const struct worked_reader *r, size_t at) {
   return !attn_part_ends_in(r->g, MIDDLE, r->text, front, FRONT_CHARACTERS);
 }
 
-/* The 1 of "score 1 = 2·1 + 3·1 = 5", "重み1 = 1.0 ÷ 4.0 = 0.25". */
+/* The 1 of "score 1 = 2·1 + 3·1 = 5", "重み1 = 1.0 ÷ 4.0 = 0.25", "手順1 √4 = 2". */
 static int is_index(const struct worked_reader *r, size_t at) {
   static const char LABEL[] =
       "(?i)[a-z](?<!\\bis|\\bof|\\bby|\\bto|\\bare|gives|makes|equals|sum|total|root) $|"
       "[\\x{3040}-\\x{9FFF}](?<![はがをにでとものへ和計]) ?$";
-  return attn_match_at(r->g->scan->patterns, "\\d+\\s*=", r->text, r->end, at, NULL) &&
+  return attn_match_at(r->g->scan->patterns, "\\d+(?:\\s*=|\\s+\\x{221A})", r->text, r->end, at,
+                       NULL) &&
          attn_part_ends_in(r->g, LABEL, r->text, (struct attn_part){0, at}, FRONT_CHARACTERS);
 }
 
