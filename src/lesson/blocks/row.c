@@ -393,6 +393,13 @@ static int has_decimal(struct attn_grouping *g, const char *text, struct attn_pa
   return attn_part_find(g, "\\d\\.\\d+\\s", text, label, NULL);
 }
 
+/* "Q: 1 2" of "Q: 1 2 -> 0 1" */
+static int ends_in_row(struct attn_grouping *g, const char *text, struct attn_part label) {
+  struct attn_part row = attn_part_trim(text, label);
+  row.begin = attn_numbers_begin(g, text, row);
+  return attn_part_has(text, row, " ");
+}
+
 /* "scores: 1 2", "q1 = [1, 0] -> [0, 1]": the label ends at the last separator, or at the first
  * value in front of it. */
 static int read_after(struct attn_grouping *g, struct attn_row *row, struct attn_part p,
@@ -401,6 +408,7 @@ static int read_after(struct attn_grouping *g, struct attn_row *row, struct attn
   size_t at = last_separator(text, p, sign), value;
   if (at == SIZE_MAX) return 0;
   struct attn_part label = {p.begin, at}, tail = {at + strlen(sign), p.end};
+  if (style == ATTN_ROW_ARROW && ends_in_row(g, text, label)) return 0;
   tail = attn_part_chop(text, attn_part_trim(text, tail), ".,;");
   if (!read_items(g, row, tail, ",;|")) return 0;
   row->style = style;

@@ -88,34 +88,42 @@ static void add_values(struct attn_grouping *g, const struct attn_scan_line *lin
   }
 }
 
-/* "1 0": numbers alone are a row of a matrix. Returns their count, 0: something else is there. */
-static int add_cells(struct attn_grouping *g, const struct attn_scan_line *line, struct attn_part p,
-                     int is_added) {
+/* "1 0": the next number of a part that has numbers alone. *rest: what is after it. */
+static int next_cell(struct attn_grouping *g, const struct attn_scan_line *line,
+                     struct attn_part *rest, attn_cell *cell) {
+  struct attn_part p = attn_part_trim(line->text, *rest);
+  size_t end = p.begin + strcspn(line->text + p.begin, " \t");
+  if (end > p.end) end = p.end;
+  rest->begin = end;
+  return p.begin < p.end && attn_group_cell(g, line, (struct attn_part){p.begin, end}, cell);
+}
+
+/* Two numbers or more alone are a row of a matrix. 0: something else is there. */
+static int add_cells(struct attn_grouping *g, const struct attn_scan_line *line,
+                     struct attn_part p) {
+  struct attn_part rest = attn_part_chop(line->text, p, " \t"), all = rest;
   attn_cell cell;
-  struct attn_part rest = attn_part_trim(line->text, p);
   int count = 0, vector = 0;
-  for (size_t end; rest.begin < rest.end; count++) {
-    end = rest.begin + strcspn(line->text + rest.begin, " \t");
-    if (end > rest.end) end = rest.end;
-    if (!attn_group_cell(g, line, (struct attn_part){rest.begin, end}, &cell)) return 0;
-    if (!count) vector = cell.column;
-    if (is_added) attn_stray_of(g, "", &cell, vector, 1);
-    rest = attn_part_trim(line->text, (struct attn_part){end, rest.end});
+  while (rest.begin < rest.end && next_cell(g, line, &rest, &cell)) count++;
+  if (rest.begin < rest.end || count < 2 || cell.kind == ATTN_CELL_BLANK) return 0;
+  for (rest = all; next_cell(g, line, &rest, &cell);) {
+    if (!vector) vector = cell.column;
+    attn_stray_of(g, "", &cell, vector, 1);
   }
-  return count > 1 && (is_added || add_cells(g, line, p, 1));
+  return 1;
 }
 
 void attn_stray_label(struct attn_grouping *g, const struct attn_row *row, int item) {
   struct attn_part p = {row->item[item].begin, row->item[item].end};
   p.begin = attn_numbers_begin(g, row->line->text, p);
-  add_cells(g, row->line, p, 0);
+  add_cells(g, row->line, p);
 }
 
 /* Not of a sentence with a pipe in parentheses. */
 void attn_stray_item(struct attn_grouping *g, const struct attn_row *row, int item) {
   struct attn_part p = {row->item[item].begin, row->item[item].end};
   int open = 0;
-  if (add_cells(g, row->line, p, 0)) return;
+  if (add_cells(g, row->line, p)) return;
   for (size_t at = p.begin; at < p.end; at++)
     open += (row->line->text[at] == '(') - (row->line->text[at] == ')');
   if (open == 0) attn_stray_text(g, row->line, p, NULL, 0);

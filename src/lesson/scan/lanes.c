@@ -14,7 +14,7 @@
 
 #include "text.h"
 
-enum { LANES_MAX = 8, NUMBERS_MAX = 64 };
+enum { LANES_MAX = 8, NUMBERS_MAX = 64, ROWS_ABOVE = 4 /* a line of names */ };
 
 /* A line in parts; numbers[n]: of part n, -1: there are words in it. */
 struct lanes {
@@ -49,7 +49,8 @@ enum { SIGNS_COUNT = sizeof SIGNS / sizeof *SIGNS, SIGNS_OF_ROWS = SIGNS_COUNT -
 /* The bytes of a sign at `at`, or of the comma between numbers; 0: there is none. */
 static size_t sign_at(const char *text, size_t at) {
   for (int n = 0; n < SIGNS_COUNT - 1; n++)
-    if (strncmp(text + at, SIGNS[n], strlen(SIGNS[n])) == 0) return strlen(SIGNS[n]);
+    if (text[at] == *SIGNS[n] && strncmp(text + at, SIGNS[n], strlen(SIGNS[n])) == 0)
+      return strlen(SIGNS[n]);
   return 0;
 }
 
@@ -105,7 +106,7 @@ static int add_part(struct lanes *l, const struct attn_scan_line *line, struct a
 /* What a row is called: "cat" of "cat: 1 0 | 1 1" and "cat  1 0 | 1 1". Empty: nothing. */
 static struct attn_part row_name(const struct attn_scan_line *line) {
   size_t colon = strcspn(line->text, ":");
-  struct attn_part rest = {0, line->bytes}, name = {0, 0}, token;
+  struct attn_part rest = {0, line->bytes}, name = {0, 0}, token = {0, 0};
   if (colon < line->bytes) {
     rest = trim(line->text, (struct attn_part){0, colon});
     return count_numbers(line, rest) < 0 ? rest : name;
@@ -285,11 +286,13 @@ static int read_parts(struct stacker *s, int at) {
 static int read_unnamed(struct stacker *s, int at) {
   static const char *const WIDE[] = {"|", "     "};
   enum { PARTS = 3 };
-  struct lanes row;
+  struct lanes row, above;
   int labels;
   for (size_t n = 0; n < sizeof WIDE / sizeof *WIDE; n++) {
     if (!split(&s->in->line[at], WIDE[n], &row) || row.count < PARTS || row.numbers[0] < 0)
       continue;
+    if (at > 0 && split(&s->in->line[at - 1], WIDE[n], &above) && above.count == row.count)
+      continue; /* the middle of rows that are none */
     int rows = rows_below(s, at, WIDE[n], &labels);
     if (rows < 2 || labels) continue;
     stack_parts(s, at, rows, WIDE[n], 0, NULL);
@@ -347,7 +350,8 @@ static int count_unnamed(const struct stacker *s, int at, int direction,
   struct lanes row;
   int rows = 0;
   for (int n = at + direction; n >= 0 && n < s->in->lines; n += direction, rows++)
-    if (!split_unnamed(&s->in->line[n], first, &row)) break;
+    if ((direction < 0 && rows == ROWS_ABOVE) || !split_unnamed(&s->in->line[n], first, &row))
+      break;
   return rows;
 }
 
@@ -366,7 +370,6 @@ static void stack_named(struct stacker *s, int begin, int rows, int at) {
 
 /* The names may be in front of any row. */
 static int read_named(struct stacker *s, int at) {
-  enum { ROWS_ABOVE = 4 };
   struct lanes names, first;
   int begin = at;
   while (at < s->in->lines && at <= begin + ROWS_ABOVE &&

@@ -186,10 +186,38 @@ static int goes_with(struct printed_above *above, const struct printed *p, int q
   return 1;
 }
 
-/* 0: a row is in another order, or not whole. */
+enum { STEPS_MAX = 32 }; /* attn_step_name */
+
+/* Scaled and masked scores are often called scores. */
+static int kind_of(int step) {
+  return step >= ATTN_STEP_SCORES && step < ATTN_STEP_EXPONENTIALS ? ATTN_STEP_SCORES : step;
+}
+
+/* called[a] has a bit for each step that a row read as one of a is called by its own name. */
+static void note_names(const struct attn_sequence *s, int step, const struct printed *p,
+                       uint32_t *called) {
+  for (int row = 0; step >= 0 && row < rows_of(s, step); row++) {
+    const struct attn_item *first = p->whole[row] ? p->item[row][0] : NULL;
+    const struct attn_item_list *l = first ? &s->list[first->list] : NULL;
+    if (!l || !l->is_own || l->called < ATTN_STEP_SCORES) continue;
+    called[step] |= 1u << l->called;
+    called[kind_of(step)] |= 1u << kind_of(l->called);
+  }
+}
+
+/* Is a row of one step called another one, and a row of that one called the first? */
+static int has_exchanged(const uint32_t *called) {
+  for (int a = 0; a < STEPS_MAX; a++)
+    for (int b = 0; b < a; b++)
+      if ((called[a] >> b & 1) && (called[b] >> a & 1)) return 1;
+  return 0;
+}
+
+/* 0: a row is in another order, or not whole, or rows of two steps are exchanged. */
 static int add_steps(struct attn_sequence *s) {
   struct printed *p = attn_group_take(s->g, 1, sizeof *p);
   struct printed_above *above = attn_group_take(s->g, 1, sizeof *above);
+  uint32_t called[STEPS_MAX] = {0};
   if (!p || !above) return 0;
   for (int n = 0; n < STEPS_COUNT; n++) {
     const int step = STEPS[n].step;
@@ -197,9 +225,10 @@ static int add_steps(struct attn_sequence *s) {
     if (attn_sequence_is_projection(step) && !s->given.is_projected) continue;
     if (!find_printed(s, step, p)) return 0;
     if (step >= ATTN_STEP_SCORES && !goes_with(above, p, s->given.queries)) return 0;
+    note_names(s, step, p, called);
     add_step(s, STEPS[n].name, rows_of(s, step), cols_of(s, step), p);
   }
-  return 1;
+  return !has_exchanged(called);
 }
 
 static void add_givens(struct attn_sequence *s) {

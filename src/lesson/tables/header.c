@@ -44,9 +44,12 @@ void attn_header_set(struct attn_grouping *g, const struct attn_table *t, struct
 }
 
 void attn_header_strays(struct attn_grouping *g, const struct attn_row *header) {
+  enum { COUNT_MAX = 10000 };
   for (int n = 0; n < header->items; n++) {
     const struct attn_row_item *item = &header->item[n];
-    if (item->kind == ATTN_ITEM_CELL && !attn_item_is_integer(item, (int)rint(item->cell.value)))
+    int is_count = fabs(item->cell.value) < COUNT_MAX &&
+                   attn_item_is_integer(item, (int)rint(item->cell.value));
+    if (item->kind == ATTN_ITEM_CELL && !is_count)
       attn_stray_of(g, "", &item->cell, header->item[0].cell.column, 0);
   }
 }
