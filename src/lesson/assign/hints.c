@@ -362,10 +362,19 @@ static int is_below_scaled_formula(struct attn_scan *scan, const struct attn_blo
          attn_occurs(scan->patterns, SCALED_FORMULA, end_of(b->caption[b->captions - 1]));
 }
 
+/* q_3 = x_3 W_Q */
+static int called_query(struct attn_scan *scan, const struct attn_block *b) {
+  static const char INDEX[] = "(?i)^\\W*q[_ ]?\\{?(\\d{1,2}+)(?![.,]?\\d)";
+  struct attn_match m;
+  int is_called = attn_find(scan->patterns, INDEX, b->name, strlen(b->name), 0, &m);
+  return is_called ? atoi(b->name + m.group[1].begin) : 0;
+}
+
 int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
                     struct attn_candidate *out) {
   out->hints.text = text_of(scan, block);
   if (!out->hints.text) return -1;
+  out->hints.called_query = called_query(scan, block);
   out->hints.causal_here =
       attn_mentions_causal(scan, out->hints.text) && !attn_denies_mask(scan, out->hints.text);
   out->hints.scaled_formula = attn_occurs(scan->patterns, SCALED_FORMULA, out->hints.text) ||

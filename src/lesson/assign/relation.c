@@ -277,14 +277,24 @@ void attn_list(struct attn_listing *l, const struct attn_draft *x) {
     r->failed = 1;
 }
 
+static const double ONE_ROW = 1.5, OTHER_ROW = 1; /* bits */
+
+/* Is a row that is called q_3 read as another one? From 0, q_1 is the second. */
+static int is_called_other(const struct attn_listing *l, int row) {
+  int called = l->role == ATTN_ROLE_Q ? l->hints->called_query : 0;
+  return called && row != called - 1 && row != called;
+}
+
 void attn_list_rows(struct attn_listing *l, const struct attn_draft *x) {
   int rows = x->operand[0]->grid->rows;
   attn_list(l, x);
   if (l->grid->rows != 1 || rows < 2) return;
   struct attn_draft one = *x;
   int *row = &one.relation.row;
-  one.relation.cost += 1.5;
-  for (*row = 0; *row < rows && *row < ATTN_ROWS_ALONE_MAX; ++*row) attn_list(l, &one);
+  for (*row = 0; *row < rows && *row < ATTN_ROWS_ALONE_MAX; ++*row) {
+    one.relation.cost = x->relation.cost + ONE_ROW + (is_called_other(l, *row) ? OTHER_ROW : 0);
+    attn_list(l, &one);
+  }
 }
 
 /* The numbers of a grid with fewer decimals. */

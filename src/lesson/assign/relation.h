@@ -160,6 +160,7 @@ struct attn_hints {
   int causal_here;              /* and in the text of this block */
   int padding;                  /* padding is mentioned, and no causal mask */
   int query;                    /* "word 2": the only one that is numbered so; 0: none, or more */
+  int called_query;             /* q_3: the query that the block is called; 0: none */
   int heads, splits;            /* heads are mentioned; several are */
   int unscaled;                 /* the text denies that scores are divided */
   int scaled_formula;           /* and ends with "Q K^T / √d" */

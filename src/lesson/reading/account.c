@@ -438,13 +438,13 @@ static int is_mention(struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   const attn_printing *q = &b->reading[0];
   int is_list = q->rows == 1 && b->source == ATTN_BLOCK_INLINE;
-  int by_chance = !has_decimals(q); /* small integers */
   int is_argument = attn_occurs(a->scan->patterns, "(?i)(?:softmax|exp)\\W*$", b->name);
   int step = is_argument ? ATTN_ANY_STEP : called_step(a, block, A_WORD);
   int is_sentence = b->source == ATTN_BLOCK_SCALARS && q->rows == 1 && q->cols > 2;
   if (step == ATTN_ANY_STEP && (is_answer(a, b) || is_sentence)) step = ATTN_ANY_RESULT;
   if (attn_has_more_added(a->scan, b->name) || is_row_more(a, block)) return 0;
-  if (!is_list && (q->cols < 2 || (by_chance && step == ATTN_ANY_STEP))) return 0;
+  if (!is_list && (q->cols < 2 || (!has_decimals(q) && step == ATTN_ANY_STEP)))
+    return attn_is_gathered_above(a, q);
   return attn_has_printing_of(a, q, step, block);
 }
 

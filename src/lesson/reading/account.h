@@ -47,6 +47,9 @@ int attn_list_strays(struct attn_account *a);
  * sentence? Or the largest and the smallest of it. */
 int attn_is_selection(const struct attn_account *a, const struct attn_block *b);
 
+/* pair.c. "(6, 8)" below "q k1 = 6" and "q k2 = 8": are the numbers, in this order, those of a row
+ * that a step shows in the lines just above, one in each? */
+int attn_is_gathered_above(struct attn_account *a, const attn_printing *q);
 /* pair.c. Is a number that of another query or key than the score of its line? Or arithmetic? */
 int attn_is_of_other_pair(struct attn_account *a, const struct attn_stray *s);
 int attn_divides_other_pair(struct attn_account *a, const struct attn_worked *w);

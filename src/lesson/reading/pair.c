@@ -5,6 +5,7 @@
 
 #include "account.h"
 #include "cell.h"
+#include "placed.h"
 
 /* The only cell of scores, or of what follows from them, in a line. */
 struct pair {
@@ -138,4 +139,26 @@ int attn_divides_other_pair(struct attn_account *a, const struct attn_worked *w)
   of.value = copysign(of.value, w->side->cells[0].value);
   int owner = pair.example ? whose(a, &pair, &of) : 0;
   return owner == 2 || (owner == 1 && !(whose(a, &pair, result) & 1));
+}
+
+/* ---- scores that are put together ---- */
+
+/* In the lines that end above q, one in each? */
+static int is_above(const attn_printing *p, const attn_printing *q) {
+  if (p->rows != 1 || p->cols != q->cols) return 0;
+  for (int32_t n = 0; n < q->cols; n++)
+    if (p->cells[n].line != q->cells[0].line - q->cols + n) return 0;
+  return 1;
+}
+
+int attn_is_gathered_above(struct attn_account *a, const attn_printing *q) {
+  for (int32_t i = 0; i < a->lesson->examples && a->work < ATTN_ACCOUNT_WORK; i++)
+    for (int32_t n = 0; n < a->lesson->example[i].steps; n++) {
+      const attn_step *s = &a->lesson->example[i].step[n];
+      for (int32_t p = 0; p < s->printings; p++, a->work++)
+        if (is_above(&s->printing[p], q) && attn_has_rows_of(&s->printing[p], q) &&
+            attn_is_read(a, &s->printing[p]))
+          return q->cols > 1;
+    }
+  return 0;
 }

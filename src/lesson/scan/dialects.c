@@ -47,6 +47,11 @@
 /* 1 0 | 0 1: as many numbers in each row */
 #define BARRED(row) row "(?: \\| " row ")++"
 
+/* "→ q1: ", "- v2: "; 1 / 0 / 2, to the end of its line; 7 / 12 above 5 / 12 are fractions */
+#define MARKED_ROW "[ \\t]*+(?:[*\\x{2022}\\x{2192}-][ \\t]++)?+[^\\n\\d:=/()]{1,16}\\d{0,2}:[ \\t]"
+#define SLASHED NUMBER "(?: / " NUMBER ")++[ \\t]*+"
+#define SAME_DENOMINATOR \
+  NUMBER " / ([2-9]|\\d\\d++)[ \\t]*+\\n" MARKED_ROW NUMBER " / \\g{1}[ \\t]*+$"
 /* 1, 0: no decimal comma */
 #define COMMAS NUMBER "(?:, " NUMBER ")++"
 #define SPACED_ROW NUMBER "(?:[ \\t]++" NUMBER ")++[ \\t]*+"
@@ -292,6 +297,12 @@ static const struct dialect {
      "\\t]*+"
      "(?=" NUMBER "(?: / " NUMBER ")++[ \\t]*+$)|(?!\\A)\\G)[ ]?\\K(" NUMBER ") /(?= " NUMBER ")",
      "$1,"},
+    /* "q1: 1 / 0" above "q2: 0 / 2": rows */
+    {" / ",
+     "(?m)(?:^" MARKED_ROW "(?!" SAME_DENOMINATOR ")(?=" SLASHED "\\n" MARKED_ROW SLASHED
+     "$)|(?!\\A)\\G(?:[ ]" NUMBER "[ \\t]*+\\n" MARKED_ROW "(?=" SLASHED "$))?+)[ ]?\\K(" NUMBER
+     ") /(?= " NUMBER ")",
+     "$2,"},
     {"と",
      "(?m)(?:^|(?<=[ \\t(]|\\d,))(" NUMBER ")[ ]?と[ ]?(?=" NUMBER
      "(?:[ \\t]*+(?:$|[/)\\n]|\\z|,[ ]?" NUMBER "[ ]?と)))",
