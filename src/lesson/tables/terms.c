@@ -38,21 +38,12 @@ static int values_of(struct attn_grouping *g, const struct attn_table *t, int w,
   return -1;
 }
 
-/* Is no number of a column below 0 or above 1, but for a total? */
-static int may_be_weights(const struct attn_table *t, int col) {
-  for (int r = 0; r < t->rows; r++) {
-    const attn_cell *cell = number_at(t, r, col);
-    if (cell && (cell->value < 0 || cell->value > 1.01)) return 0;
-  }
-  return 1;
-}
-
 static int weights_of(struct attn_grouping *g, const struct attn_table *t) {
   for (int c = 0; c < t->header.items && t->header.items == t->cols; c++) {
     char *name = attn_item_text(g, &t->header, c);
     char *next = c + 1 < t->cols ? attn_item_text(g, &t->header, c + 1) : NULL;
     if (!name || (next && attn_label_follows(name, next))) continue; /* a, b, c */
-    if (attn_step_of_text(g, name) == ATTN_STEP_WEIGHTS && may_be_weights(t, c)) return c;
+    if (attn_step_of_text(g, name) == ATTN_STEP_WEIGHTS) return c;
   }
   return -1;
 }
