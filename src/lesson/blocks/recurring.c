@@ -20,22 +20,15 @@ static int is_letter(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (unsigned char)c > 127;
 }
 
-/* Does one of 「」『』 end there? */
-static int ends_in_quote(const char *name, size_t end) {
-  const unsigned char *c = (const unsigned char *)name + end;
-  return end > 2 && c[-3] == 0xE3 && c[-2] == 0x80 && c[-1] >= 0x8C && c[-1] <= 0x8F;
-}
-
 static void read_words(const char *name, struct recurring_words *out) {
   size_t end = strlen(name);
   for (out->count = 0; end > 0 && out->count < WORDS;) {
     int number = attn_is_digit(name[end - 1]);
     size_t begin = end;
-    while (begin > 0 && !ends_in_quote(name, begin) &&
-           (number ? attn_is_digit(name[begin - 1]) : is_letter(name[begin - 1])))
+    while (begin > 0 && (number ? attn_is_digit(name[begin - 1]) : is_letter(name[begin - 1])))
       begin--;
     if (begin < end) out->word[out->count++] = (struct attn_part){begin, end};
-    end = begin < end ? begin : end - (ends_in_quote(name, end) ? 3 : 1);
+    end = begin < end ? begin : end - 1;
   }
 }
 
