@@ -263,36 +263,28 @@ int attn_stated_position_base(struct attn_scan *scan) {
   return usual;
 }
 
-int attn_stated_width(struct attn_scan *scan) {
+/* The number that the pattern finds; 0: none, or several that differ. */
+static int only_number(struct attn_scan *scan, const char *pattern) {
   struct attn_match m;
   size_t bytes = strlen(scan->text);
-  int width = 0;
-  for (size_t at = 0; attn_find(scan->patterns, ATTN_KEY_DIMENSION, scan->text, bytes, at, &m);
+  int only = 0;
+  for (size_t at = 0; attn_find(scan->patterns, pattern, scan->text, bytes, at, &m);
        at = m.group[0].end) {
-    int stated = atoi(scan->text + m.group[1].begin);
-    if (width && stated != width) return 0;
-    width = stated;
+    int number = atoi(scan->text + m.group[1].begin);
+    if (only && number != only) return 0;
+    only = number;
   }
-  return width;
+  return only;
 }
+
+int attn_stated_width(struct attn_scan *scan) { return only_number(scan, ATTN_KEY_DIMENSION); }
 
 int attn_mentions_padding(struct attn_scan *scan) {
   return attn_document_has(scan->patterns, PADDING, scan->text) &&
          !attn_mentions_causal(scan, scan->text);
 }
 
-int attn_numbered_query(struct attn_scan *scan) {
-  struct attn_match m;
-  size_t bytes = strlen(scan->text);
-  int query = 0;
-  for (size_t at = 0; attn_find(scan->patterns, QUERY, scan->text, bytes, at, &m);
-       at = m.group[0].end) {
-    int number = atoi(scan->text + m.group[1].begin);
-    if (query && number != query) return 0;
-    query = number;
-  }
-  return query;
-}
+int attn_numbered_query(struct attn_scan *scan) { return only_number(scan, QUERY); }
 
 void attn_document_hints(struct attn_scan *scan, struct attn_hints *hints) {
   static const char LARGEST[] =

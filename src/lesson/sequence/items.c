@@ -237,23 +237,26 @@ static int is_divisor(const struct reader *x, int at) {
   return cell->decimals > 1 && size > 1 && fabs(sqrt(size) - cell->value) <= attn_cell_half(cell);
 }
 
+/* Is it a whole number after such words? They begin within the last characters in front of it. */
+static int is_whole_after(const struct reader *x, int at, const char *words, int characters) {
+  const struct attn_part front = {0, x->r->token[at].part.begin};
+  return attn_fact_is_whole(x->r, at) &&
+         attn_part_ends_in(x->s->g, words, x->r->line->text, front, characters);
+}
+
 /* The 1 of "they add up to 1" */
 static int is_whole(const struct reader *x, int at) {
   static const char ADDS_UP[] =
       "(?i)(?:\\b(?:adds? up|adding up|sums?|summing) to|合わせて|合計[はが]?|足す?と|和[はが]) ?$";
   enum { CHARACTERS = 16 };
-  const struct attn_part front = {0, x->r->token[at].part.begin};
-  return attn_fact_is_whole(x->r, at) && x->r->token[at].cell.value == 1 &&
-         attn_part_ends_in(x->s->g, ADDS_UP, x->r->line->text, front, CHARACTERS);
+  return x->r->token[at].cell.value == 1 && is_whole_after(x, at, ADDS_UP, CHARACTERS);
 }
 
 /* The 4 of "the dimension is 4", "次元が4なので" */
 static int is_size(const struct reader *x, int at) {
   static const char SIZE[] = "(?i)(?:\\bdimension(?: is| of| =)?|次元数?[はが]?) ?$";
   enum { CHARACTERS = 16 };
-  const struct attn_part front = {0, x->r->token[at].part.begin};
-  return attn_fact_is_whole(x->r, at) &&
-         attn_part_ends_in(x->s->g, SIZE, x->r->line->text, front, CHARACTERS);
+  return is_whole_after(x, at, SIZE, CHARACTERS);
 }
 
 /* The sums of "(1×2 + 0×1, 1×0 + 0×1) = (2, 0)" */
@@ -266,9 +269,7 @@ static int is_working(const struct reader *x, int at) {
 static int is_of_command(const struct reader *x, int at) {
   static const char PROMPT[] = "(?:[A-Za-z]>|>>>?)[ \\t][A-Za-z_][\\w. \\t]*+\\(?$";
   enum { CHARACTERS = 40 };
-  const struct attn_part front = {0, x->r->token[at].part.begin};
-  return attn_fact_is_whole(x->r, at) &&
-         attn_part_ends_in(x->s->g, PROMPT, x->r->line->text, front, CHARACTERS);
+  return is_whole_after(x, at, PROMPT, CHARACTERS);
 }
 
 /* 18:33 */

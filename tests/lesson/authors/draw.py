@@ -29,7 +29,7 @@ def printed_rows(p, entry, side):
 
 
 def examine(p, body, entry, side):
-    """Raises ValueError where the document is not what the key says."""
+    """Raises ValueError where the document differs from its key."""
     if "<<" in body:
         raise ValueError("'<<' is left in the text")
     if p.bad:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """score.py ATTN FOLDER [-v] [-n]: how `ATTN check --json` does on FOLDER/docs against FOLDER/key.json.
 
--v: every document that is not judged as the key says, and the numbers that were moved unnoticed. -n: without the moved numbers.
+-v: every document that is judged otherwise than its key, and the numbers that were moved unnoticed. -n: without the moved numbers.
 Moved numbers: in each right document that is called correct, up to 40 numbers, spread evenly, are moved one at a time, by 1.37 or by 7 if whole."""
 import json, re, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +26,7 @@ def check(path):
 
 
 def judge(truth, report, status):
-    """Is the document judged as the key says, is the cause named, and the first wrong value of the report."""
+    """Is the document judged as its key has it, is the cause named, and the first wrong value of the report."""
     got = report["verdict"]
     if truth["verdict"] == "correct":
         return got == "correct" and status == 0, False, {}
