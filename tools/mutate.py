@@ -18,6 +18,7 @@ apply exactly once, the mutated tree must build, and a test must fail that passe
 Exit status 1 if one survives or is stale.
 
     --passed        the tests of build/test have just passed: do not repeat them without a mutation
+    --named         only the tests that the entries name: fast, for many entries at once
 
 The preset test (build/test, Ninja) is built first. For a mutation, only the files that contain the mutated code are
 compiled, from a copy of the tree in build/mutate, and only the programs that link them are linked; a test of
@@ -48,7 +49,7 @@ COPIES, BUILD = ROOT / "build/mutate", ROOT / "build/test"
 CPU_SECONDS, SECONDS = 60, 600  # of one test's process at most; a mutation that makes it longer counts as caught
 PYTEST_FOUND_NONE = 4, 5  # its exit status if the named test does not exist
 PASSING = set()       # tests that passed without a mutation
-ALL_PASSED = "--passed" in sys.argv
+ALL_PASSED, ONLY_NAMED = "--passed" in sys.argv, "--named" in sys.argv
 CAUGHT = {}           # by name: the test that caught it last
 SAVING = threading.Lock()
 HEAVY = {"sdpa_f32_avx512.c", "sdpa_bf16_avx512.c", "model_avx512.c", "model_bf16.c"}  # take long to compile; the scalar and AVX2 kernels have most of the same code
@@ -266,6 +267,8 @@ class Copy:
         text = file.read_text()
         tests = self.order(mutation, tables.module_of(place.source.path).split("/")[-1])
         first = [t for t in tests if mutation.test and t.startswith(mutation.test)]
+        if ONLY_NAMED:
+            tests = first
         file.write_text(place.mutated(mutation.new))
         try:
             test, problem = self.detect(place.source.path, first, tests)
@@ -402,7 +405,7 @@ def refresh(every, stale, tree, options):
 def main():
     parser = argparse.ArgumentParser(description="Mutation testing; see the head of this file.")
     parser.add_argument("names", nargs="*", metavar="NAME")
-    for flag in ("list", "stale", "refresh", "passed"):
+    for flag in ("list", "stale", "refresh", "passed", "named"):
         parser.add_argument(f"--{flag}", action="store_true")
     parser.add_argument("--part", metavar="N/ALL")
     parser.add_argument("--sample", type=int)
