@@ -13,6 +13,7 @@
 #define PERCENT "\\d++(?:\\.\\d++)?+%"
 #define CELLS "(?:" NUMBER "|x)(?:[ ](?:" NUMBER "|x)(?![^ \\n])){1,12}+"
 #define NUMBERS NUMBER "(?:[ \\t,;/|]++" NUMBER ")*+"
+#define INDICES "\\[\\d{1,2}(?:(?:, ?| )\\d{1,2})++\\]"
 #define ATTRIBUTES "(?:[ \\t][^<>]*+)?"
 #define PAIR_OF "[^\\n:=\\d]{1,20}?(?:と|[ ](?:to|and|with|on)[ ]|[ ]?[-·×/→][ ]?)"
 #define OF_TOKEN "([^\\s\\d()=:,\\x{23CE}]{1,12})[ ]?(\\(" LIST "\\))"
@@ -165,6 +166,10 @@ static const struct dialect {
      "\\bMatrix(?:\\[\\*|\\.rows\\()(\\[\\[[^\\[\\]\\n]*+\\](?:,[ "
      "]?\\[[^\\[\\]\\n]*+\\])*+\\])[\\])]",
      "$1"},
+
+    /* Z(:, [2 3]) of Octave, z[:, [1, 2]] of Python: columns, or rows, of a matrix */
+    {":", "\\b[A-Za-z]\\w*+[(\\[]:, ?\\K" INDICES "(?=[)\\]])", ":"},
+    {":", "\\b[A-Za-z]\\w*+[(\\[]\\K" INDICES "(?=, ?:[)\\]])", ":"},
 
     /* C and C++: constants called kQ, loops */
     {"const",
