@@ -394,10 +394,9 @@ static void check_cells(struct attn_placing *x) {
 enum word { QUERY, KEY, VALUE, TOKEN, ROW, COLUMN, WORDS };
 
 #define AN_INDEX "[ ]?(\\d{1,2}+)(?![.,]?\\d|[\\w%])"
-/* "first query", 「2番目のクエリ」; not "4 with the first key", which is of the number before it */
-#define ORDINAL_OF(word, ja)                                                                    \
-  "|(?<!in the |\\d with the |\\d for the |\\d on the )\\b(first|second|third|fourth) (?:" word \
-  ")\\b|(?<![0-9])([0-9])番目の(?:" ja ")"
+/* "first query", 「2番目のクエリ」 */
+#define ORDINAL_OF(word, ja) \
+  "|(?<!in the )\\b(first|second|third|fourth) (?:" word ")\\b|(?<![0-9])([0-9])番目の(?:" ja ")"
 static const char *const WORD[WORDS] = {
     "(*UCP)(?i)(?|(?:\\bquer(?:y|ies)|クエリー?)" AN_INDEX ORDINAL_OF("query", "クエリ") ")",
     "(*UCP)(?i)(?|(?:\\bkeys?|キー)" AN_INDEX ORDINAL_OF("key", "キー") ")",
@@ -427,10 +426,20 @@ static int agrees(enum word w, int index, const struct attn_placed *p, int base)
   return OF[w] >> name & 1 ? (turned ? either : row) : -1;
 }
 
-/* The number that a word with an index is in front of. */
+/* "4 with the first key", "(1, 0) for the second token": the number before it. NULL: of none. */
+static const struct attn_placed *named_after(const struct attn_placing *x, size_t at) {
+#define AFTER(word) "[\\d)\\]] " word " the "
+  static const char OF_LAST[] = "(?<=" AFTER("with") "|" AFTER("for") "|" AFTER("on") ")";
+  if (!attn_match_at(x->a->scan->patterns, OF_LAST, x->text, x->bytes, at, NULL)) return NULL;
+  return attn_last_placed(x, at);
+}
+
+/* The number that a word with an index is in front of, or after. */
 static const struct attn_placed *named_by(const struct attn_placing *x,
                                           const struct attn_match *m) {
   size_t end = m->group[0].end;
+  const struct attn_placed *last = named_after(x, m->group[0].begin);
+  if (last) return last;
   const struct attn_placed *p = attn_next_placed(x, end, 1);
   if (!p || attn_next_placed(x, m->group[1].begin, 1) != p) return NULL; /* the index is one */
   int gap = (int)(p->place & UINT32_MAX) - attn_placing_cell(x, end).column;

@@ -12,7 +12,13 @@
 #define ROOT_LABEL "(?:[A-Za-z]{1,8}[ ])?[^\\s:|(){}\\[\\]=,]{1,12}(?::|[ ]\\x{2192})"
 #define PERCENT "\\d++(?:\\.\\d++)?+%"
 #define CELLS "(?:" NUMBER "|x)(?:[ ](?:" NUMBER "|x)(?![^ \\n])){1,12}+"
+/* 20% / 80%, 0.2 / 0.3 / 0.5: a list */
+#define SHARES                                                                               \
+  "(?:" PERCENT "(?: / " PERCENT ")++|" DECIMAL "(?: / " DECIMAL "){2,}+)(?![\\w%]|\\.\\d| " \
+                                                                 "[/*+=-])"
+#define AND_SHARES "(?:,? and |[,;、][ ]?|[ ]?と[ ]?)"
 #define NUMBERS NUMBER "(?:[ \\t,;/|]++" NUMBER ")*+"
+#define INDICES "\\[\\d{1,2}(?:(?:, ?| )\\d{1,2})++\\]"
 #define ATTRIBUTES "(?:[ \\t][^<>]*+)?"
 #define PAIR_OF "[^\\n:=\\d]{1,20}?(?:と|[ ](?:to|and|with|on)[ ]|[ ]?[-·×/→][ ]?)"
 #define OF_TOKEN "([^\\s\\d()=:,\\x{23CE}]{1,12})[ ]?(\\(" LIST "\\))"
@@ -165,6 +171,10 @@ static const struct dialect {
      "\\bMatrix(?:\\[\\*|\\.rows\\()(\\[\\[[^\\[\\]\\n]*+\\](?:,[ "
      "]?\\[[^\\[\\]\\n]*+\\])*+\\])[\\])]",
      "$1"},
+
+    /* Z(:, [2 3]) of Octave, z[:, [1, 2]] of Python: columns, or rows, of a matrix */
+    {":", "\\b[A-Za-z]\\w*+[(\\[]:, ?\\K" INDICES "(?=[)\\]])", ":"},
+    {":", "\\b[A-Za-z]\\w*+[(\\[]\\K" INDICES "(?=, ?:[)\\]])", ":"},
 
     /* C and C++: constants called kQ, loops */
     {"const",
@@ -429,6 +439,10 @@ static const struct dialect {
      "(?m)(?:^[^\\n\\d%/]{1,24}\\d{0,2}[ \\t:]++(?=" PERCENT "(?: / " PERCENT
      ")++[ \\t]*+$)|(?!\\A)\\G)[ ]?\\K(" PERCENT ") /(?= " PERCENT ")",
      "$1,"},
+    /* "20% / 80% and 50% / 50%" in a sentence: rows */
+    {" / ", "(?<![\\w.%/√(-])(?<!/ )(" SHARES ")(?=" AND_SHARES SHARES ")", "($1)"},
+    {") ", "(\\(" SHARES "\\)" AND_SHARES ")(" SHARES ")", "$1($2)"},
+    {" / ", "(?:\\((?=" SHARES "\\))|(?!\\A)\\G)[ ]?\\K([-.\\d]++%?) /(?= [-.\\d])", "$1,"},
     /* q1: 2/√2, 0, 5/√2 */
     {"√",
      "(?m)^([ \\t]*+" ROOT_LABEL "[ \\t]*+)(?=[^\\n]*/\\(?\\d*√)(" ROOT

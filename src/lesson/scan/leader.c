@@ -36,19 +36,6 @@ static const char QUOTED[] =
     "(?m)^[ \\t]*+(>(?:[ \\t]?>)*+)(?=[ \\t]*+\\|)[^\\n]*+"
     "(?:\\n[ \\t]*+\\1(?=[ \\t]*+\\|)[^\\n]*+)++";
 
-/* "Q: What are the scores?" above "A: [4, 8]": no names of matrices. */
-static void blank_questions(struct attn_rewrite *r) {
-  static const char CARD[] =
-      "(?m)^[ \\t]*+(Q\\d*+[:.])(?=[ \\t])[^\\n]*+(?<=[?\\x{FF1F}])[ \\t]*+\\n[ "
-      "\\t]*+(A\\d*+[:.])(?=[ \\t])";
-  char *text = r->text->now.text;
-  struct attn_match m;
-  for (size_t at = 0; attn_find(r->scan->patterns, CARD, text, r->text->now.bytes, at, &m);
-       at = m.group[0].end)
-    for (int n = 1; n <= 2; n++)
-      memset(text + m.group[n].begin, ' ', m.group[n].end - m.group[n].begin);
-}
-
 /* Each line that the pattern finds begins with group 1. */
 static void blank(struct attn_rewrite *r, const char *pattern) {
   char *text = r->text->now.text;
@@ -90,6 +77,5 @@ void attn_blank_leaders(struct attn_rewrite *r) {
   blank(r, RESULTS);
   blank(r, QUOTED);
   blank(r, QUOTED_COLUMNS);
-  blank_questions(r);
   blank_parts(r);
 }

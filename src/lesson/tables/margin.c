@@ -61,7 +61,7 @@ void attn_table_add_without_sums(struct attn_grouping *g, struct attn_block *b) 
 
 /* Does the last column have the sums of the rows, all but one, as the text states? */
 static int has_wrong_sum(struct attn_grouping *g, const struct attn_block *b) {
-  static const char STATED[] = "(?i)\\b(?:sum|total)s?\\b|合計|総和|の和";
+  static const char STATED[] = "(?i)\\b(?:sum|total)s?\\b(?!\\()|合計|総和|の和";
   const attn_printing *p = &b->reading[0];
   int is_stated = attn_occurs(g->scan->patterns, STATED, b->heading);
   for (int n = 0; n < b->captions; n++)

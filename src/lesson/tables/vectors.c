@@ -95,14 +95,27 @@ static int is_row_of_vectors(struct attn_grouping *g, const struct attn_table *t
   return 1;
 }
 
-/* "tanh: (1, 0), (0, 1)", "keys  (1, 0)  (0, 1)": is the row a name and the vectors of a matrix? */
+/* Others may be the places of cells: "(0, 1), (0, 2) and (1, 2)". */
+static int has_decimals(struct attn_grouping *g, const struct attn_table *t) {
+  for (int c = 0; c < t->cols; c++)
+    for (int n = 0; n < value_at(g, t, 0, c)->cols; n++)
+      if (value_at(g, t, 0, c)->cells[n].decimals > 0) return 1;
+  return 0;
+}
+
+/* "tanh: (1, 0), (0, 1)", "keys  (1, 0)  (0, 1)", "gives (0.5, 1), (1, 0) and (1, 2)": is the row a
+ * name and the vectors of a matrix? */
 static int is_matrix(struct attn_grouping *g, const struct attn_table *t) {
-  static const char LIST[] =
-      "(*UCP)(?=[^\\x{25A3}]*\\pL)(?:[^\\x{25A3}]*[=:]|[^\\x{25A3}=:(\\[]*)\\s*"
-      "(?:" ATTN_VALUE "\\s*[,;.、。]?\\s*)++$";
+#define LIST_OF(and)                                                         \
+  "(*UCP)(?=[^\\x{25A3}]*\\pL)(?:[^\\x{25A3}]*[=:]|[^\\x{25A3}=:(\\[]*)\\s*" \
+  "(?:" ATTN_VALUE "\\s*+[,;.、。]?" and                                     \
+      "\\s*+)++$"
+  static const char LIST[] = LIST_OF(""),
+                    SENTENCE[] = LIST_OF("(?:\\s*+\\b(?:and|und)\\b|\\s*+と)?");
   const struct attn_scan_line *line = t->row[0].line;
   return t->rows == 1 && t->cols > 1 && is_row_of_vectors(g, t, 0, 0) &&
-         attn_match_at(g->scan->patterns, LIST, line->text, line->bytes, 0, NULL);
+         attn_match_at(g->scan->patterns, has_decimals(g, t) ? SENTENCE : LIST, line->text,
+                       line->bytes, 0, NULL);
 }
 
 /* Rows of vectors that are each called another step; one may have any name. */
