@@ -245,10 +245,11 @@ static size_t add_row_name(struct attn_grouping *g, struct attn_row *row, struct
   static const char COMMAS[] = "(*UCP)\\s*+([^,]{0,60}?\\pL[^,]{0,60}?)[:=]\\s*+(?=" FIRST
                                "(?:(?:\\s*+,\\s++" FIRST ")++|(?:," FIRST "){2,}+)\\s*+$)";
   struct attn_match m;
-  const char *name = row->style == ATTN_ROW_PIPES ? BARS : COMMAS;
-  if (row->style == ATTN_ROW_TABS || !attn_part_begins_in(g, name, row->line->text, p, &m))
+  const char *text = row->line->text, *name = row->style == ATTN_ROW_PIPES ? BARS : COMMAS;
+  int is_bordered = p.begin > 0 && text[p.begin - 1] == '|'; /* "| t=1 | 2 |": a cell */
+  if (row->style == ATTN_ROW_TABS || is_bordered || !attn_part_begins_in(g, name, text, p, &m))
     return p.begin;
-  new_item(g, row, ATTN_ITEM_TEXT, attn_part_trim(row->line->text, m.group[1]));
+  new_item(g, row, ATTN_ITEM_TEXT, attn_part_trim(text, m.group[1]));
   return m.group[0].end;
 }
 
