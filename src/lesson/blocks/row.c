@@ -160,11 +160,12 @@ static int is_two_assignments(struct attn_grouping *g, const char *text, struct 
   return 1;
 }
 
-/* "weights 0.25, 0.75", "softmax -> 0.25, 0.75", "row 1  2, 0": a label and numbers, no fields. */
+/* "weights 0.25, 0.75", "softmax -> 0.25, 0.75", "row 1  2, 0", "row 1 2.5%, 97.5%": a label and
+ * numbers, no fields. */
 static const char LABELLED[] =
     "(?:\\s*(?:第?\\d{1,2}行目?|(?i:row) "
     "\\d{1,2})\\s{2,}-?\\d[^,]{0,12}|(?:[^,.]{0,40}[^,.\\d\\s][^,.]{0,20}\\s|\\D{1,200}?[\\x{306F}"
-    "\\x{304C}])\\s*-?\\d*\\.\\d+|"
+    "\\x{304C}])\\s*-?\\d*\\.\\d+%?|"
     "[^,]{1,200}?\\x{2192}\\s*-?[.\\d]+)\\s*,";
 
 /* Not that of "score(1, 2)", nor one that ends an equation. */
