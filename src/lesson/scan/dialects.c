@@ -380,9 +380,9 @@ static const struct dialect {
      ATTN_MARK_ROW "$1:" ATTN_MARK_ROW},
     {":" ATTN_MARK_ROW, "(?:(?<=:\\x{23CE})|(?!\\A)\\G)[ ]*+,?[ ]*+" OF_TOKEN,
      "$1: $2" ATTN_MARK_ROW},
-    /* WQ の行は順に (0, 1)(1, 0), WK の行は (1, 0)(0, 1) */
-    {"の行は",
-     "[, ]*+" MATRIX_NAME "[ ]?の行は(?:順に)?[ ]?\\((" LIST "(?:\\)[ ,]{0,2}\\(" LIST ")++)\\)",
+    /* WQ の行は順に (0, 1)(1, 0), WK の行 (1, 0)(0, 1) */
+    {"の行",
+     "[, ]*+" MATRIX_NAME "[ ]?の行は?(?:順に)?[ ]?\\((" LIST "(?:\\)[ ,]{0,2}\\(" LIST ")++)\\)",
      ATTN_MARK_ROW "$1 = " ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE},
     /* WQ の 1行目は (0, 1)、2行目は (1, 0) */
     {"2行目",
