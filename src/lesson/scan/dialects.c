@@ -275,6 +275,9 @@ static const struct dialect {
      ""},
     {"点", "(?m)(?<=\\S)[ \\t]++\\d{1,3}点[ \\t]*+$", ""}, /* what a question gives */
 
+    /* (0.5, 1) …(答): the mark of an answer */
+    {"(答", "(?m)(?<=[\\d)\\]%])[ \\t]*+[…‥·・.]{0,6}+[ \\t]?\\(答え?\\)[ \\t]*+$", ""},
+
     /* | -2 / 4 / 6 |: a vector in a cell of a table, which is no fraction */
     {"|--",
      "(?<=\\|)([ \\t]++)(" NUMBER "[ ]/[ ]" NUMBER "(?:[ ]/[ ]" NUMBER ")++|" DECIMAL
