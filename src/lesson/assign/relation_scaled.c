@@ -11,7 +11,8 @@
 /* A decimal number, or an integer that something is divided by. */
 static const char STATED[] =
     "(?<![A-Za-z0-9.^_])[0-9]+\\.[0-9]+|(?<=[÷/] |\\b1/)[0-9]+(?![0-9.])|"
-    "(?<![\\p{L}\\p{N}_.^√(])(?<!root of )(?<!d_k=)(?<!d_k = )[0-9]+(?=\\s*(?:で割|$))|(?<=by "
+    "(?<![\\p{L}\\p{N}_.^√(])(?<!root of )(?<!d_k=|dk=)(?<!d_k = |dk = "
+    ")[0-9]+(?=\\s*(?:で割|$))|(?<=by "
     ")[0-9]+(?![0-9.])";
 
 /* The integer of a root that something is divided by. */

@@ -324,7 +324,7 @@ static void read_rule(struct attn_grouping *g, const struct attn_scan_line *line
   int ends = ends_header(g, line), style = g->rows == 1 ? g->row[0].style : -1;
   int is_corner = line->text[strspn(line->text, " \t\r\f\v")] == '+';
   if (style == ATTN_ROW_SPACES && ends) {
-    g->is_counted = 1;
+    g->counted = g->row[0].items;
   } else if (style == ATTN_ROW_PIPES && g->header.items) {
     restore_row(g);
     return;

@@ -135,7 +135,7 @@ struct attn_grouping {
   struct attn_row *row;                   /* a run of lines that look alike */
   int rows;
   int drop_first;       /* the first column counts rows: its header is one item short */
-  int is_counted;       /* the columns are numbered above the run */
+  int counted;          /* columns that are numbered above the run */
   int has_counted_rows; /* a sheet is above: "Q | 1 | 0", "Q | 2 | 1", "K | 1 | 0" */
   int column_rules;     /* "==== ==" since the last blank line */
   const struct attn_scan_line *stack_end; /* of the brackets below each other that were seen last */

@@ -160,11 +160,12 @@ static int is_two_assignments(struct attn_grouping *g, const char *text, struct 
   return 1;
 }
 
-/* "weights 0.25, 0.75", "softmax -> 0.25, 0.75", "row 1  2, 0": a label and numbers, no fields. */
+/* "weights 0.25, 0.75", "softmax -> 0.25, 0.75", "row 1  2, 0", "row 1 2.5%, 97.5%": a label and
+ * numbers, no fields. */
 static const char LABELLED[] =
     "(?:\\s*(?:第?\\d{1,2}行目?|(?i:row) "
     "\\d{1,2})\\s{2,}-?\\d[^,]{0,12}|(?:[^,.]{0,40}[^,.\\d\\s][^,.]{0,20}\\s|\\D{1,200}?[\\x{306F}"
-    "\\x{304C}])\\s*-?\\d*\\.\\d+|"
+    "\\x{304C}])\\s*-?\\d*\\.\\d+%?|"
     "[^,]{1,200}?\\x{2192}\\s*-?[.\\d]+)\\s*,";
 
 /* Not that of "score(1, 2)", nor one that ends an equation. */
@@ -245,10 +246,11 @@ static size_t add_row_name(struct attn_grouping *g, struct attn_row *row, struct
   static const char COMMAS[] = "(*UCP)\\s*+([^,]{0,60}?\\pL[^,]{0,60}?)[:=]\\s*+(?=" FIRST
                                "(?:(?:\\s*+,\\s++" FIRST ")++|(?:," FIRST "){2,}+)\\s*+$)";
   struct attn_match m;
-  const char *name = row->style == ATTN_ROW_PIPES ? BARS : COMMAS;
-  if (row->style == ATTN_ROW_TABS || !attn_part_begins_in(g, name, row->line->text, p, &m))
+  const char *text = row->line->text, *name = row->style == ATTN_ROW_PIPES ? BARS : COMMAS;
+  int is_bordered = p.begin > 0 && text[p.begin - 1] == '|'; /* "| t=1 | 2 |": a cell */
+  if (row->style == ATTN_ROW_TABS || is_bordered || !attn_part_begins_in(g, name, text, p, &m))
     return p.begin;
-  new_item(g, row, ATTN_ITEM_TEXT, attn_part_trim(row->line->text, m.group[1]));
+  new_item(g, row, ATTN_ITEM_TEXT, attn_part_trim(text, m.group[1]));
   return m.group[0].end;
 }
 

@@ -509,7 +509,7 @@ int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
     char *title = attn_item_text(g, &g->row[g->rows - 1], 0);
     if (--g->rows) attn_run_flush(g);
     attn_group_above(g, title);
-    g->is_counted = 1;
+    g->counted = row->items - 1;
   } else if (g->rows > 0 && are_apart(g, &g->row[g->rows - 1], row)) {
     attn_run_flush(g);
     g->scan->regrouped++;

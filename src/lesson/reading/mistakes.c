@@ -91,10 +91,11 @@ static attn_status check_fit(const struct named *n, const attn_printing *p, cons
                                        : ": did you mean the transpose?");
 }
 
-/* One row, below the matrix that is called so: it is mentioned, "the mean of the values (1, 0)". */
+/* Below the matrix that is called so, one row, which is mentioned: "the mean of the values (1, 0)";
+ * or a column of what is computed with each of its rows: "the dot products with the keys". */
 static int is_mentioned(const struct named *n, const attn_printing *p, int role) {
-  const attn_printing *of = p->rows == 1 ? named(n, role) : NULL;
-  return of && of->rows > 1 && of->cols == p->cols;
+  const attn_printing *of = p->rows == 1 || p->cols == 1 ? named(n, role) : NULL;
+  return of && of->rows > 1 && (p->rows == 1 ? of->cols == p->cols : of->rows == p->rows);
 }
 
 static attn_status check_fits(const struct named *n, const attn_printing *p, int role) {

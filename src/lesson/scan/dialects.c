@@ -285,6 +285,9 @@ static const struct dialect {
      ""},
     {"点", "(?m)(?<=\\S)[ \\t]++\\d{1,3}点[ \\t]*+$", ""}, /* what a question gives */
 
+    /* (0.5, 1) …(答): the mark of an answer */
+    {"(答", "(?m)(?<=[\\d)\\]%])[ \\t]*+[…‥·・.]{0,6}+[ \\t]?\\(答え?\\)[ \\t]*+$", ""},
+
     /* | -2 / 4 / 6 |: a vector in a cell of a table, which is no fraction */
     {"|--",
      "(?<=\\|)([ \\t]++)(" NUMBER "[ ]/[ ]" NUMBER "(?:[ ]/[ ]" NUMBER ")++|" DECIMAL
@@ -390,9 +393,9 @@ static const struct dialect {
      ATTN_MARK_ROW "$1:" ATTN_MARK_ROW},
     {":" ATTN_MARK_ROW, "(?:(?<=:\\x{23CE})|(?!\\A)\\G)[ ]*+,?[ ]*+" OF_TOKEN,
      "$1: $2" ATTN_MARK_ROW},
-    /* WQ の行は順に (0, 1)(1, 0), WK の行は (1, 0)(0, 1) */
-    {"の行は",
-     "[, ]*+" MATRIX_NAME "[ ]?の行は(?:順に)?[ ]?\\((" LIST "(?:\\)[ ,]{0,2}\\(" LIST ")++)\\)",
+    /* WQ の行は順に (0, 1)(1, 0), WK の行 (1, 0)(0, 1) */
+    {"の行",
+     "[, ]*+" MATRIX_NAME "[ ]?の行は?(?:順に)?[ ]?\\((" LIST "(?:\\)[ ,]{0,2}\\(" LIST ")++)\\)",
      ATTN_MARK_ROW "$1 = " ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE},
     /* WQ の 1行目は (0, 1)、2行目は (1, 0) */
     {"2行目",

@@ -140,7 +140,8 @@ int attn_table_counts(const struct attn_table *t, int first) {
 
 /* Does the first column only count: 0, 1, .. or 1, 2, ..? */
 static int has_index_column(const struct attn_table *t) {
-  if (t->numbers < 2 || t->rows < 2 || t->style == ATTN_ROW_SPACES) return 0;
+  if (t->numbers < 2 || t->rows < 2) return 0;
+  if (t->style == ATTN_ROW_SPACES && t->numbers != t->counted + 1) return 0;
   if (t->labels >= 0 && t->labels < t->number[0]) return 0; /* "cat | 1 | 2" */
   return attn_table_counts(t, attn_item_is_integer(attn_table_item(t, 0, t->number[0]), 1));
 }
@@ -283,7 +284,7 @@ static char *corner_name(struct attn_grouping *g, const struct attn_table *t) {
 /* "W_Q | 1 | 2" above "a | 0.5 | 0.1": the first row may be a header that names and counts. */
 static int first_row_counts(const struct attn_table *t) {
   if (!attn_row_is_delimited(t->style) || t->labels < 0 || t->rows < 2 ||
-      names_columns(&t->header) || t->is_counted)
+      names_columns(&t->header) || t->counted)
     return 0;
   int first = t->numbers > 1 && attn_item_is_integer(attn_table_item(t, 0, t->number[0]), 1);
   for (int n = 0; n < t->numbers; n++)
@@ -534,7 +535,7 @@ static struct attn_table take_run(struct attn_grouping *g) {
                          .super = g->super,
                          .labels = -1,
                          .drop_first = g->drop_first,
-                         .is_counted = g->is_counted};
+                         .counted = g->counted};
   if (g->rows) {
     t.cols = t.row[0].items;
     t.style = t.row[0].style;
@@ -546,7 +547,7 @@ static struct attn_table take_run(struct attn_grouping *g) {
   g->rows = 0;
   g->row = NULL;
   g->header.items = g->super.items = g->before.items = 0;
-  g->drop_first = g->is_counted = 0;
+  g->drop_first = g->counted = 0;
   return t;
 }
 

@@ -14,7 +14,7 @@ struct attn_table {
   struct attn_row super;  /* above it; items 0: none */
   char *header_words;     /* of all columns; NULL: not taken yet */
   int drop_first;
-  int is_counted;      /* the columns are numbered above it */
+  int counted;         /* columns that are numbered above it */
   unsigned char *kind; /* column_kind */
   int *number;         /* the columns of numbers */
   int numbers;
