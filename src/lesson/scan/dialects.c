@@ -375,8 +375,9 @@ static const struct dialect {
      ATTN_MARK_ROW "$1:" ATTN_MARK_ROW},
     /* Q: 雨 (2, 0), が (1, 2) */
     {":",
-     "(?m)(?:^|(?<=>))[ \\t]*+(?:[*\\x{2022}\\x{B7}-][ \\t]?+)?" MATRIX_NAME ":[ ]?(?=" OF_TOKEN
-     ",[ ]?" OF_TOKEN "(?:,[ ]?" OF_TOKEN ")*+[ \\t.]*+(?:$|<))",
+     "(?m)(?:^|(?<=>))[ \\t]*+(?:[*\\x{2022}\\x{B7}-][ \\t]?+)?(" MATRIX_NAME
+     "|[^\\s:=|][^\\n:=|]{0,30}[·×@][^\\n:=|]{1,9}):[ ]?(?=" OF_TOKEN ",[ ]?" OF_TOKEN
+     "(?:,[ ]?" OF_TOKEN ")*+[ \\t.]*+(?:$|<))",
      ATTN_MARK_ROW "$1:" ATTN_MARK_ROW},
     {":" ATTN_MARK_ROW, "(?:(?<=:\\x{23CE})|(?!\\A)\\G)[ ]*+,?[ ]*+" OF_TOKEN,
      "$1: $2" ATTN_MARK_ROW},
