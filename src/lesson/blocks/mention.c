@@ -32,7 +32,7 @@ static const char NUMBERED[] =
     "lua|mathematica|matlab|ruby|perl|java|php|"
     "msc v|cuda|"
     "ubuntu|debian|macos|windows)s?|ノート|定理|例|問|図|表|式|第|§|題)[\\s.(]*)$";
-enum { WIDTH_CHARACTERS = 16, PART_LINES = 40 };
+enum { WIDTH_CHARACTERS = 16, PART_LINES = 20 };
 
 static size_t back_over(const char *text, size_t at, const char *set) {
   while (at > 0 && text[at - 1] && strchr(set, text[at - 1])) at--;
