@@ -236,27 +236,6 @@ static int is_of_heads(const struct attn_placing *x, const struct attn_match *m)
          has_heads(x->a->lesson, 1);
 }
 
-/* Of keys that are not shown: the scores are divided by its root. */
-static int is_divided_by_root(const attn_example *ex, int size) {
-  int divides = 0;
-  for (int32_t n = 0; n < ex->steps; n++) {
-    const attn_step *s = &ex->step[n];
-    if (s->name == ATTN_STEP_Q || s->name == ATTN_STEP_K) return 0;
-    divides |= s->op == ATTN_OP_DIVIDE && fabs(s->scalar * s->scalar - size) <= .02 * size;
-  }
-  return divides;
-}
-
-static int is_unseen_dimension(const struct attn_placing *x, const struct attn_match *m,
-                               int value) {
-  static const char DIMENSION[] = "(?i)[^\\n]{0,20}?(?:次元|dimension)";
-  int found = 0;
-  for (int32_t e = 0; e < x->a->lesson->examples; e++)
-    found |= is_divided_by_root(&x->a->lesson->example[e], value);
-  return found && attn_match_at(x->a->scan->patterns, DIMENSION, x->text, m->group[0].end,
-                                m->group[0].begin, NULL);
-}
-
 static void check_counts(struct attn_placing *x) {
   static const char COUNT[] =
       "(*UCP)(?i)(?:(?<![\\w.,:^/*+=-])|(?<=[^*\\w)\\]]\\*\\*))(?<![.^/*+=-] )" NO_INDEX
@@ -279,7 +258,7 @@ static void check_counts(struct attn_placing *x) {
     for (int n = 1; n <= 9; n++) {
       int value = value_of(x, m.group[n]);
       if (value > 1 && !attn_is_known_size(x->a->known, value) && !has_heads(x->a->lesson, value) &&
-          !is_of_heads(x, &m) && !is_unseen_dimension(x, &m, value))
+          !is_of_heads(x, &m))
         attn_list_number(x, m.group[n], m.group[0].begin);
     }
 }
@@ -300,12 +279,23 @@ static int is_width(const attn_example *ex, const attn_step *s, int size) {
   return s->exact.cols == size || ((is_weights || ex->orientation) && s->exact.rows == size);
 }
 
+/* Of keys that are not shown: the scores are divided by its root. */
+static int is_divided_by_root(const attn_example *ex, int size) {
+  int divides = 0;
+  for (int32_t n = 0; n < ex->steps; n++) {
+    const attn_step *s = &ex->step[n];
+    if (s->name == ATTN_STEP_Q || s->name == ATTN_STEP_K) return 0;
+    divides |= s->op == ATTN_OP_DIVIDE && fabs(s->scalar * s->scalar - size) <= .02 * size;
+  }
+  return divides;
+}
+
 /* A number of tokens is none. */
 static int is_no_dimension(const struct attn_placing *x, const struct attn_match *m) {
   int value = value_of(x, m->group[1]), is_one = value <= 1 || value >= 16;
-  is_one |= is_unseen_dimension(x, m, value);
   for (int32_t e = 0; e < x->a->lesson->examples; e++) {
     const attn_example *ex = &x->a->lesson->example[e];
+    is_one |= is_divided_by_root(ex, value);
     for (int32_t n = 0; n < ex->steps; n++) is_one |= is_width(ex, &ex->step[n], value);
   }
   return !is_one;
