@@ -261,6 +261,9 @@ void attn_stray_finish(struct attn_grouping *g);
  * strays. */
 void attn_stray_text(struct attn_grouping *g, const struct attn_scan_line *line,
                      struct attn_part part, const size_t *except, int excepts);
+/* Where the text after the number of a part begins, "6.1  √4 = 2": a line near counts on, "6.2 We
+ * take". 0: there is none. */
+size_t attn_skip_part_number(struct attn_grouping *g, const struct attn_scan_line *line);
 
 /* worked.c: the arithmetic of all lines: scan->worked; its numbers that do not matter are strays.
  */

@@ -1,4 +1,5 @@
 /* mention.c -- the single numbers of a sentence. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "blocks.h"
@@ -11,6 +12,8 @@
 static const char NUMBERING[] =
     "(*UCP)\\s*(?:[>*-]\\s+)*\\(?\\d{1,3}[.)]\\s|\\s*[1-9]\\d?(?:\\.\\d{1,2}){1,3}\\s+"
     "(?:\\p{Lu}\\p{L}|A \\p{Ll}|\\([a-z]\\)\\s|(?=[\\p{Han}\\p{Katakana}])[^=\\n\\x{3002}]*+$)";
+/* "6.1  √4 = 2", if the next part is "6.2 Softmax" */
+static const char COUNT[] = "(*UCP)\\s*((?:[1-9]\\d?\\.){1,3})(\\d{1,2})\\s+(?=[\\p{L}\\x{221A}])";
 /* 0.5, -2, 1/2, 50%, 50 % */
 static const char NUMBER[] = "[-+]?(?>" ATTN_NUMBER ")(?:/\\d+)?(?:\\s?%)?(?![A-Za-z0-9_])";
 /* After an opening parenthesis or bracket of a name: "1, 2)". */
@@ -29,7 +32,7 @@ static const char NUMBERED[] =
     "lua|mathematica|matlab|ruby|perl|java|php|"
     "msc v|cuda|"
     "ubuntu|debian|macos|windows)s?|ノート|定理|例|問|図|表|式|第|§|題)[\\s.(]*)$";
-enum { WIDTH_CHARACTERS = 16 };
+enum { WIDTH_CHARACTERS = 16, PART_LINES = 20 };
 
 static size_t back_over(const char *text, size_t at, const char *set) {
   while (at > 0 && text[at - 1] && strchr(set, text[at - 1])) at--;
@@ -175,16 +178,56 @@ static size_t next_digit(const char *text, size_t at, size_t end) {
   return at;
 }
 
+/* The index of the first line that is not above this one of the source. */
+static int line_at(const struct attn_scan_lines *all, int line) {
+  int low = 0, high = all->lines;
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    if (all->line[middle].line < line)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Is the other line numbered as the one before or after "6.1"? m: its groups, "6." and "1". */
+static int is_beside(struct attn_grouping *g, const char *text, const struct attn_match *m,
+                     const struct attn_scan_line *other) {
+  size_t bytes = m->group[1].end - m->group[1].begin;
+  struct attn_match o;
+  if (!attn_match_at(g->scan->patterns, NUMBERING, other->text, other->bytes, 0, NULL) ||
+      !attn_match_at(g->scan->patterns, COUNT, other->text, other->bytes, 0, &o))
+    return 0;
+  return o.group[1].end - o.group[1].begin == bytes &&
+         !memcmp(text + m->group[1].begin, other->text + o.group[1].begin, bytes) &&
+         abs(atoi(text + m->group[2].begin) - atoi(other->text + o.group[2].begin)) == 1;
+}
+
+size_t attn_skip_part_number(struct attn_grouping *g, const struct attn_scan_line *line) {
+  struct attn_match m;
+  if (!attn_match_at(g->scan->patterns, COUNT, line->text, line->bytes, 0, &m)) return 0;
+  int at = line_at(g->lines, line->line), n = at > PART_LINES ? at - PART_LINES : 0;
+  for (; n < g->lines->lines && n <= at + PART_LINES; n++)
+    if (is_beside(g, line->text, &m, &g->lines->line[n])) return m.group[0].end;
+  return 0;
+}
+
+/* Where the text after the numbering of a line begins; 0: there is none. */
+static size_t skip_numbering(struct attn_grouping *g, const struct attn_scan_line *line,
+                             size_t end) {
+  struct attn_match m;
+  if (attn_match_at(g->scan->patterns, NUMBERING, line->text, end, 0, &m)) return m.group[0].end;
+  return attn_skip_part_number(g, line);
+}
+
 void attn_stray_text(struct attn_grouping *g, const struct attn_scan_line *line,
                      struct attn_part part, const size_t *except, int excepts) {
   const char *text = line->text;
   size_t end = part.end, at = next_digit(text, part.begin, end);
-  struct attn_match m;
   int next = 0, last = -1; /* the stray of the last number */
-  size_t last_end = 0;
-  if (at == end) return;
-  if (part.begin == 0 && attn_match_at(g->scan->patterns, NUMBERING, text, end, 0, &m))
-    at = m.group[0].end;
+  size_t last_end = part.begin == 0 && at < end ? skip_numbering(g, line, end) : 0;
+  if (last_end > at) at = last_end;
   while (g->status == ATTN_OK && (at = next_digit(text, at, end)) < end) {
     size_t other = skip_other(g, text, at, end);
     struct attn_part p = number_at(g, text, at, end);

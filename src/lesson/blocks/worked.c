@@ -373,7 +373,7 @@ static size_t after_number(struct attn_grouping *g, const struct attn_scan_line 
   struct attn_match m;
   struct attn_part all = {0, line->bytes};
   int found = attn_part_begins_in(g, LABEL, line->text, all, &m);
-  return found ? m.group[0].end : 0;
+  return found ? m.group[0].end : attn_skip_part_number(g, line);
 }
 
 /* "exp 1 = 8.34" is the first exponential, if it is not e. */

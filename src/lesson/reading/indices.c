@@ -279,11 +279,23 @@ static int is_width(const attn_example *ex, const attn_step *s, int size) {
   return s->exact.cols == size || ((is_weights || ex->orientation) && s->exact.rows == size);
 }
 
+/* Of keys that are not shown: the scores are divided by its root. */
+static int is_divided_by_root(const attn_example *ex, int size) {
+  int divides = 0;
+  for (int32_t n = 0; n < ex->steps; n++) {
+    const attn_step *s = &ex->step[n];
+    if (s->name == ATTN_STEP_Q || s->name == ATTN_STEP_K) return 0;
+    divides |= s->op == ATTN_OP_DIVIDE && fabs(s->scalar * s->scalar - size) <= .02 * size;
+  }
+  return divides;
+}
+
 /* A number of tokens is none. */
 static int is_no_dimension(const struct attn_placing *x, const struct attn_match *m) {
   int value = value_of(x, m->group[1]), is_one = value <= 1 || value >= 16;
   for (int32_t e = 0; e < x->a->lesson->examples; e++) {
     const attn_example *ex = &x->a->lesson->example[e];
+    is_one |= is_divided_by_root(ex, value);
     for (int32_t n = 0; n < ex->steps; n++) is_one |= is_width(ex, &ex->step[n], value);
   }
   return !is_one;

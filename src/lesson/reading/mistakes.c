@@ -38,8 +38,8 @@ static int named_role(struct attn_scan *scan, const struct attn_priors *priors, 
   if (is->rows * is->cols == 1 && p->best < OWN_NAME) return role;
   for (int r = 0; r < ATTN_ROLES; r++) /* "V" is that of values before that of additive scores */
     if (p->bits[r] >= CALLED && p->bits[r] == p->best &&
-        (role == ATTN_ROLE_OTHER || r == ATTN_ROLE_V))
-      role = r;
+        (role == ATTN_ROLE_OTHER || r == ATTN_ROLE_V || r == ATTN_ROLE_MASKED))
+      role = r; /* "padding keys set to -∞" are no keys */
   int may_be_additive = role == ATTN_ROLE_V && p->bits[ATTN_ROLE_V_A] == p->best;
   return may_be_additive && attn_mentions_tanh(scan) ? ATTN_ROLE_V_A : role;
 }

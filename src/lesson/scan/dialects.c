@@ -388,8 +388,9 @@ static const struct dialect {
      ATTN_MARK_ROW "$1:" ATTN_MARK_ROW},
     /* Q: 雨 (2, 0), が (1, 2) */
     {":",
-     "(?m)(?:^|(?<=>))[ \\t]*+(?:[*\\x{2022}\\x{B7}-][ \\t]?+)?" MATRIX_NAME ":[ ]?(?=" OF_TOKEN
-     ",[ ]?" OF_TOKEN "(?:,[ ]?" OF_TOKEN ")*+[ \\t.]*+(?:$|<))",
+     "(?m)(?:^|(?<=>))[ \\t]*+(?:[*\\x{2022}\\x{B7}-][ \\t]?+)?(" MATRIX_NAME
+     "|[^\\s:=|][^\\n:=|]{0,30}[·×@][^\\n:=|]{1,9}):[ ]?(?=" OF_TOKEN ",[ ]?" OF_TOKEN
+     "(?:,[ ]?" OF_TOKEN ")*+[ \\t.]*+(?:$|<))",
      ATTN_MARK_ROW "$1:" ATTN_MARK_ROW},
     {":" ATTN_MARK_ROW, "(?:(?<=:\\x{23CE})|(?!\\A)\\G)[ ]*+,?[ ]*+" OF_TOKEN,
      "$1: $2" ATTN_MARK_ROW},
@@ -498,6 +499,9 @@ static const struct dialect {
      "(?m)(?<!^)(?<![\\n\\d])(第?[1-9一二三四]行目?)[:は]?"
      "[ \\t]*+(?=[(\\[\\x{3014}]" LIST "[)\\]\\x{3015}])",
      ATTN_MARK_ROW "$1: "},
+    /* "1行目 4、6": a row with a label */
+    {"行", "(?m)^([ \\t]*+第?[1-9]行目?)[ \\t]++(?=" NUMBER "(?:[,、][ ]?" NUMBER ")++[ \\t]*+$)",
+     "$1: "},
     /* "Qの1行目が 1 0、2行目が 0 1": rows below the name */
     {"行目が",
      "(?m)(?:^([ \\t]*+[A-Z]\\w{0,2})の(?=1)|(?!\\A)\\G[,、][ ]?)[1-9]行目が[ ]?(" NUMBER
