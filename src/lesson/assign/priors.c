@@ -1,4 +1,5 @@
 /* priors.c -- what is written near a block, as bits for each role. Words only break ties. */
+#include <math.h>
 #include <string.h>
 
 #include "ascii.h"
@@ -343,6 +344,43 @@ static void add_weights_of(struct attn_scan *scan, const struct attn_block *b,
   }
 }
 
+/* What describes a block that is called S: the words in front of the letter, or else the caption
+ * above it. NULL: it is called otherwise. */
+static const char *description_of_s(struct attn_scan *scan, const struct attn_block *b) {
+  static const char S[] = "(*UCP)^(?:(.*)\\W)?S[^\\w=]*=?\\W*$", WORD[] = "(*UCP)\\w";
+  int n = b->captions - (b->source == ATTN_BLOCK_TURNS); /* whose last one is the step's */
+  const char *name = b->name;
+  struct attn_match m;
+  while (!attn_find(scan->patterns, S, name, strlen(name), 0, &m)) {
+    if (*b->name || --n < 0) return NULL;
+    name = b->caption[n];
+  }
+  size_t front = m.group[1].end > m.group[1].begin ? m.group[1].end : 0;
+  if (attn_find(scan->patterns, WORD, name, front, 0, NULL))
+    return attn_pool_text(scan->pool, name, front);
+  return n > 0 ? b->caption[n - 1] : "";
+}
+
+/* S are scaled scores where they are described so, or "S = QK^T/√2" is stated and not "S = QK^T".
+ */
+static void add_scaled(struct attn_scan *scan, const struct attn_block *b,
+                       struct attn_priors *out) {
+#define S_IS_PRODUCT "\\bS ?= ?\\(?Q ?[·*@]? ?(?:K ?(?:\\^\\W{0,2}T|'|ᵀ|⊤|\\.T)|t\\(K\\))"
+  static const char SCALED[] = S_IS_PRODUCT "\\W{0,3}/\\W{0,2}(?:√|sqrt)",
+                    RAW[] = S_IS_PRODUCT "(?!\\W{0,3}/)";
+  double *scaled = &out->bits[ATTN_ROLE_SCALED], *scores = &out->bits[ATTN_ROLE_SCORES];
+  const char *text = description_of_s(scan, b);
+  struct attn_priors called = {.best = 0};
+  if (!text) return;
+  add(scan, b, text, CAPTION, &called);
+  int is_scaled = called.bits[ATTN_ROLE_SCALED] > called.bits[ATTN_ROLE_SCORES];
+  int is_stated = attn_document_has(scan->patterns, SCALED, scan->text) &&
+                  !attn_document_has(scan->patterns, RAW, scan->text);
+  if (!is_scaled && !is_stated) return;
+  double most = fmax(*scaled, *scores);
+  *scores = fmin(*scaled, *scores) / 2, *scaled = most;
+}
+
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out) {
   const struct attn_block *b = &scan->block[block];
   const char *nearest = b->captions > 0 ? b->caption[b->captions - 1] : NULL;
@@ -368,5 +406,6 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   add_embedding(scan, b, out);
   add_stated_state(scan, b, out);
   add_cross(scan, out);
+  add_scaled(scan, b, out);
   exchange_inputs(scan, *b->name || !nearest ? b->name : nearest, out);
 }

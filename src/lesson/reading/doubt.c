@@ -63,6 +63,12 @@ static uint64_t first_guess(const attn_example *e, const struct attn_judged *jud
   return first;
 }
 
+/* A slip that explains its numbers, so that they are of no other step. Rounding may fit by chance.
+ */
+static int is_known_slip(const attn_step *s) {
+  return s->suspected && s->suspected != ATTN_CAUSE_ROUNDING_TOO_COARSE;
+}
+
 attn_status attn_doubt_below_unread(attn_lesson *l, struct attn_pool *pool, attn_error *err) {
   attn_status status = ATTN_OK;
   for (int32_t i = 0; i < l->examples && !status; i++) {
@@ -72,7 +78,7 @@ attn_status attn_doubt_below_unread(attn_lesson *l, struct attn_pool *pool, attn
     uint64_t first = first_guess(e, judged, first_unread(l, i, 0)), input = first_unread(l, i, 1);
     for (int32_t n = 0; n < e->steps && first < UINT64_MAX; n++) {
       const attn_step *s = &e->step[n];
-      if (s->op != ATTN_OP_GIVEN &&
+      if (s->op != ATTN_OP_GIVEN && !is_known_slip(s) &&
           (is_wrong(s, &judged[n], first, .5) || is_wrong_again(s, &judged[n], input)))
         e->step[n].uncertain = 1;
     }
