@@ -66,7 +66,7 @@
 #define FACING "番目の[^\\d\\s,、。=]{1,12}に対して(?:は|が)?[ ]?"
 #define TURN "番目の[^\\d\\s,、。=]{1,12}[はが][ ]?"
 #define LIST_TO NUMBER "%?(?:[ ]?と[ ]?" NUMBER "%?)++"
-#define ROW_IS "行目[はが][ ]?"
+#define ROW_IS "行目[はが]?[ ]?"
 #define THEN(turn, item) "[、,][ ]?" turn "\\g{1}" item
 /* The same for 1, 2, and perhaps more */
 #define IN_TURN(words, item)                                                                  \
@@ -384,12 +384,11 @@ static const struct dialect {
     {"の行は",
      "[, ]*+" MATRIX_NAME "[ ]?の行は(?:順に)?[ ]?\\((" LIST "(?:\\)[ ,]{0,2}\\(" LIST ")++)\\)",
      ATTN_MARK_ROW "$1 = " ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE},
-    /* WQ の 1行目は (0, 1)、2行目は (1, 0) */
+    /* 1行目は (0, 1)、2行目は (1, 0) */
     {"2行目",
-     "(?<![A-Za-z_\\d])(?=[A-Za-z]\\w{0,4}+[ ]?の[ ]?" IN_TURN(
-         ROW_IS, "\\(" LIST "\\)") ")([A-Za-z]\\w{0,4}+)[ ]?の[ ]?1" ROW_IS "\\((" LIST
-                                   "(?:\\)[、,][ ]?[2-9]" ROW_IS "\\(" LIST ")++)\\)",
-     "$2 = " ATTN_MARK_OPEN "$3" ATTN_MARK_CLOSE},
+     "(?=" IN_TURN(ROW_IS, "\\(" LIST "\\)") ")1" ROW_IS "\\((" LIST "(?:\\)[、,][ ]?[2-9]" ROW_IS
+                                             "\\(" LIST ")++)\\)",
+     ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE},
     {ATTN_MARK_CLOSE,
      "(?<=\\d)\\)[、,][ ]?[2-9]" ROW_IS "\\((?=[-.\\d ,()、はが行目]{1,200}\\x{27E7})",
      ATTN_MARK_ROW},
