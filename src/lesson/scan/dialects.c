@@ -66,7 +66,7 @@
 #define FACING "番目の[^\\d\\s,、。=]{1,12}に対して(?:は|が)?[ ]?"
 #define TURN "番目の[^\\d\\s,、。=]{1,12}[はが][ ]?"
 #define LIST_TO NUMBER "%?(?:[ ]?と[ ]?" NUMBER "%?)++"
-#define ROW_IS "行目[はが]?[ ]?"
+#define ROW_IS "行目[はが][ ]?"
 #define THEN(turn, item) "[、,][ ]?" turn "\\g{1}" item
 /* The same for 1, 2, and perhaps more */
 #define IN_TURN(words, item)                                                                  \
