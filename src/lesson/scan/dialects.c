@@ -392,6 +392,8 @@ static const struct dialect {
     {ATTN_MARK_CLOSE,
      "(?<=\\d)\\)[、,][ ]?[2-9]" ROW_IS "\\((?=[-.\\d ,()、はが行目]{1,200}\\x{27E7})",
      ATTN_MARK_ROW},
+    /* → [2.67] in a line of its own: a number */
+    {"→ [", "(?m)^([ \\t]*+→ )\\[(" NUMBER ")\\](?=[ \\t]*+$)", "$1$2"},
     /* (0, 1)(1, 0) in a line: rows */
     {")(",
      "(?mi)^((?![^\\n]*(?:product|\\bdot|積))[^\\n]*+\\n[ \\t]*+)\\((" LIST "(?:\\)\\(" LIST
