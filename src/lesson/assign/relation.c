@@ -325,7 +325,7 @@ void attn_list_over_rounded(struct attn_listing *l, int at) {
 }
 
 static void list_all_coarse(struct attn_listing *l) {
-  if (!l->grid->coarse && l->grid->decimals < 2) return;
+  if (!l->grid->coarse && l->grid->decimals < 1) return;
   for (int n = 0; n < l->coarses; n++) {
     struct attn_relation x = l->memo->scratch[l->coarse[n]];
     for (int k = 1; k < 3 && k < x.operand[0]->grid->decimals; k++) list_coarse(l, &x, k);

@@ -4,12 +4,19 @@
 
 #include "results.h"
 
+/* After words, or a comma: "the inputs are x1", "入力は x1", ", x2" */
+static const char CALLED[] =
+    "(?:(?:\\b[a-z]{2,16}|[\\x{3040}-\\x{9FFF}])[\\s,]+|^[\\s,]+)([A-Za-z]_?\\d{1,2})\\s*$";
+
 /* The symbol in front of the first sign of equality: "Keys: k_1 =". 0: no memory. */
 static int read_symbol(struct attn_grouping *g, const struct attn_block *b,
                        struct attn_label *label) {
   size_t colon = strcspn(b->name, "=:"), equals = colon + strcspn(b->name + colon, "=");
   struct attn_part p = {0, colon};
+  struct attn_match m;
   if (b->name[colon] == ':' && b->name[equals]) p = (struct attn_part){colon + 1, equals};
+  if (attn_part_find(g, CALLED, b->name, attn_part_last(b->name, p, ATTN_NAME_CHARACTERS), &m))
+    p = m.group[1];
   return attn_group_label(g, attn_group_text(g, b->name, p), label);
 }
 

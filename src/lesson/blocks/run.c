@@ -205,10 +205,19 @@ static int begins_quotient(const struct attn_row *last, const struct attn_row *r
   return stem && a[stem] && end && end[1] == '/' && strncmp(a, b, stem + 1) == 0;
 }
 
-/* "keys of dog: 1 0" above a blank line and "values(cat) = 2 1" */
+/* Is the row below the last of "v1" and "v2", and none that counts so: "scores of q1"? */
+static int ends_count(const struct attn_grouping *g, const struct attn_row *row) {
+  if (g->rows < 2 || row->label.stem) return 0;
+  const struct attn_label *last = &g->row[g->rows - 1].label, *above = &g->row[g->rows - 2].label;
+  return attn_same_stem(above, last) && above->index >= 0 && last->index == above->index + 1;
+}
+
+/* "keys of dog: 1 0" above a blank line and "values(cat) = 2 1"; "v1 = (1, 0)" and "v2 = (0, 1)"
+ * above "scores of q1: (2, 1)" */
 static int begins_step(struct attn_grouping *g, const struct attn_row *last,
                        const struct attn_row *row) {
-  if (row->line->line <= last->line->line + 1 || is_bare(last) || is_bare(row)) return 0;
+  if (row->line->line <= last->line->line + 1 && !ends_count(g, row)) return 0;
+  if (is_bare(last) || is_bare(row)) return 0;
   if (!attn_row_is_labelled(last->style) || same_name(last, row)) return 0;
   int step = attn_step_of_text(g, row->label.text), before = attn_step_of_text(g, last->label.text);
   return step >= 0 && before >= 0 && step != before;

@@ -398,15 +398,16 @@ static const struct dialect {
     {"の行",
      "[, ]*+" MATRIX_NAME "[ ]?の行は?(?:順に)?[ ]?\\((" LIST "(?:\\)[ ,]{0,2}\\(" LIST ")++)\\)",
      ATTN_MARK_ROW "$1 = " ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE},
-    /* WQ の 1行目は (0, 1)、2行目は (1, 0) */
+    /* 1行目は (0, 1)、2行目は (1, 0) */
     {"2行目",
-     "(?<![A-Za-z_\\d])(?=[A-Za-z]\\w{0,4}+[ ]?の[ ]?" IN_TURN(
-         ROW_IS, "\\(" LIST "\\)") ")([A-Za-z]\\w{0,4}+)[ ]?の[ ]?1" ROW_IS "\\((" LIST
-                                   "(?:\\)[、,][ ]?[2-9]" ROW_IS "\\(" LIST ")++)\\)",
-     "$2 = " ATTN_MARK_OPEN "$3" ATTN_MARK_CLOSE},
+     "(?=" IN_TURN(ROW_IS, "\\(" LIST "\\)") ")1" ROW_IS "\\((" LIST "(?:\\)[、,][ ]?[2-9]" ROW_IS
+                                             "\\(" LIST ")++)\\)",
+     ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE},
     {ATTN_MARK_CLOSE,
      "(?<=\\d)\\)[、,][ ]?[2-9]" ROW_IS "\\((?=[-.\\d ,()、はが行目]{1,200}\\x{27E7})",
      ATTN_MARK_ROW},
+    /* → [2.67] in a line of its own: a number */
+    {"→ [", "(?m)^([ \\t]*+→ )\\[(" NUMBER ")\\](?=[ \\t]*+$)", "$1$2"},
     /* (0, 1)(1, 0) in a line: rows */
     {")(",
      "(?mi)^((?![^\\n]*(?:product|\\bdot|積))[^\\n]*+\\n[ \\t]*+)\\((" LIST "(?:\\)\\(" LIST
