@@ -78,7 +78,8 @@ static const struct word WORDS[] = {
      "(?:sum|mean|average)(?: of (?:the |all )?values?(?: vectors?| columns?| "
      "rows?)?)?|(?:multiply|weigh) (?:each|every) value (?:vector )?by its "
      "weight|(?:blend|mix|combin|averag)\\w*(?: of)? (?:the |all "
-     ")?values?|result|\\bO\\b|\\bhead_?\\d|(?-i:\\bH\\d?\\b)(?!\\pM)|\\bh\\d\\b(?!\\pM)"
+     ")?(?:values?|v(?:'?s)?\\b)|result|\\bO\\b|\\bhead_?\\d|(?-i:\\bH\\d?\\b)(?!\\pM)|"
+     "\\bh\\d\\b(?!\\pM)"
      "|\\bo_?\\d|"
      "\\bz_?\\d|\\bc_?\\d|\\by_?\\d|(?-i:\\bZ\\b)"},
     {ATTN_ROLE_CONCAT, "(*UCP)(?i)concat|side by side|stack"},
