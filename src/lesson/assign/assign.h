@@ -52,6 +52,8 @@ const struct attn_roles *attn_roles_of(const struct attn_reading *reading,
 
 /* priors.c */
 int attn_is_aside(struct attn_scan *scan, const struct attn_block *b);
+/* "(j = 2, 1)": whole numbers that an index is. */
+int attn_has_indices(struct attn_scan *scan, const struct attn_block *b);
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out);
 /* Of a name alone, as if the block had it. */
 void attn_name_priors(struct attn_scan *scan, const struct attn_block *b, const char *name,

@@ -117,6 +117,14 @@ static int add_label(struct attn_scan *scan, const struct attn_block *b, struct 
   return 0;
 }
 
+int attn_has_indices(struct attn_scan *scan, const struct attn_block *b) {
+  static const char INDEX[] = "(*UCP)(?<![\\w^])[ijt][ ]?=?$";
+  const attn_printing *p = &b->reading[0];
+  for (int n = 0; n < p->cols; n++)
+    if (p->cells[n].decimals != 0 || p->cells[n].value < 0) return 0;
+  return p->rows == 1 && p->cols > 1 && attn_occurs(scan->patterns, INDEX, b->name);
+}
+
 /* The largest scores, or what is added to the output: "subtract the maximum" is a step. Weights of
  * unscaled scores, next to those "with scaling"; what is called a mistake. Each value times its
  * weight. */
@@ -133,6 +141,7 @@ int attn_is_aside(struct attn_scan *scan, const struct attn_block *b) {
   static const char WEIGHTED[] =
       "(*UCP)^\\W*(?:(?:[Ww]eight|[wαa])\\W{1,3}|[wαa]_?[^\\W_]\\W{0,3})(?:v(?:_?\\w)?|value)\\W*$";
   if (b->reading[0].rows > 1 && attn_occurs(scan->patterns, WEIGHTED, b->name)) return 1;
+  if (attn_has_indices(scan, b)) return 1;
   return attn_occurs(scan->patterns, ASIDE, b->name) ||
          (attn_occurs(scan->patterns, UNSCALED, b->name) &&
           attn_document_has(scan->patterns, SCALED, scan->text));

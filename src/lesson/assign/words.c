@@ -78,7 +78,8 @@ static const struct word WORDS[] = {
      "(?:sum|mean|average)(?: of (?:the |all )?values?(?: vectors?| columns?| "
      "rows?)?)?|(?:multiply|weigh) (?:each|every) value (?:vector )?by its "
      "weight|(?:blend|mix|combin|averag)\\w*(?: of)? (?:the |all "
-     ")?values?|result|\\bO\\b|\\bhead_?\\d|(?-i:\\bH\\d?\\b)(?!\\pM)|\\bh\\d\\b(?!\\pM)"
+     ")?(?:values?|v(?:'?s)?\\b)|result|\\bO\\b|\\bhead_?\\d|(?-i:\\bH\\d?\\b)(?!\\pM)|"
+     "\\bh\\d\\b(?!\\pM)"
      "|\\bo_?\\d|"
      "\\bz_?\\d|\\bc_?\\d|\\by_?\\d|(?-i:\\bZ\\b)"},
     {ATTN_ROLE_CONCAT, "(*UCP)(?i)concat|side by side|stack"},
@@ -141,8 +142,8 @@ static const struct word EUROPEAN_WORDS[] = {
 #define WEIGHTS_OF \
   "(?:用の行列|用(?=:|$)|(?:用|をつくる|を作る|を求める|への)?の?(?:行列 ?)?(?:重み|射影|変換|W))"
 static const struct word OTHER_WORDS[] = {
-    {ATTN_ROLE_W_Q, "クエリ" WEIGHTS_OF},
-    {ATTN_ROLE_W_K, "キー" WEIGHTS_OF},
+    {ATTN_ROLE_W_Q, "(?:クエリ|問い合わせ)" WEIGHTS_OF},
+    {ATTN_ROLE_W_K, "(?:キー|鍵)" WEIGHTS_OF},
     {ATTN_ROLE_W_V, "バリュー" WEIGHTS_OF},
     {ATTN_ROLE_W_O, "出力(?:の)?射影"},
     {ATTN_ROLE_SCALED,
@@ -171,13 +172,13 @@ static const struct word OTHER_WORDS[] = {
     {ATTN_ROLE_PROJECTED, "最終|連結[^\\n×・·@]{0,6}[×・·@に] ?W"},
     {ATTN_ROLE_POSITIONED, "足した"},
     {ATTN_ROLE_POSITION_TABLE, "位置"},
-    {ATTN_ROLE_Y, "デコーダの?|訳文|ターゲット"},
+    {ATTN_ROLE_Y, "(?:クエリ|問い合わせる?|問う|調べる)側の?入力|デコーダの?|訳文|ターゲット"},
     {ATTN_ROLE_X,
      "クエリ[·,と]キー[·,と](?:バリュー|値)(?:に|として)|入力|埋め込み|語ベクトル|エンコーダ(?:[^"
      "。\\n]{0,40}状態|の)?|"
      "输入|"
      "嵌入|입력|임베딩|(?i)(?<!\\pL)вход"},
-    {ATTN_ROLE_Q, "クエリ|^問い$|問いのベクトル|デコーダの|查询|쿼리|(?i)запрос"},
+    {ATTN_ROLE_Q, "クエリ|問い合わせ(?!る)|^問い$|問いのベクトル|デコーダの|查询|쿼리|(?i)запрос"},
     {ATTN_ROLE_K, "キー|鍵|エンコーダ(?:[^。\\n]{0,40}状態|の)|键|키|(?i)ключ"},
     {ATTN_ROLE_V, "バリュー|値(?!を|の(?:加重|重み|平均))|值|밸류|(?i)значени"},
     {ATTN_ROLE_V_A, "ベクトル v"},

@@ -514,10 +514,11 @@ void attn_blocks_sort(struct attn_grouping *g, int from) {
 
 enum { CAPTION_CHARACTERS = 400 };
 
-/* Do numbers that are `step` apart add up to 100 but for rounding? */
+/* Do numbers that are `step` apart add up to 100 but for rounding? Hidden keys have no number. */
 static int is_hundred(const attn_cell *cell, int count, int step) {
   double sum = 0;
-  for (int n = 0; n < count; n++) sum += cell[n * step].value;
+  for (int n = 0; n < count; n++)
+    if (cell[n * step].kind != ATTN_CELL_BLANK) sum += cell[n * step].value;
   return count > 1 && fabs(sum - 100) <= 1;
 }
 
@@ -526,6 +527,7 @@ static int has_hundred(const attn_printing *p) {
   int rows = 0, columns = 0;
   for (int n = 0; n < p->rows * p->cols; n++) {
     const attn_cell *cell = &p->cells[n];
+    if (cell->kind == ATTN_CELL_BLANK) continue;
     if (cell->kind != ATTN_CELL_NUMBER || cell->value < 0 || cell->value > 100) return 0;
   }
   for (int r = 0; r < p->rows; r++) rows += is_hundred(p->cells + r * p->cols, p->cols, 1);
@@ -552,6 +554,7 @@ static void divide_percents(struct attn_grouping *g) {
     if (!has_hundred(p) || !states_percent(g, g->block[n])) continue;
     for (int i = 0; i < p->rows * p->cols; i++) {
       attn_cell *cell = &p->cells[i], had = *cell;
+      if (had.kind == ATTN_CELL_BLANK) continue;
       *cell = attn_cell_percent(had);
       cell->line = had.line, cell->column = had.column;
     }

@@ -347,7 +347,7 @@ static int is_prose(struct attn_account *a, int block) {
   int as_matrix = is_matrix(a, block), is_year = !as_matrix && attn_is_year(p->cells);
   if (is_whole && (is_year || called_step(a, block, A_WORD) == ATTN_ANY_STEP)) return 1;
   int is_list = (b->source == ATTN_BLOCK_SCALARS && p->cols > 2) || is_in_list(a, block) ||
-                is_of_row(a, b) || is_called_after_word(a, b);
+                is_of_row(a, b) || is_called_after_word(a, b) || attn_has_indices(a->scan, b);
   if (!named && !decimals && p->rows == 1 && !is_list && !as_matrix) return 1;
   return !decimals && p->rows * p->cols < 3 && !named && !as_matrix && !is_list;
 }
@@ -526,7 +526,7 @@ static int is_explained_otherwise(struct attn_account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   if (block_is_worked_out(a, &b->reading[0])) return !is_unexplained_block(a, &b->reading[0]);
   return is_value_in_passing(a, block) || is_mention(a, block) || is_joined(a, block) ||
-         is_mask(a, block) || are_sizes(a, b) || attn_is_selection(a, b);
+         is_mask(a, block) || are_sizes(a, b) || attn_is_selection(a, b) || attn_are_indices(a, b);
 }
 
 static int list_blocks(struct attn_account *a) {

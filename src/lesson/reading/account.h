@@ -46,6 +46,8 @@ int attn_list_strays(struct attn_account *a);
 /* "0.71 and -0.71": two to four numbers of a row or a column of a step, in their order, in a
  * sentence? Or the largest and the smallest of it. */
 int attn_is_selection(const struct attn_account *a, const struct attn_block *b);
+/* "(j = 1, 2)": do the numbers count the queries or the keys, all of them? */
+int attn_are_indices(const struct attn_account *a, const struct attn_block *b);
 
 /* pair.c. "(6, 8)" below "q k1 = 6" and "q k2 = 8": are the numbers, in this order, those of a row
  * that a step shows in the lines just above, one in each? */

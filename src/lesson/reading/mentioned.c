@@ -117,6 +117,18 @@ int attn_is_selection(const struct attn_account *a, const struct attn_block *b) 
   return 0;
 }
 
+/* ---- indices ---- */
+
+int attn_are_indices(const struct attn_account *a, const struct attn_block *b) {
+  const attn_printing *p = &b->reading[0];
+  if (!attn_counts(p->cells, p->cols, 1) || !attn_has_indices(a->scan, b)) return 0;
+  for (int32_t i = 0; i < a->lesson->examples; i++) {
+    const attn_step *s = attn_find_step(&a->lesson->example[i], ATTN_STEP_WEIGHTS, ATTN_ANY_HEAD);
+    if (s && (s->exact.rows == p->cols || s->exact.cols == p->cols)) return 1;
+  }
+  return 0;
+}
+
 /* ---- a number ---- */
 
 /* Is another number with as many decimals in its line? */

@@ -160,6 +160,15 @@ int attn_header_is_above_parts(struct attn_grouping *g, int cols) {
   return words < cols - 1 && find_above(g, &t, word, words, of);
 }
 
+/* "    k1 k2 pad" above "q1   6  4   2": does each word end where its column does, as of R? */
+static int end_columns(const struct attn_table *t, const struct attn_part *word, int words) {
+  if (words != t->cols || !*t->row[0].label.text) return 0;
+  for (int r = 0; r < t->rows; r++)
+    for (int n = 0; n < t->cols; n++)
+      if (t->row[r].item[n].end != word[n].end) return 0;
+  return 1;
+}
+
 static void find_words(struct attn_grouping *g, struct attn_table *t) {
   const struct attn_scan_line *line = g->text_line;
   int most = t->cols + 1;
@@ -167,7 +176,8 @@ static void find_words(struct attn_grouping *g, struct attn_table *t) {
   int *of = attn_group_take(g, (size_t)t->cols, sizeof *of);
   if (!word || !of) return;
   for (int n = 0; n < t->cols; n++) of[n] = n;
-  int words = split_line(line->text, WORD_GAP, word, most);
+  int words = split_line(line->text, 1, word, most);
+  if (!end_columns(t, word, words)) words = split_line(line->text, WORD_GAP, word, most);
   if (words > most) return;
   int is_of_labels = *t->row[0].label.text && words && word->end <= t->row[0].item[0].begin;
   if (is_of_labels && words != t->cols) word++, words--; /* else a name for each column */
