@@ -1,5 +1,5 @@
 /* softmax.c -- weights that are the softmax of something else: of coarse exponentials, of scores
- * that are not scaled or masked, along the other axis. */
+ * that are not scaled or masked, along the other axis; or no softmax. */
 #include "cause_search.h"
 
 /* units: of the last digit in 1; 0: it is not rounded. */
