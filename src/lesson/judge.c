@@ -382,6 +382,34 @@ static int judge_cell(const struct attn_judged *j, const attn_cell *cell, unsign
   return ATTN_JUDGED_WRONG;
 }
 
+/* The only cell of a line of weights that is not right, where the line does not add up to 1:
+ * however the exponentials were rounded, their shares would. NULL: there is none. */
+static int *only_odd_weight(const struct attn_judged *j, size_t first, size_t stride,
+                            size_t count) {
+  double sum = 0, slack = pow(10, -(double)j->decimals);
+  int *odd = NULL;
+  for (size_t n = 0; n < count; n++) {
+    size_t at = first + n * stride;
+    if (!j->printed[at] || j->printed[at]->kind != ATTN_CELL_NUMBER) return NULL;
+    if (j->verdict[at] == ATTN_JUDGED_DOUBTFUL && !odd)
+      odd = &j->verdict[at];
+    else if (j->verdict[at] != ATTN_JUDGED_OK)
+      return NULL;
+    sum += j->printed[at]->value;
+    slack += half_unit(j, j->printed[at]);
+  }
+  return fabs(sum - 1) > slack ? odd : NULL;
+}
+
+/* Of each query, a single doubtful weight is wrong if the sum of its line is. */
+static void judge_sums(const attn_step *s, struct attn_judged *j) {
+  size_t rows = (size_t)s->exact.rows, cols = (size_t)s->exact.cols;
+  for (size_t n = 0; n < (s->axis ? rows : cols); n++) {
+    int *odd = s->axis ? only_odd_weight(j, n * cols, 1, cols) : only_odd_weight(j, n, cols, rows);
+    if (odd) *odd = j->worst = ATTN_JUDGED_WRONG;
+  }
+}
+
 static attn_status judge_step(const struct example_judgement *g, int32_t index) {
   const attn_step *s = &g->example->step[index];
   struct attn_judged *j = &g->all[index];
@@ -392,6 +420,7 @@ static attn_status judge_step(const struct example_judgement *g, int32_t index) 
   attn_status status = explain_all(g, index, explained, cells);
   if (!status) status = ranges(g, index, &right, &author);
   if (status) return status;
+  const int unsure = s->uncertain || (g->example->unfollowed && s->name >= g->example->unfollowed);
   size_t plain = j->rounded_divisor ? 0 : count_explained(explained, cells);
   if (2 * plain <= cells) widen(s, &right), widen(s, &author);
   j->tainted = tainted(g, s);
@@ -401,10 +430,10 @@ static attn_status judge_step(const struct example_judgement *g, int32_t index) 
     if (!j->printed[n]) continue;
     const double r[2] = {right.lo.at[n], right.hi.at[n]}, a[2] = {author.lo.at[n], author.hi.at[n]};
     j->verdict[n] = judge_cell(j, j->printed[n], explained[n], r, a);
-    int unsure = s->uncertain || (g->example->unfollowed && s->name >= g->example->unfollowed);
     if (j->verdict[n] == ATTN_JUDGED_WRONG && unsure) j->verdict[n] = ATTN_JUDGED_DOUBTFUL;
     if (j->verdict[n] > j->worst) j->worst = j->verdict[n];
   }
+  if (s->op == ATTN_OP_SOFTMAX && !unsure) judge_sums(s, j);
   if (j->worst == ATTN_JUDGED_WRONG) j->tainted = 1;
   return ATTN_OK;
 }

@@ -10,7 +10,7 @@ static const struct {
   const char *label, *symbol, *names;
 } STEPS[] = {
     {"X", "X",
-     "x input inputs inputx embedding embeddings inputembedding inputembeddings tokenembeddings "
+     "x input inputs embedding embeddings inputembedding inputembeddings tokenembeddings "
      "wordembeddings wordvectors inputvectors memory encoderoutput encoderoutputs encoderstates "
      "埋め込み 埋込み 入力 入力埋め込み 単語埋め込み トークン埋め込み エンコーダ出力"},
     {"Y", "Y", "y decoderinput decoderinputs decoderstates queryinput queryinputs xq デコーダ入力"},
@@ -32,7 +32,7 @@ static const struct {
      "positionalencoding positionalencodings positionencoding xpe xp xpos "
      "位置埋め込み 位置エンコーディング 位置符号化 位置"},
     {"scores", "scores",
-     "e s score scores scoree scorese scoress rawscores attentionscore attentionscores "
+     "e s score scores rawscores attentionscore attentionscores "
      "rawattentionscores unscaledscores alignment alignments alignmentscores dotproducts energy "
      "energies logits qk qkt qktop qktranspose スコア アテンションスコア 注意スコア アライメント "
      "アライメントスコア 内積 類似度"},
@@ -56,7 +56,7 @@ static const struct {
      "指数合計 分母"},
     {"weights", "weights",
      "a alpha weight weights attn attention attnweights attentionweight attentionweights "
-     "scaledweights maskedweights weightsa probabilities probs softmax softmaxscores 重み "
+     "scaledweights maskedweights probabilities probs softmax softmaxscores 重み "
      "アテンション重み アテンションウェイト attention重み 注意重み 注目度 ソフトマックス"},
     {"output", "output",
      "softmaxqktsqrtdkv o z c out output outputs attentionoutput attentionqkv context contexts "
@@ -107,6 +107,13 @@ static int is_tag(const char *name) {
   return end > begin && strcmp(name + end, ">") == 0;
 }
 
+/* "Queries Q", "入力X": a name and then the symbol of the same step. */
+static int32_t look_up_with_symbol(const char *name, size_t bytes) {
+  if (bytes < 3) return -1;
+  int32_t step = look_up(name + bytes - 1, 1);
+  return step >= 0 && look_up(name, bytes - 1) == step ? step : -1;
+}
+
 int32_t attn_step_called(const char *name) {
   static const char *const ENDS[] = {"matrix", "matrices", "vectors", "vector", "table",
                                      "行列",   "ベクトル", "表",      "結果",   "計算"};
@@ -118,6 +125,7 @@ int32_t attn_step_called(const char *name) {
     bytes += normal_character(c, name + at, next - at, normal + bytes);
   }
   int32_t found = look_up(normal, bytes);
+  if (found < 0) found = look_up_with_symbol(normal, bytes);
   for (size_t n = 0; found < 0 && n < sizeof ENDS / sizeof *ENDS; n++) {
     size_t cut = strlen(ENDS[n]);
     if (bytes > cut && memcmp(normal + bytes - cut, ENDS[n], cut) == 0)

@@ -43,7 +43,7 @@ static const char POSITION_BASE[] =
 #define INPUT "[xXeEhH](?:_?\\w)?"
 static const char WEIGHTS_FIRST[] = "(*UCP)\\bW(?:[_^(]?[QKVqkv]\\)?)?+[ ·@*×]{1,3}" INPUT
                                     "\\b|" WEIGHTS "\\s?(?:\\.T\\b|'|\\^\\s?\\(?[T⊤])|\\bLinear\\b";
-static const char WEIGHTS_LAST[] = "(*UCP)(?<!\\w)" INPUT "[ ·@*×]{0,3}" WEIGHTS
+static const char WEIGHTS_LAST[] = "(*UCP)(?<!\\w)" INPUT "'?[ ·@*×]{0,3}" WEIGHTS
                                    "(?![ \\t]?(?:[A-Za-z0-9_](?![a-z])|\\.T|'|\\^\\s?\\(?[T⊤]))";
 #define SCALING "(?:scal(?:e\\b|ing)|square[- ]root|√|sqrt)"
 #define ROOT_OF_SIZE "(?:1 ?/ ?)?(?:√|sqrt|(?:square )?root of)[\\s({]*d"

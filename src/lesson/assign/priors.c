@@ -192,6 +192,19 @@ static void add_embedding(struct attn_scan *scan, const struct attn_block *b,
   raise(out, ATTN_ROLE_X, OWN_NAME);
 }
 
+/* "Q = H W_Q" and "K = M W_K", by the names of blocks or the lines above them. */
+static void find_sources(struct attn_scan *scan, struct attn_stated_states *s) {
+  static const char PRODUCT[] = "^\\W*([QKV]) ?= ?([A-Z]) ?[·*@×.]? ?W_?[QKVqkv]\\b";
+  for (int n = 0; n < scan->blocks; n++) {
+    const struct attn_block *b = &scan->block[n];
+    const char *text = *b->name || !b->captions ? b->name : b->caption[b->captions - 1];
+    struct attn_match m;
+    if (!attn_find(scan->patterns, PRODUCT, text, strlen(text), 0, &m)) continue;
+    uint32_t letter = 1u << (text[m.group[2].begin] - 'A');
+    *(text[m.group[1].begin] == 'Q' ? &s->queries : &s->keys) |= letter;
+  }
+}
+
 /* "the rows of S as decoder states and those of H as encoder states", read once. */
 static const struct attn_stated_states *states_of(struct attn_scan *scan) {
   static const char CROSS[] = "(?i)cross[- ]?attention|\\bdecoder|クロスアテンション|デコーダ";
@@ -201,6 +214,7 @@ static const struct attn_stated_states *states_of(struct attn_scan *scan) {
   if (s->is_known) return s;
   size_t bytes = strlen(scan->text);
   s->is_known = 1;
+  find_sources(scan, s);
   s->is_cross = attn_document_has(scan->patterns, CROSS, scan->text);
   for (size_t at = 0; s->is_cross && attn_find(scan->patterns, STATED, scan->text, bytes, at, &m);
        at = m.group[0].end) {
@@ -227,6 +241,17 @@ static void add_stated_state(struct attn_scan *scan, const struct attn_block *b,
   if (!(letter & (s->decoder | s->encoder))) return;
   out->bits[ATTN_ROLE_SCORES] = 0;
   raise(out, letter & s->decoder ? ATTN_ROLE_Q : ATTN_ROLE_K, OWN_NAME);
+}
+
+/* The inputs of queries and those of keys and values, where these are others. */
+static void add_source(struct attn_scan *scan, const struct attn_block *b,
+                       struct attn_priors *out) {
+  static const uint32_t USUAL = 1u << ('X' - 'A') | 1u << ('Y' - 'A');
+  const struct attn_stated_states *s = states_of(scan);
+  uint32_t letter = last_letter(b->name) & ~USUAL;
+  if (!s->queries || !s->keys || s->queries & s->keys) return;
+  if (letter & s->queries) raise(out, ATTN_ROLE_Y, OWN_NAME);
+  if (letter & s->keys) raise(out, ATTN_ROLE_X, OWN_NAME);
 }
 
 /* "x" of a decoder beside the memory of an encoder: what is called X may be that of the queries. */
@@ -414,6 +439,7 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   add_state(scan, b, out);
   add_embedding(scan, b, out);
   add_stated_state(scan, b, out);
+  add_source(scan, b, out);
   add_cross(scan, out);
   add_scaled(scan, b, out);
   exchange_inputs(scan, *b->name || !nearest ? b->name : nearest, out);

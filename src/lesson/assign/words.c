@@ -86,9 +86,12 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_PROJECTED,
      "(*UCP)(?i)multi-?head|project(?:ed|ion of the concat)|final|(?:concat\\w*|\\bC) "
      "?(?:times|·|@|×)? ?W"},
-    {ATTN_ROLE_POSITIONED, "(*UCP)(?i)X ?\\+ ?P|(?-i:\\bE ?\\+ ?PE?\\b)|positioned|with position"},
+    {ATTN_ROLE_POSITIONED,
+     "(*UCP)(?i)X ?\\+ ?P|(?-i:\\bE ?\\+ ?PE?\\b)|positioned|with position|"
+     "\\b(?:(?:embed\\w*|inputs?|tokens?|vectors?) (?:vectors? )?|x )(?:\\+|plus) (?:the )?pos"},
     {ATTN_ROLE_POSITION_TABLE,
-     "(*UCP)(?i)(?<!\\.)\\bPE?\\b|positional|position (?:embedding|encoding|vector)"},
+     "(*UCP)(?i)(?<!\\.)\\bPE?\\b|positional|position (?:embedding|encoding|vector)|"
+     "(?:^\\W*+|learned |absolute |sinusoidal )positions?(?=\\W*$| ?[:=])"},
     {ATTN_ROLE_Y,
      "(*UCP)(?i)\\bY\\b|\\bX_\\(?(?:dec|tgt)\\w*|decoder(?: states?)?|target|\\b(?:tgt|dec)" END},
     {ATTN_ROLE_X,

@@ -1,5 +1,5 @@
 /* softmax.c -- weights that are the softmax of something else: of coarse exponentials, of scores
- * that are not scaled or masked, along the other axis. */
+ * that are not scaled or masked, along the other axis; or no softmax. */
 #include "cause_search.h"
 
 /* units: of the last digit in 1; 0: it is not rounded. */
@@ -73,6 +73,31 @@ static int of_unmasked_row(struct cause_search *h, size_t first) {
   return is_softmax_of(h, line, filled, 0) ? ATTN_CAUSE_MASK_FILL : ATTN_CAUSE_NONE;
 }
 
+/* Is each weight its score divided by the sum of its line? Hidden scores count as 0. */
+static int is_quotient_of(const struct cause_search *h, struct cell_line line,
+                          const double *logits) {
+  double sum = 0;
+  for (size_t n = 0; n < line.count; n++) {
+    double logit = logits[line.first + n * line.stride];
+    sum += isinf(logit) ? 0 : logit;
+  }
+  for (size_t n = 0; n < line.count; n++) {
+    size_t at = line.first + n * line.stride;
+    double weight = isinf(logits[at]) ? 0 : logits[at] / sum;
+    if (h->judged->printed[at] && !fits(h, at, weight)) return 0;
+  }
+  return 1;
+}
+
+/* No exponentials in any line: the scores divided by their sum. */
+static int of_no_exponentials(const struct cause_search *h) {
+  if (h->step->op != ATTN_OP_SOFTMAX || misses(h, all_cells(h)) < 2) return ATTN_CAUSE_NONE;
+  const double *logits = h->all[h->step->operand[0]].carried.at;
+  for (size_t n = 0; n < h->cells; n++)
+    if (!is_quotient_of(h, query_of(h, n), logits)) return ATTN_CAUSE_NONE;
+  return ATTN_CAUSE_SOFTMAX_WITHOUT_EXP;
+}
+
 /* Along the other axis, or of the scores that the unprinted step before divides. */
 static int of_other_logits(const struct cause_search *h) {
   if (h->step->op != ATTN_OP_SOFTMAX || misses(h, all_cells(h)) < 2) return ATTN_CAUSE_NONE;
@@ -89,5 +114,6 @@ static int of_other_logits(const struct cause_search *h) {
 int attn_cause_of_softmax(struct cause_search *h, size_t first) {
   int cause = of_coarse_exponentials(h);
   if (!cause) cause = of_other_logits(h);
+  if (!cause) cause = of_no_exponentials(h);
   return cause ? cause : of_unmasked_row(h, first);
 }

@@ -37,8 +37,8 @@ static const char IN_VECTOR[] = "[[(]\\s*+(?|(?:" NUMBER "\\s*+[,;]\\s*+)++(" BR
   "(?i:illegible|unreadable|smudged|blurred)\\b|不明|読め(?:ない|ず|ません)|" \
   "(?:判読|読み?取り?)(?:不能|不可|できず)"
 /* A number in words */
-#define IN_WORDS                                                         \
-  "((?i:zero|one|two|three|four|five|six|seven|eight|nine|ten|half)\\b|" \
+#define IN_WORDS                                                                           \
+  "((?i:zero|one|two|three|four|five|six|seven|eight|nine|ten|half)\\b(?:-\\pL{1,12}+)?+|" \
   "[零〇一二三四五六七八九十](?!\\pL)|ゼロ|いち|ひとつ|ふたつ|みっつ|よっつ|半分|" LOST ")"
 #define OPEN "[\\[" ATTN_MARK_OPEN ATTN_MARK_ROW "][ \\t]*+"
 #define COMMA "[ \\t]*+[,;&][ \\t]*+"
@@ -84,6 +84,9 @@ static const char *const NUMBER_WORDS[] = {
                       "[ \\t]++" ANY_WORD,
     UNICODE NAME_LINE "[ \\t]*+" NUMBER MORE MORE "[ \\t]*+\\n)++[ \\t]*+" NUMBER
                       "[ \\t]++(?:" NUMBER "[ \\t]++)?+" ANY_WORD,
+    /* "2 few" between "1 0" and "0 1" */
+    UNICODE "^[ \\t]*+" NUMBER MORE "[ \\t]*+\\n[ \\t]*+" NUMBER
+            "[ \\t]++(\\pL[\\pL-]{0,11}+)(?=[ \\t]*+\\n[ \\t]*+" NUMBER MORE "[ \\t]*+$)",
 };
 /* "[[1, 2], [3, 4]", "= [1, 2" above other text, "[1, 2" above "[3, 4]", or "[1, 2, [3, 4]" */
 #define NUMBERS NUMBER "(?:\\s*+[,;&]\\s*+" NUMBER ")*+"

@@ -120,6 +120,7 @@ struct attn_shared_text {
 struct attn_stated_states {
   int is_known, is_cross;    /* looked at; cross-attention or a decoder is mentioned */
   uint32_t decoder, encoder; /* a bit for each letter that is called the states of one */
+  uint32_t queries, keys;    /* and that queries, keys and values are products of: "Q = H W_Q" */
 };
 
 struct attn_scan {
