@@ -145,9 +145,10 @@ static int is_divided_next(struct attn_grouping *g, const char *text, struct att
   return attn_part_begins_in(g, NEXT_QUOTIENT, text, formula, NULL);
 }
 
-/* "a = 1 + 2 = 3": the name of 3 is a. */
+/* "a = 1 + 2 = 3": the name of 3 is a, also after "b = 2 + 2 = 4, ". */
 static struct attn_part result_name(struct attn_grouping *g, const char *text, size_t sign) {
   static const char INDEX[] = "(*UCP)[\\pL_]_?\\d+$";
+  static const char RESULT_BEFORE[] = "\\s*+-?" ATTN_NUMBER "\\s*+[,;]\\s++";
   struct attn_part left = attn_part_chop(text, (struct attn_part){0, sign}, BLANKS);
   char last = left.end ? text[left.end - 1] : 0;
   int is_formula = text[sign] == '=' && ((last >= '0' && last <= '9') || last == ')') &&
@@ -159,6 +160,8 @@ static struct attn_part result_name(struct attn_grouping *g, const char *text, s
     return attn_name_before(text, left.end);
   left.begin = rfind(text, first, equals - 1, '=');
   left.end = equals - 1;
+  struct attn_match m;
+  if (attn_part_begins_in(g, RESULT_BEFORE, text, left, &m)) left.begin = m.group[0].end;
   return attn_part_last(text, attn_part_trim(text, left), ATTN_LABEL_CHARACTERS);
 }
 

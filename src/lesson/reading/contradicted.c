@@ -18,6 +18,22 @@ int attn_best_role(const struct attn_priors *named, int first, int last) {
   return first <= last ? first : ATTN_ROLE_OTHER;
 }
 
+/* Is a block computed from an input, by all its numbers? */
+static int is_computed_from(const struct attn_node *of, const struct attn_node *input) {
+  const struct attn_relation *r = of ? of->relation : NULL;
+  for (int n = 0; r && of->share == 1 && n < r->operands; n++)
+    if (r->operand[n] == input) return 1;
+  return 0;
+}
+
+int attn_is_called_after_result(const struct attn_builder *b, const struct attn_placement *p,
+                                int called) {
+  const struct attn_priors *named = &b->priors[p->block];
+  const struct attn_node *of = attn_roles_of(b->reading, p)->at[called];
+  return named->best < ATTN_OWN_NAME && is_computed_from(of, p->node) &&
+         b->priors[of->grid->block].bits[called] >= named->best;
+}
+
 /* The role that a block is called by: of a result if it may be one, of values rather than of the
  * vector of additive scores. OTHER: none. */
 static int called_role(const struct attn_priors *named) {

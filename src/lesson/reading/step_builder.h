@@ -54,6 +54,10 @@ int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p);
 
 /* contradicted.c: the first of these roles that a block is called by most; OTHER: none. */
 int attn_best_role(const struct attn_priors *named, int first, int last);
+/* "I heard that queries are questions" above X: is what text calls by this role, at least as much,
+ * computed from the input? */
+int attn_is_called_after_result(const struct attn_builder *b, const struct attn_placement *p,
+                                int called);
 /* Do other words or numbers of the page not go with the place of a computed block?
  */
 int attn_is_contradicted(const struct attn_builder *b, const struct attn_placement *p);

@@ -439,7 +439,8 @@ static int is_other_input(const struct attn_builder *b, const struct attn_placem
       named->bits[ATTN_ROLE_Q + p->role - ATTN_ROLE_W_Q] == named->best)
     return 0; /* weights that are called by what they make */
   if (is_value && attn_document_has(b->scan->patterns, KEYS_ARE_VALUES, b->scan->text)) return 0;
-  if (attn_best_role(named, ATTN_ROLE_X, ATTN_ROLE_V) != ATTN_ROLE_OTHER) return 1;
+  int called = attn_best_role(named, ATTN_ROLE_X, ATTN_ROLE_V);
+  if (called != ATTN_ROLE_OTHER) return !attn_is_called_after_result(b, p, called);
   return named->best >= ATTN_OWN_NAME && p->role >= ATTN_ROLE_Q && p->role <= ATTN_ROLE_V &&
          attn_best_role(named, ATTN_ROLE_SCORES, ATTN_ROLE_WEIGHTS) != ATTN_ROLE_OTHER;
 }

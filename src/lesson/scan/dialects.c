@@ -526,6 +526,11 @@ static const struct dialect {
       "$1  $2"
     {"合計", WITH_SUM("合計")},
     {"sum", WITH_SUM("sum")},
+    /* "X,4 columns,," above "1,0,1,2": a size is no second table of a sheet */
+    {",,",
+     "(?m)^([^,\\n\\d]{1,24}+),((?!W?_?[A-Z]\\b)[^,\\n\\d]{0,16}+\\d[ ]?(?:次元|行\\d列|[x×][ ]?\\d|"
+     "by[ ]\\d|(?:row|column|dim)[a-z]{0,8}+)[^,\\n\\d]{0,8}+)(?=,++[ \\t]*+$)",
+     "$1 ($2),"},
     {"1番 ", "(?m)^[ \\t]*+([^\\s\\d:]{1,12})[ \\t]++(?=1番[ \\t]++-?[\\d.])", "$1:" ATTN_MARK_ROW},
 };
 
