@@ -69,6 +69,21 @@ static int is_known_slip(const attn_step *s) {
   return s->suspected && s->suspected != ATTN_CAUSE_ROUNDING_TOO_COARSE;
 }
 
+/* Is a step computed from inputs, where a block of as many columns was not read: other inputs? */
+static int has_other_inputs(const attn_lesson *l, int32_t example, const attn_step *s) {
+  const attn_example *e = &l->example[example];
+  int32_t more = example + 1 < l->examples, end = more ? e[1].line : INT_MAX;
+  for (int k = 0; k < s->operands; k++) {
+    const attn_step *x = &e->step[s->operand[k]];
+    if (x->name != ATTN_STEP_X || x->op != ATTN_OP_GIVEN) continue;
+    for (int32_t n = 0; n < l->unreads; n++) {
+      const attn_unread *u = &l->unread[n];
+      if (u->cols == x->exact.cols && u->rows > 1 && u->line >= e->line && u->line < end) return 1;
+    }
+  }
+  return 0;
+}
+
 attn_status attn_doubt_below_unread(attn_lesson *l, struct attn_pool *pool, attn_error *err) {
   attn_status status = ATTN_OK;
   for (int32_t i = 0; i < l->examples && !status; i++) {
@@ -79,7 +94,8 @@ attn_status attn_doubt_below_unread(attn_lesson *l, struct attn_pool *pool, attn
     for (int32_t n = 0; n < e->steps && first < UINT64_MAX; n++) {
       const attn_step *s = &e->step[n];
       if (s->op != ATTN_OP_GIVEN && !is_known_slip(s) &&
-          (is_wrong(s, &judged[n], first, .5) || is_wrong_again(s, &judged[n], input)))
+          (is_wrong(s, &judged[n], first, .5) || is_wrong_again(s, &judged[n], input) ||
+           (has_other_inputs(l, i, s) && is_wrong(s, &judged[n], first, 0))))
         e->step[n].uncertain = 1;
     }
   }

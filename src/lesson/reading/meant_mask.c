@@ -83,13 +83,8 @@ static uint32_t padding_of_count(struct attn_scan *scan, int keys) {
   return valid > 0 && valid < keys ? ((1u << keys) - 1) & ~((1u << valid) - 1) : 0;
 }
 
-/* "<pad> in the third position", "the last token is padding", "positions 3 and 4 are padding". */
-static uint32_t padding_of_place(struct attn_scan *scan, int keys) {
-#define PLACE "(first|second|third|fourth|fifth|last) (?:one|position|token|key|column|word)\\b"
-  static const char NAMED[] =
-      "(?i)(?|pad[^.\\n]{0,24} (?:the )?" PLACE "|" PLACE
-      "[^.\\n]{0,12} (?:is|=) \\W{0,3}pad|"
-      "(最後)(?:の(?:トークン|単語|語|位置|列|キー))?[はがを][ ]?\\W{0,3}(?:pad|パディング))";
+/* "positions 3 and 4 are padding". */
+static uint32_t padding_of_numbers(struct attn_scan *scan, int keys) {
 /* The size in "d_k = 2, 3番目のトークンが <pad>" is no place. */
 #define NO_VALUE "(?<![\\d.])(?<!(?<![でに])[=≈は])(?<!(?<![でに])[=≈は] )"
   static const char NUMBERED[] =
@@ -99,16 +94,25 @@ static uint32_t padding_of_place(struct attn_scan *scan, int keys) {
       "(\\d{1,2})(?:番目)?(?:の(?:トークン|単語|語))?[と,、·] "
       "?)?+(\\d{1,2})番目の?(?:トークン|単語|語|位置|列|キー)?[はがを][ "
       "]?\\W{0,3}(?:pad|パディング)\\W{0,2}(?!で(?:は|も)?な))";
+  uint32_t found = 0;
+  struct attn_match m;
+  if (!attn_find(scan->patterns, NUMBERED, scan->text, strlen(scan->text), 0, &m)) return 0;
+  for (int n = 1; n <= 2; n++) {
+    int number = m.group[n].end > m.group[n].begin ? atoi(scan->text + m.group[n].begin) : 0;
+    if (number > 0 && number <= keys) found |= 1u << (number - 1);
+  }
+  return found;
+}
+
+/* "<pad> in the third position", "the last token is padding". */
+static uint32_t padding_of_place(struct attn_scan *scan, int keys) {
+#define PLACE "(first|second|third|fourth|fifth|last) (?:one|position|token|key|column|word)\\b"
+  static const char NAMED[] =
+      "(?i)(?|pad[^.\\n]{0,24} (?:the )?" PLACE "|" PLACE
+      "[^.\\n]{0,12} (?:is|=) \\W{0,3}pad|"
+      "(最後)(?:の(?:トークン|単語|語|位置|列|キー))?[はがを][ ]?\\W{0,3}(?:pad|パディング))";
   static const char PLACES[] = "fir sec thi fou fif ";
   struct attn_match m;
-  if (attn_find(scan->patterns, NUMBERED, scan->text, strlen(scan->text), 0, &m)) {
-    uint32_t found = 0;
-    for (int n = 1; n <= 2; n++) {
-      int number = m.group[n].end > m.group[n].begin ? atoi(scan->text + m.group[n].begin) : 0;
-      if (number > 0 && number <= keys) found |= 1u << (number - 1);
-    }
-    return found;
-  }
   if (!attn_find(scan->patterns, NAMED, scan->text, strlen(scan->text), 0, &m)) return 0;
   const char *word = scan->text + m.group[1].begin;
   int place = 0;
@@ -117,11 +121,11 @@ static uint32_t padding_of_place(struct attn_scan *scan, int keys) {
   return place < keys ? 1u << place : 0;
 }
 
-/* The keys that are padding, a bit each, as tokens, labels, a place or a count name them; 0: none
- * is named so. */
+/* The keys that are padding, a bit each, as numbers, labels, tokens, a count or a place name them;
+ * 0: none is named so. Numbers are surest: "key padding" is no line of tokens. */
 static uint32_t padding_keys(struct attn_scan *scan, int keys) {
-  uint32_t found = 0;
   if (keys > KEYS_MAX || !attn_mentions_padding(scan)) return 0;
+  uint32_t found = padding_of_numbers(scan, keys);
   for (int n = 0; n < scan->blocks && !found; n++) {
     const struct attn_block *b = &scan->block[n];
     found = padding_of_labels(scan, b->label, b->labels, keys) |

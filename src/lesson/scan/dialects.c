@@ -13,9 +13,10 @@
 #define PERCENT "\\d++(?:\\.\\d++)?+%"
 #define CELLS "(?:" NUMBER "|x)(?:[ ](?:" NUMBER "|x)(?![^ \\n])){1,12}+"
 /* 20% / 80%, 0.2 / 0.3 / 0.5: a list */
-#define SHARES                                                                               \
-  "(?:" PERCENT "(?: / " PERCENT ")++|" DECIMAL "(?: / " DECIMAL "){2,}+)(?![\\w%]|\\.\\d| " \
-                                                                 "[/*+=-])"
+#define SHARES                                                   \
+  "(?:" PERCENT "(?: / " PERCENT ")++|" DECIMAL "(?: / " DECIMAL \
+  "){2,}+)(?![\\w%]|\\.\\d| "                                    \
+  "[/*+=-])"
 #define AND_SHARES "(?:,? and |[,;、][ ]?|[ ]?と[ ]?)"
 #define NUMBERS NUMBER "(?:[ \\t,;/|]++" NUMBER ")*+"
 #define INDICES "\\[\\d{1,2}(?:(?:, ?| )\\d{1,2})++\\]"
@@ -362,6 +363,10 @@ static const struct dialect {
      "([Qq])(\\(" LIST "\\))[ \\t,\\x{3001}]*+([Kk])(\\(" LIST
      "\\))[ \\t,\\x{3001}]*+([Vv])(\\(" LIST "\\))",
      "$1 $2  $3 $4  $5 $6"},
+    /* "from X with rows (1; 2) and (0; 1)": a matrix */
+    {"with rows (",
+     "(?m)with rows((?: \\([^()\\n]{1,60}+\\),?){1,8}+) and (?=\\([^()\\n]{1,60}+\\)[.,;]?$)",
+     ":$1 "},
     /* A1  (1, 0) and (0, 1): two rows */
     {") and (",
      "(?m)^([ \\t]*+[^\\s(\\[=]{1,12}[ \\t]++)(\\(" LIST "\\)) and (\\(" LIST "\\))(?=[ \\t.,]*+$)",
@@ -528,7 +533,8 @@ static const struct dialect {
     {"sum", WITH_SUM("sum")},
     /* "X,4 columns,," above "1,0,1,2": a size is no second table of a sheet */
     {",,",
-     "(?m)^([^,\\n\\d]{1,24}+),((?!W?_?[A-Z]\\b)[^,\\n\\d]{0,16}+\\d[ ]?(?:次元|行\\d列|[x×][ ]?\\d|"
+     "(?m)^([^,\\n\\d]{1,24}+),((?!W?_?[A-Z]\\b)[^,\\n\\d]{0,16}+\\d[ ]?(?:次元|行\\d列|[x×][ "
+     "]?\\d|"
      "by[ ]\\d|(?:row|column|dim)[a-z]{0,8}+)[^,\\n\\d]{0,8}+)(?=,++[ \\t]*+$)",
      "$1 ($2),"},
     {"1番 ", "(?m)^[ \\t]*+([^\\s\\d:]{1,12})[ \\t]++(?=1番[ \\t]++-?[\\d.])", "$1:" ATTN_MARK_ROW},
