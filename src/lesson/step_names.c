@@ -117,7 +117,7 @@ static int32_t look_up_with_symbol(const char *name, size_t bytes) {
 int32_t attn_step_called(const char *name) {
   static const char *const ENDS[] = {"matrix", "matrices", "vectors", "vector", "table",
                                      "行列",   "ベクトル", "表",      "結果",   "計算"};
-  char normal[96];
+  char normal[96] = "";
   size_t bytes = 0, end = strlen(name), next;
   if (is_tag(name)) return -1;
   for (size_t at = 0; at < end && bytes + 8 < sizeof normal; at = next) {
