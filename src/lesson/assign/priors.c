@@ -311,6 +311,11 @@ static int is_remark(const struct attn_scan *scan, int block) {
          strcmp(b->caption[b->captions - 1], b[-1].caption[b[-1].captions - 1]) == 0;
 }
 
+/* "As rows: q1 →" in front of a row: it is what q1 leads to, more often than q1. */
+static double bits_of_name(struct attn_scan *scan, const struct attn_block *b) {
+  return attn_occurs(scan->patterns, "\\bq_?\\d\\s?→\\s*$", b->name) ? OWN_NAME * 0.6 : OWN_NAME;
+}
+
 static int is_wordless(const struct attn_block *b) {
   return !b->captions && !*b->name && !*b->header;
 }
@@ -435,7 +440,8 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   const char *above = b->captions > 1 ? b->caption[b->captions - 2] : NULL;
   memset(out, 0, sizeof *out);
   if ((out->is_aside = attn_is_aside(scan, b))) return;
-  int own = !is_called_as_others(scan, block) && add(scan, b, last_clause(b->name), OWN_NAME, out);
+  int own = !is_called_as_others(scan, block) &&
+            add(scan, b, last_clause(b->name), bits_of_name(scan, b), out);
   if (!own) own = add_label(scan, b, out) || add_columns(scan, b, out);
   if (!own && is_remark(scan, block)) nearest = above = NULL;
   double share = own ? 0.4 : 1;
