@@ -86,19 +86,33 @@ static int add(struct attn_scan *scan, const struct attn_block *b, const char *t
   return named || h->count > 0;
 }
 
+/* The roles that each of several labels names, a bit for each. */
+static uint64_t common_roles(struct attn_scan *scan, char *const *label, int labels) {
+  uint64_t common = labels > 1 ? ~(uint64_t)0 : 0, of_one;
+  for (int n = 0; n < labels && common; n++, common &= of_one) {
+    const char *text = label[n] ? label[n] : "";
+    const struct attn_role_hits *h = attn_find_roles(scan, text, strlen(text));
+    of_one = 0;
+    for (int k = 0; k < h->count; k++) of_one |= (uint64_t)1 << h->hit[k].role;
+  }
+  return common;
+}
+
 /* The result that all rows are called: "scores of cat" above "scores of dog". */
 static int add_result(struct attn_scan *scan, const struct attn_block *b, struct attn_priors *out) {
-  uint64_t common = b->labels > 1 ? ~(uint64_t)0 : 0, of_row;
-  for (int r = 0; r < b->labels && common; r++, common &= of_row) {
-    const char *label = b->label[r] ? b->label[r] : "";
-    const struct attn_role_hits *h = attn_find_roles(scan, label, strlen(label));
-    of_row = 0;
-    for (int n = 0; n < h->count; n++) of_row |= (uint64_t)1 << h->hit[n].role;
-  }
-  common >>= ATTN_ROLE_SCORES;
-  for (int role = ATTN_ROLE_SCORES; role < ATTN_ROLES; role++, common >>= 1)
-    if (common & 1) raise(out, role, OWN_NAME * 0.8);
+  uint64_t common = common_roles(scan, b->label, b->labels);
+  for (int role = ATTN_ROLE_SCORES; role < ATTN_ROLES; role++)
+    if (common >> role & 1) raise(out, role, OWN_NAME * 0.8);
   return out->best > 0;
+}
+
+/* The weight matrix that all columns are called: "WQ 1 | WQ 2". */
+static int add_columns(struct attn_scan *scan, const struct attn_block *b,
+                       struct attn_priors *out) {
+  uint64_t common = common_roles(scan, b->column_label, b->column_labels);
+  for (int role = ATTN_ROLE_W_Q; role <= ATTN_ROLE_W_O; role++)
+    if (common >> role & 1) return raise(out, role, OWN_NAME * 0.8), 1;
+  return 0;
 }
 
 /* Labels such as q1 and q1·k1 name the block where nothing else does. */
@@ -297,6 +311,11 @@ static int is_remark(const struct attn_scan *scan, int block) {
          strcmp(b->caption[b->captions - 1], b[-1].caption[b[-1].captions - 1]) == 0;
 }
 
+/* "As rows: q1 →" in front of a row: it is what q1 leads to, more often than q1. */
+static double bits_of_name(struct attn_scan *scan, const struct attn_block *b) {
+  return attn_occurs(scan->patterns, "\\bq_?\\d\\s?→\\s*$", b->name) ? OWN_NAME * 0.6 : OWN_NAME;
+}
+
 static int is_wordless(const struct attn_block *b) {
   return !b->captions && !*b->name && !*b->header;
 }
@@ -421,8 +440,9 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   const char *above = b->captions > 1 ? b->caption[b->captions - 2] : NULL;
   memset(out, 0, sizeof *out);
   if ((out->is_aside = attn_is_aside(scan, b))) return;
-  int own = !is_called_as_others(scan, block) && add(scan, b, last_clause(b->name), OWN_NAME, out);
-  if (!own) own = add_label(scan, b, out);
+  int own = !is_called_as_others(scan, block) &&
+            add(scan, b, last_clause(b->name), bits_of_name(scan, b), out);
+  if (!own) own = add_label(scan, b, out) || add_columns(scan, b, out);
   if (!own && is_remark(scan, block)) nearest = above = NULL;
   double share = own ? 0.4 : 1;
   double caption = nearest && !own && is_input_name(scan, nearest) ? OWN_NAME : CAPTION;

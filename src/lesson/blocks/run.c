@@ -223,8 +223,19 @@ static int begins_step(struct attn_grouping *g, const struct attn_row *last,
   return step >= 0 && before >= 0 && step != before;
 }
 
+/* "softmax: [0.3, 0.7]" below "[-1, 0]", which is the only row: another step. A row of a matrix
+ * that has its name in front of another row is indented. */
+static int begins_result(struct attn_grouping *g, const struct attn_row *last,
+                         const struct attn_row *row) {
+  if (g->rows != 1 || !is_bare(last) || is_bare(row)) return 0;
+  if (!has_vector(last) || !has_vector(row)) return 0;
+  if (last->item[0].begin > strspn(row->line->text, " \t")) return 0;
+  return attn_step_of_text(g, row->label.text) >= ATTN_STEP_SCORES;
+}
+
 static int looks_alike(struct attn_grouping *g, const struct attn_row *last,
                        const struct attn_row *row) {
+  if (begins_result(g, last, row)) return 0;
   if (last->items != row->items || begins_next(g, row)) return 0;
   if (is_matrix_row(g, last) || is_matrix_row(g, row) || begins_step(g, last, row)) return 0;
   for (int n = 0; n < row->items; n++)
