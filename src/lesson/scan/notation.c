@@ -278,8 +278,8 @@ static const struct notation notations[] = {
     {"(?m)(?:^[^|\\n]*+\\n\\K|(?!\\A)\\G(\\n))([ \\t]*+(?:" LITERAL "[ \\t]++){2,}+)\\|"
      "((?:[ \\t]++" LITERAL ")++)[ \\t]*+$",
      "$1$2 $3", 0, "|"},
-    /* rows of one line: X = 1 2 / 0 1 */
-    {"([=:][ \\t]*+)(" ROW_OF_LINE "(?:[ \\t]*+(?://?|;|\\|)[ \\t]*+" ROW_OF_LINE
+    /* rows of one line: X = 1 2 / 0 1; X → 1 2 / 0 1 */
+    {"([=:\\x{2192}][ \\t]*+)(" ROW_OF_LINE "(?:[ \\t]*+(?://?|;|\\|)[ \\t]*+" ROW_OF_LINE
      ")++)(?![ \\t,;|]*+[-+*/=\\w.])",
      "$1" ATTN_MARK_OPEN "$2" ATTN_MARK_CLOSE, 0, "/;|"},
     {"\\[(?![^\\[\\]\\n]{0,80},[^\\[\\]\\n]{0,80}\\d/\\d)[ \\t]*+(" ROW_OF_LINE
