@@ -280,7 +280,7 @@ static void exchange_inputs(struct attn_scan *scan, const char *name, struct att
       "(?<![A-Za-z'])[xX] ?[·*@.]? ?(?:W\\w{0,4}|w_?a) ?[·*@.]? ?(?:Transpose\\W)?[yY](?![A-Za-z])|"
       "\\b[KV] ?= ?Y ?[·*@.]? ?W|"
       "\\bdecoder states?\\W{1,3}(?:the )?(?:rows of )?X\\b";
-  static const char INPUT[] = "(?<![A-Za-z0-9])[XYxy][^A-Za-z0-9]*+$";
+  static const char INPUT[] = "(?<![A-Za-z0-9])[XYxy][^A-Za-z0-9#]*+(?:#|$)";
   if (attn_occurs(scan->patterns, INPUT, name) &&
       attn_document_has(scan->patterns, OF_X, scan->text))
     exchange(&out->bits[ATTN_ROLE_X], &out->bits[ATTN_ROLE_Y]);
@@ -434,6 +434,15 @@ static void add_scaled(struct attn_scan *scan, const struct attn_block *b,
   *scores = fmin(*scaled, *scores) / 2, *scaled = most;
 }
 
+/* What a block is called: its name, or else the caption that is no size, as a session of Julia has
+ * it below the name. */
+static const char *called(struct attn_scan *scan, const struct attn_block *b) {
+  static const char SIZE[] = "^\\d{1,4}+(?:×\\d{1,4}+|-element) (?:Matrix|Vector)\\b[^.]{0,40}:$";
+  if (*b->name || !b->captions) return b->name;
+  int last = b->captions - 1;
+  return b->caption[last - (last > 0 && attn_occurs(scan->patterns, SIZE, b->caption[last]))];
+}
+
 void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out) {
   const struct attn_block *b = &scan->block[block];
   const char *nearest = b->captions > 0 ? b->caption[b->captions - 1] : NULL;
@@ -462,5 +471,5 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   add_source(scan, b, out);
   add_cross(scan, out);
   add_scaled(scan, b, out);
-  exchange_inputs(scan, *b->name || !nearest ? b->name : nearest, out);
+  exchange_inputs(scan, called(scan, b), out);
 }

@@ -297,11 +297,21 @@ void attn_list_rows(struct attn_listing *l, const struct attn_draft *x) {
   }
 }
 
-/* The numbers of a grid with fewer decimals. */
-static attn_matrix rounded(struct attn_relations *r, const struct attn_grid *g, int decimals) {
+/* What a printed number was rounded from, as far as that is known: 0.0501 of 0.050, which has to be
+ * rounded to 0.1. */
+static double before_rounding(const struct attn_node *node, size_t n) {
+  double printed = node->grid->value[n];
+  if (!node->expected.lo.at) return printed;
+  double middle = (node->expected.lo.at[n] + node->expected.hi.at[n]) / 2;
+  return fabs(middle - printed) <= node->grid->half[n] ? middle : printed;
+}
+
+/* The numbers of a node with fewer decimals. */
+static attn_matrix rounded(struct attn_relations *r, const struct attn_node *node, int decimals) {
+  const struct attn_grid *g = node->grid;
   size_t count = (size_t)g->rows * (size_t)g->cols;
   double unit = pow(10, decimals), *at = attn_pool_take(r->pool, count * sizeof *at);
-  for (size_t n = 0; at && n < count; n++) at[n] = rint(g->value[n] * unit) / unit;
+  for (size_t n = 0; at && n < count; n++) at[n] = rint(before_rounding(node, n) * unit) / unit;
   if (!at) r->failed = 1;
   return at ? attn_relations_constant(r, g->rows, g->cols, at) : (attn_matrix){0, 0, NULL};
 }
@@ -313,8 +323,8 @@ static void list_coarse(struct attn_listing *l, const struct attn_relation *of, 
   memcpy(x.operand, of->operand, (size_t)of->operands * sizeof *x.operand);
   x.relation.cause = ATTN_CAUSE_ROUNDING_TOO_COARSE, x.relation.cost = 7;
   x.relation.coarse = decimals, x.relation.uses = 0;
-  use.operand[0] = (int8_t)attn_draft_constant(&x, ATTN_STEP_OTHER,
-                                               rounded(l->memo, x.operand[0]->grid, decimals));
+  use.operand[0] =
+      (int8_t)attn_draft_constant(&x, ATTN_STEP_OTHER, rounded(l->memo, x.operand[0], decimals));
   add_use(&x, use);
   attn_list(l, &x);
 }

@@ -24,12 +24,13 @@ static int is_prose(struct attn_grouping *g, const char *text) {
 }
 
 /* A line of running text that was broken: the next one goes on with a word, a number or a vector,
- * and begins neither a list nor an equation. */
+ * and begins neither a list nor an equation, nor is it the size of what is printed below it. */
 static int is_wrapped(struct attn_grouping *g, const struct attn_scan_line *line,
                       const struct attn_scan_line *next) {
   static const char WORDS_OF_TEXT[] = "(*UCP)(?:\\pL{2,}[,;.:]?\\s+\\W*){4}";
   static const char GOES_ON[] =
-      "\\s*+(?:\"?[a-z(\\x{25A3}]|-?[.\\d])(?!\\w{0,12}(?:\\s*[=:]|>\\s)|[.)]\\s)";
+      "\\s*+(?!\\d{1,4}+(?:[x×]\\d{1,4}+|-element) [^.\\n]{1,40}:\\s*+$)"
+      "(?:\"?[a-z(\\x{25A3}]|-?[.\\d])(?!\\w{0,12}(?:\\s*[=:]|>\\s)|[.)]\\s)";
   size_t blanks = strspn(line->text, " \t");
   return line->bytes >= WRAPPED_BYTES && strspn(next->text, " \t") == blanks &&
          !strpbrk(line->text, "|\t") && !strpbrk(next->text, "|\t") &&
