@@ -199,7 +199,8 @@ int attn_is_guess(const struct attn_builder *b, const struct attn_placement *p) 
       named->bits[p->role] <= 0)
     return 1;
   if (p->node->share <= .5 && is_supposed(b, p)) return 1;
-  int is_other = named->best >= OWN_NAME && named->bits[p->role] <= 0;
+  double least = p->role <= ATTN_ROLE_V ? named->best / 4 : 0; /* "the keys have 2 entries" */
+  int is_other = named->best >= OWN_NAME && named->bits[p->role] <= least;
   if (is_other && p->node->share <= .5) return 1;
   if ((p->role == ATTN_ROLE_ROW_SUM || p->node->share >= .5) &&
       attn_is_operand(b->reading, p->node, 1))
