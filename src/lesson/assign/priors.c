@@ -274,13 +274,14 @@ static void add_cross(struct attn_scan *scan, struct attn_priors *out) {
     out->bits[ATTN_ROLE_Y] = 1;
 }
 
-/* "x W_a y^T", "K = Y W_K", "decoder states X": what the page calls X are inputs of the queries. */
+/* "x W_a y^T", "K = Y W_K", "K (Y × W_K)", "decoder states X": what the page calls X, or its rows
+ * x1 and x2, are inputs of the queries. */
 static void exchange_inputs(struct attn_scan *scan, const char *name, struct attn_priors *out) {
   static const char OF_X[] =
       "(?<![A-Za-z'])[xX] ?[·*@.]? ?(?:W\\w{0,4}|w_?a) ?[·*@.]? ?(?:Transpose\\W)?[yY](?![A-Za-z])|"
-      "\\b[KV] ?= ?Y ?[·*@.]? ?W|"
+      "\\b[KV] ?[=(] ?Y ?[·×*@.]? ?W|"
       "\\bdecoder states?\\W{1,3}(?:the )?(?:rows of )?X\\b";
-  static const char INPUT[] = "(?<![A-Za-z0-9])[XYxy][^A-Za-z0-9#]*+(?:#|$)";
+  static const char INPUT[] = "(?<![A-Za-z0-9])[XYxy](?:_?\\d)?+[^A-Za-z0-9#]*+(?:#|$)";
   if (attn_occurs(scan->patterns, INPUT, name) &&
       attn_document_has(scan->patterns, OF_X, scan->text))
     exchange(&out->bits[ATTN_ROLE_X], &out->bits[ATTN_ROLE_Y]);
