@@ -344,11 +344,13 @@ static void add_in_turn(struct attn_scan *scan, int block, struct attn_priors *o
     raise(out, ATTN_ROLE_W_Q + r - ATTN_ROLE_Q, CAPTION);
 }
 
-/* "the matrices for the queries", then "the keys", "and the values": the matrices for these. */
+/* "the matrices, first for the queries", then "the keys", "and the values": the matrices for these.
+ */
 static void add_continued(struct attn_scan *scan, int block, struct attn_priors *out) {
-  static const char *const CAPTION_OF[] = {"(?i)\\bmatrices for (?:the )?queries\\W*$",
-                                           "(?i)^\\W*(?:and )?(?:for )?(?:the )?keys\\W*$",
-                                           "(?i)^\\W*(?:and )?(?:for )?(?:the )?values\\W*$"};
+  static const char *const CAPTION_OF[] = {
+      "(?i)\\bmatrices(?:,? first)?,? for (?:the )?queries\\W*$",
+      "(?i)^\\W*(?:and )?(?:for )?(?:the )?keys\\W*$",
+      "(?i)^\\W*(?:and )?(?:for )?(?:the )?values\\W*$"};
   const struct attn_block *b = &scan->block[block];
   for (int n = 0; n <= 2 && n <= block; n++) {
     const struct attn_block *first = b - n;
