@@ -274,13 +274,14 @@ static void add_cross(struct attn_scan *scan, struct attn_priors *out) {
     out->bits[ATTN_ROLE_Y] = 1;
 }
 
-/* "x W_a y^T", "K = Y W_K", "decoder states X": what the page calls X are inputs of the queries. */
+/* "x W_a y^T", "K = Y W_K", "K (Y × W_K)", "decoder states X": what the page calls X, or its rows
+ * x1 and x2, are inputs of the queries. */
 static void exchange_inputs(struct attn_scan *scan, const char *name, struct attn_priors *out) {
   static const char OF_X[] =
       "(?<![A-Za-z'])[xX] ?[·*@.]? ?(?:W\\w{0,4}|w_?a) ?[·*@.]? ?(?:Transpose\\W)?[yY](?![A-Za-z])|"
-      "\\b[KV] ?= ?Y ?[·*@.]? ?W|"
+      "\\b[KV] ?[=(] ?Y ?[·×*@.]? ?W|"
       "\\bdecoder states?\\W{1,3}(?:the )?(?:rows of )?X\\b";
-  static const char INPUT[] = "(?<![A-Za-z0-9])[XYxy][^A-Za-z0-9#]*+(?:#|$)";
+  static const char INPUT[] = "(?<![A-Za-z0-9])[XYxy](?:_?\\d)?+[^A-Za-z0-9#]*+(?:#|$)";
   if (attn_occurs(scan->patterns, INPUT, name) &&
       attn_document_has(scan->patterns, OF_X, scan->text))
     exchange(&out->bits[ATTN_ROLE_X], &out->bits[ATTN_ROLE_Y]);
@@ -343,11 +344,13 @@ static void add_in_turn(struct attn_scan *scan, int block, struct attn_priors *o
     raise(out, ATTN_ROLE_W_Q + r - ATTN_ROLE_Q, CAPTION);
 }
 
-/* "the matrices for the queries", then "the keys", "and the values": the matrices for these. */
+/* "the matrices, first for the queries", then "the keys", "and the values": the matrices for these.
+ */
 static void add_continued(struct attn_scan *scan, int block, struct attn_priors *out) {
-  static const char *const CAPTION_OF[] = {"(?i)\\bmatrices for (?:the )?queries\\W*$",
-                                           "(?i)^\\W*(?:and )?(?:for )?(?:the )?keys\\W*$",
-                                           "(?i)^\\W*(?:and )?(?:for )?(?:the )?values\\W*$"};
+  static const char *const CAPTION_OF[] = {
+      "(?i)\\bmatrices(?:,? first)?,? for (?:the )?queries\\W*$",
+      "(?i)^\\W*(?:and )?(?:for )?(?:the )?keys\\W*$",
+      "(?i)^\\W*(?:and )?(?:for )?(?:the )?values\\W*$"};
   const struct attn_block *b = &scan->block[block];
   for (int n = 0; n <= 2 && n <= block; n++) {
     const struct attn_block *first = b - n;

@@ -12,7 +12,8 @@ static const char SHORT_LABEL[] =
 static const char SIZE_LABEL[] =
     "d_?\\{?(?:k|v|model|head)|\\x{221A}|sqrt|(?i:\\b(?:n_?|num_?)?heads$|\\bscale$)";
 static const char COUNT_LABEL[] =
-    "(?i)\\bd_?\\{?(?:k|v|model|head)|dimension|number of|(?:トークン|単語|ヘッド|次元)の?数";
+    "(?i)\\bd_?\\{?(?:k|v|model|head)|dimension|number of|(?:トークン|単語|ヘッド|次元)の?数|"
+    "\\bn(?:um)?_(?:quer(?:y|ies)|keys?|values?|tokens?|words?|heads?)$";
 enum { VALUE_LABEL_MAX = 40, SIZE_CHARACTERS = 14, WORDS_MAX = 2 };
 
 static int count_texts(const struct attn_row *row) {

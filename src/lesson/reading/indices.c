@@ -250,7 +250,8 @@ static void check_counts(struct attn_placing *x) {
       "|(?<!sequence of )(?<!padded to )\\b(?:length|dimension|size) (?:is |of "
       ")?\\*{0,2}(\\d{1,2}+)(?![.\\d%]|, padded)"
       "|(?m:^[^\\x00-\\x7F]*d_?[kv][,\\t](\\d{1,2}+)[,\\t\\r]*(?:$|[A-Za-z\\x{221A}]))"
-      "|\\bd_?(?:\\{?\\\\?(?:text|mathrm)?\\{?)?model\\}{0,2} ?=[ ~]?(1?\\d)(?![\\d.])"
+      "|\\b(?:d_?(?:\\{?\\\\?(?:text|mathrm)?\\{?)?model\\}{0,2} ?=|"
+      "n(?:um)?_(?:quer(?:y|ies)|keys?|values?|tokens?) ?[:=])[ ~]?(1?\\d)(?![\\d.])"
       "|\\b(?:weights|matrix|matrices)[^()\\n\\d]{0,16}\\((\\d{1,2}+) ?(?:->|→|inputs?,) "
       "?(\\d{1,2}+)(?: outputs?)?\\):";
   struct attn_match m;
