@@ -107,7 +107,8 @@ static uint32_t padding_of_numbers(struct attn_scan *scan, int keys) {
 
 /* "<pad> in the third position", "the last token is padding". */
 static uint32_t padding_of_place(struct attn_scan *scan, int keys) {
-#define PLACE "(first|second|third|fourth|fifth|last) (?:one|position|token|key|column|word)\\b"
+#define PLACE \
+  "(first|second|third|fourth|fifth|last) (?:one|position|token|key|score|column|word)\\b"
   static const char NAMED[] =
       "(?i)(?|pad[^.\\n]{0,24} (?:the )?" PLACE "|" PLACE
       "[^.\\n]{0,12} (?:is|=) \\W{0,3}pad|"
