@@ -9,6 +9,7 @@
 
 #include "cell.h"
 #include "error.h"
+#include "table.h"
 
 /* "Example 2: a longer sentence", "## Scores", "\section{Scores}" without its braces, "== Scores
  * ==" */
@@ -298,12 +299,13 @@ static int ends_header(struct attn_grouping *g, const struct attn_scan_line *lin
   return ++g->column_rules < 3 && !is_last_line(g, line);
 }
 
-/* Do numbers above a rule only count the columns: ", 1, 2", "Q, 1, 2", "word, 1, 2, 3"? */
+/* Do numbers above a rule only count the columns: ", 1, 2", "Q, 1, 2", "word, 1, 2, 3"? Not "v1, 0,
+ * 1" above "v2, 2, 0". */
 static int is_numbered_header(struct attn_grouping *g, const struct attn_row *row) {
-  const struct attn_row_item *corner = &row->item[0];
-  if (corner->begin == corner->end) return 1;
-  char *name = attn_group_text(g, row->line->text, (struct attn_part){corner->begin, corner->end});
-  return counts_columns(row) && (row->items > 3 || (name && attn_label_step(name) >= 0));
+  if (row->item[0].begin == row->item[0].end) return 1;
+  char *name = attn_item_text(g, row, 0), *next = attn_item_text(g, &g->row[0], 0);
+  if (!name || !next || attn_same_letters(name, next)) return 0;
+  return counts_columns(row) && (row->items > 3 || attn_label_step(name) >= 0);
 }
 
 /* A rule below the second row, too: numbers that were taken for the header are a row of the table.

@@ -330,6 +330,16 @@ static int is_ragged(const struct attn_grouping *g, const struct attn_row *row) 
          count_numbers(row) > 0 && !strstr(row->line->text, ATTN_MARK_VALUE);
 }
 
+/* "sum | 1 | 2.3" below "exp | 1 | 1.2 | 1.1" and "exp | 2 | 1.4 | 0.9", or below other matrices
+ * whose rows are counted: the first row of another one. */
+static int begins_counted(struct attn_grouping *g, const struct attn_row *row) {
+  const struct attn_row *last = &g->row[g->rows - 1];
+  if (row->items < 3 || !attn_item_is_integer(&row->item[1], 1)) return 0;
+  if (g->has_counted_rows || g->rows < 2) return g->has_counted_rows;
+  char *name = attn_item_text(g, last, 0), *above = attn_item_text(g, last - 1, 0);
+  return name && above && !strcmp(name, above) && attn_item_is_integer(&last->item[1], 2);
+}
+
 /* A row of a table that has a name, and one number less than those above. It is not that of sums.
  */
 static int lacks_number(struct attn_grouping *g, const struct attn_row *row) {
@@ -338,6 +348,7 @@ static int lacks_number(struct attn_grouping *g, const struct attn_row *row) {
   if (g->rows < 2 && g->header.items != last->items) return 0;
   if (row->items + 1 != last->items || count_numbers(row) + 1 != row->items) return 0;
   if (count_texts(last) != 1 || last->item[0].kind != ATTN_ITEM_TEXT) return 0;
+  if (begins_counted(g, row)) return 0;
   char *name = row->item[0].kind == ATTN_ITEM_TEXT ? attn_item_text(g, row, 0) : NULL;
   int is_indexed = name && row->style == ATTN_ROW_PIPES && attn_label_is_indexed(name);
   int is_row = is_indexed || (name && attn_label_step(name) < 0);

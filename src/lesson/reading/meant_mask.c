@@ -36,7 +36,7 @@ static int ends_list(const char *at) {
 }
 
 /* "the cat sat <pad>" in a line, or after a sign: as many words as the keys, the last ones are
- * padding. */
+ * padding. None is "k4)" of "the last two (k3, k4) are <pad>". */
 static uint32_t padding_of_line(struct attn_scan *scan, const char *at, int keys) {
   uint32_t found = 0;
   for (int words = 0; *at && *at != '\n';) {
@@ -44,6 +44,7 @@ static uint32_t padding_of_line(struct attn_scan *scan, const char *at, int keys
     int pads = bytes && words < keys && is_padding(scan, at, bytes);
     if (pads) found |= (uint32_t)1 << words;
     words += bytes > 0;
+    if (bytes && !pads && memchr(at, ')', bytes)) words = 0, found = 0;
     if (pads && words == keys && ends_list(at + bytes)) return found;
     at += bytes ? bytes : 1;
     if (strchr("\"'#:", *at)) words = 0, found = 0;
@@ -106,7 +107,8 @@ static uint32_t padding_of_numbers(struct attn_scan *scan, int keys) {
 
 /* "<pad> in the third position", "the last token is padding". */
 static uint32_t padding_of_place(struct attn_scan *scan, int keys) {
-#define PLACE "(first|second|third|fourth|fifth|last) (?:one|position|token|key|column|word)\\b"
+#define PLACE \
+  "(first|second|third|fourth|fifth|last) (?:one|position|token|key|score|column|word)\\b"
   static const char NAMED[] =
       "(?i)(?|pad[^.\\n]{0,24} (?:the )?" PLACE "|" PLACE
       "[^.\\n]{0,12} (?:is|=) \\W{0,3}pad|"

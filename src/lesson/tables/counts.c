@@ -71,6 +71,23 @@ void attn_table_check_counts(struct attn_grouping *g, const struct attn_table *t
 
 /* ---- a first column that counts the rows ---- */
 
+/* "X | 1 | 0 | 2" above "X | 2 | 1 | 1", not "cat | 1 | 2" */
+static int is_name_of_all(struct attn_grouping *g, const struct attn_table *t) {
+  const char *name = attn_table_label(g, t, 0);
+  for (int r = 1; name && r < t->rows; r++) {
+    const char *label = attn_table_label(g, t, r);
+    if (!label || strcmp(name, label) != 0) return 0;
+  }
+  return name != NULL;
+}
+
+int attn_table_has_index(struct attn_grouping *g, const struct attn_table *t) {
+  if (t->numbers < 2 || t->rows < 2) return 0;
+  if (t->style == ATTN_ROW_SPACES && t->numbers != t->counted + 1) return 0;
+  if (t->labels >= 0 && t->labels < t->number[0] && !is_name_of_all(g, t)) return 0;
+  return attn_table_counts(t, attn_item_is_integer(attn_table_item(t, 0, t->number[0]), 1));
+}
+
 /* "Q | d_1 | d_2": the columns are numbered, and the first is none of them. */
 static int is_beside_numbered(struct attn_grouping *g, const struct attn_table *t) {
   if (t->header.items < 3) return 0;

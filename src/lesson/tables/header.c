@@ -292,10 +292,11 @@ static void drop_unit(char *text) {
   if (bytes > unit && strcmp(text + bytes - unit, COLUMN) == 0) text[bytes - unit] = 0;
 }
 
-/* "q1 | q2 | k1 | k2", "k1 | k2 | score": a part for each stem. */
+/* "q1 | q2 | k1 | k2", "k1 | k2 | score": a part for each stem. Not "s1 | s2 | p3 | p4", where one
+ * count goes on. */
 static int find_stems(struct attn_grouping *g, struct attn_table *t) {
   struct attn_label last = {.index = -1}, label;
-  int parts = 0, several = 0, steps = 0;
+  int parts = 0, several = 0, steps = 0, counts = 0;
   if (t->header.items != t->cols) return 0;
   for (int n = t->skip; n < t->numbers; n++) {
     char *text = attn_item_text(g, &t->header, t->number[n]);
@@ -309,8 +310,10 @@ static int find_stems(struct attn_grouping *g, struct attn_table *t) {
     int is_second = goes_on && n - t->part[parts - 1].begin == 1;
     if (is_second && !indexed) t->part[parts - 1].name = without_axis(g, t->part[parts - 1].name);
     several += is_second;
+    counts += label.index == n - t->skip + 1;
     last = label;
   }
+  if (counts == t->numbers - t->skip) return 0;
   return several > 1 || (several && steps && steps == parts - 1) ? parts : 0;
 }
 

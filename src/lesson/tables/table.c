@@ -138,14 +138,6 @@ int attn_table_counts(const struct attn_table *t, int first) {
   return 1;
 }
 
-/* Does the first column only count: 0, 1, .. or 1, 2, ..? */
-static int has_index_column(const struct attn_table *t) {
-  if (t->numbers < 2 || t->rows < 2) return 0;
-  if (t->style == ATTN_ROW_SPACES && t->numbers != t->counted + 1) return 0;
-  if (t->labels >= 0 && t->labels < t->number[0]) return 0; /* "cat | 1 | 2" */
-  return attn_table_counts(t, attn_item_is_integer(attn_table_item(t, 0, t->number[0]), 1));
-}
-
 char *attn_table_label(struct attn_grouping *g, const struct attn_table *t, int row) {
   return t->labels < 0 ? t->row[row].label.text : attn_item_text(g, &t->row[row], t->labels);
 }
@@ -177,7 +169,7 @@ static int read_columns(struct attn_grouping *g, struct attn_table *t) {
     if (t->kind[c] == COLUMN_NUMBERS && !is_blank_column(t, c)) t->number[t->numbers++] = c;
   }
   find_labels(g, t);
-  t->skip = (t->drop_first && t->numbers > 1 && t->labels < 0) || has_index_column(t);
+  t->skip = (t->drop_first && t->numbers > 1 && t->labels < 0) || attn_table_has_index(g, t);
   return g->status == ATTN_OK;
 }
 

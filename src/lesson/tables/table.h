@@ -35,7 +35,9 @@ struct attn_table {
 struct attn_row_item *attn_table_item(const struct attn_table *t, int row, int col);
 /* Does the first column of numbers only count its rows, from `first` on? */
 int attn_table_counts(const struct attn_table *t, int first);
-/* counts.c. Is the cell above the first column blank, or does it call what is counted: "token"? */
+/* counts.c. Does the first column only count: 0, 1, .. or 1, 2, ..? */
+int attn_table_has_index(struct attn_grouping *g, const struct attn_table *t);
+/* Is the cell above the first column blank, or does it call what is counted: "token"? */
 int attn_table_counts_rows(struct attn_grouping *g, const struct attn_table *t);
 /* The text of the column of labels, or what is in front of the row. */
 char *attn_table_label(struct attn_grouping *g, const struct attn_table *t, int row);
