@@ -268,7 +268,7 @@ class Copy:
         tests = self.order(mutation, tables.module_of(place.source.path).split("/")[-1])
         first = [t for t in tests if mutation.test and t.startswith(mutation.test)]
         if ONLY_NAMED:
-            tests = first
+            tests = []
         file.write_text(place.mutated(mutation.new))
         try:
             test, problem = self.detect(place.source.path, first, tests)
@@ -343,7 +343,7 @@ def choose(every, options):
     unknown = set(options.names) - {m.name for m in every}
     if unknown:
         sys.exit(f"unknown mutations: {', '.join(sorted(unknown))}; --list prints all names")
-    return [m for m in every if not options.names or m.name in options.names]
+    return [m for m in every if (not options.names or m.name in options.names) and (m.test or not ONLY_NAMED)]
 
 
 def run_all(chosen, places):

@@ -403,14 +403,11 @@ static void add_weights_of(struct attn_scan *scan, const struct attn_block *b,
 /* What describes a block that is called S: the words in front of the letter, or else the caption
  * above it. NULL: it is called otherwise. */
 static const char *description_of_s(struct attn_scan *scan, const struct attn_block *b) {
-  static const char S[] = "(*UCP)^(?:(.*)\\W)?S[^\\w=]*=?\\W*$", WORD[] = "(*UCP)\\w";
+  static const char S[] = "(*UCP)^(?:(.*)\\W)?S[^\\w=]*+=?+\\W*+$", WORD[] = "(*UCP)\\w";
   int n = b->captions - (b->source == ATTN_BLOCK_TURNS); /* whose last one is the step's */
-  const char *name = b->name;
+  const char *name = *b->name || n < 1 ? b->name : b->caption[--n];
   struct attn_match m;
-  while (!attn_find(scan->patterns, S, name, strlen(name), 0, &m)) {
-    if (*b->name || --n < 0) return NULL;
-    name = b->caption[n];
-  }
+  if (!attn_find(scan->patterns, S, name, strlen(name), 0, &m)) return NULL;
   size_t front = m.group[1].end > m.group[1].begin ? m.group[1].end : 0;
   if (attn_find(scan->patterns, WORD, name, front, 0, NULL))
     return attn_pool_text(scan->pool, name, front);

@@ -304,7 +304,8 @@ static int ends_header(struct attn_grouping *g, const struct attn_scan_line *lin
 static int is_numbered_header(struct attn_grouping *g, const struct attn_row *row) {
   if (row->item[0].begin == row->item[0].end) return 1;
   char *name = attn_item_text(g, row, 0), *next = attn_item_text(g, &g->row[0], 0);
-  if (!name || !next || attn_same_letters(name, next)) return 0;
+  if (!name || !next) return 0;
+  if (attn_label_is_indexed(name) && attn_same_letters(name, next)) return 0;
   return counts_columns(row) && (row->items > 3 || attn_label_step(name) >= 0);
 }
 

@@ -330,6 +330,14 @@ static int is_ragged(const struct attn_grouping *g, const struct attn_row *row) 
          count_numbers(row) > 0 && !strstr(row->line->text, ATTN_MARK_VALUE);
 }
 
+/* Are the second cells of two rows 1 and 2, or 2 and 3, ..? */
+static int counts_on(const struct attn_row *above, const struct attn_row *row) {
+  enum { COUNT_MAX = 32 };
+  int n = 2;
+  while (n < COUNT_MAX && !attn_item_is_integer(&row->item[1], n)) n++;
+  return attn_item_is_integer(&above->item[1], n - 1);
+}
+
 /* "sum | 1 | 2.3" below "exp | 1 | 1.2 | 1.1" and "exp | 2 | 1.4 | 0.9", or below other matrices
  * whose rows are counted: the first row of another one. */
 static int begins_counted(struct attn_grouping *g, const struct attn_row *row) {
@@ -337,7 +345,7 @@ static int begins_counted(struct attn_grouping *g, const struct attn_row *row) {
   if (row->items < 3 || !attn_item_is_integer(&row->item[1], 1)) return 0;
   if (g->has_counted_rows || g->rows < 2) return g->has_counted_rows;
   char *name = attn_item_text(g, last, 0), *above = attn_item_text(g, last - 1, 0);
-  return name && above && !strcmp(name, above) && attn_item_is_integer(&last->item[1], 2);
+  return name && above && !strcmp(name, above) && counts_on(last - 1, last);
 }
 
 /* A row of a table that has a name, and one number less than those above. It is not that of sums.

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "blocks.h"
 #include "cell.h"
@@ -242,16 +243,31 @@ enum { BY_INDEX = 0, BY_TOKEN = 100, BY_ROW = 200 };
 
 static int kind_of(int called) { return called < 0 ? -1 : called / BY_TOKEN * BY_TOKEN; }
 
-/* The number of the token that a text begins with: "Token 2 (dog)", "Row 2". -1: there is none. */
+/* 2 of "2", "2nd", "second" and "二". */
+static int number_of(const char *text) {
+  static const char *const WORDS[] = {"first", "second", "third", "fourth", "一", "二", "三", "四"};
+  enum { COUNT = sizeof WORDS / sizeof *WORDS };
+  for (int n = 0; n < COUNT; n++)
+    if (strncasecmp(text, WORDS[n], strlen(WORDS[n])) == 0) return n % (COUNT / 2) + 1;
+  return atoi(text);
+}
+
+/* The number of the token that a text begins with: "Token 2 (dog)", "Row 2", "For the second
+ * word:", "q2について". -1: there is none. */
 static int token_of(struct attn_scan *scan, const char *text) {
+#define TOKENS "(?:tokens?|quer(?:y|ies)|words?|positions?|トークン|クエリ|単語|位置"
   static const char TOKEN[] =
-      "(*UCP)(?i)^\\W*(rows?|行)?(?:tokens?|quer(?:y|ies)|words?|positions?|トークン|クエリ|"
-      "単語|"
-      "位置|(?<=rows|row|行))[ _]?([0-9]{1,2})(?![0-9.])[^=0-9]{0,40}$";
+      "(*UCP)(?i)^\\W*+(?:(?:now|next|then|for|attention|of|query vector|the) ){0,4}+"
+      "(?|(rows?|行)?" TOKENS
+      "|(?<=rows|row|行))[ _]?#?([0-9]{1,2})(?![0-9.])|"
+      "()(first|second|third|fourth|[1-4](?:st|nd|rd|th)) " TOKENS
+      ")\\b|"
+      "()(?:クエリ)?q_?\\{?([0-9])(?![0-9A-Za-z])|"
+      "()第?([0-9一二三四])(?:番目|つ目)?の?" TOKENS ")(?=[^=0-9]{0,10}+$))[^=0-9]{0,40}$";
   struct attn_match m;
   if (!attn_find(scan->patterns, TOKEN, text, strlen(text), 0, &m)) return -1;
   int is_row = m.group[1].end > m.group[1].begin;
-  return (is_row ? BY_ROW : BY_TOKEN) + atoi(text + m.group[2].begin);
+  return (is_row ? BY_ROW : BY_TOKEN) + number_of(text + m.group[2].begin);
 }
 
 /* The first index of "α_21" and "ε_21 = q_2·k_1" among others, the one of "output o_2" alone. -1:
@@ -453,9 +469,18 @@ int attn_has_more_added(struct attn_scan *scan, const char *name) {
   return attn_occurs(scan->patterns, ADDED, name);
 }
 
+/* Scores "before scaling" that are divided. */
+static int is_called_unscaled(const struct attn_builder *b, const struct attn_placement *p) {
+  static const char UNSCALED[] =
+      "(?i)\\b(?:before|without) (?:the |any )?scaling\\b(?!.*\\bafter)|\\bunscaled\\b|"
+      "スケーリング(?:の|する)?前|割る前";
+  return p->role == ATTN_ROLE_SCALED && p->relation->divided_by != 1 &&
+         attn_is_introduced(b, &b->scan->block[p->block], UNSCALED);
+}
+
 int attn_is_contradicted(const struct attn_builder *b, const struct attn_placement *p) {
-  return is_other_row(b, p) || is_exchanged(b, p) || is_divided_otherwise(b, p) ||
-         is_of_other_exponentials(b, p) || is_scaled_otherwise(b, p);
+  return is_called_unscaled(b, p) || is_other_row(b, p) || is_exchanged(b, p) ||
+         is_divided_otherwise(b, p) || is_of_other_exponentials(b, p) || is_scaled_otherwise(b, p);
 }
 
 /* ---- formulas: "A = softmax(QK^T/√2) =" ---- */

@@ -95,7 +95,7 @@ attn_status attn_doubt_below_unread(attn_lesson *l, struct attn_pool *pool, attn
       const attn_step *s = &e->step[n];
       if (s->op != ATTN_OP_GIVEN && !is_known_slip(s) &&
           (is_wrong(s, &judged[n], first, .5) || is_wrong_again(s, &judged[n], input) ||
-           (has_other_inputs(l, i, s) && is_wrong(s, &judged[n], first, 0))))
+           (is_wrong(s, &judged[n], first, 0) && has_other_inputs(l, i, s))))
         e->step[n].uncertain = 1;
     }
   }

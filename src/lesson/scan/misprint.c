@@ -37,8 +37,8 @@ static const char IN_VECTOR[] = "[[(]\\s*+(?|(?:" NUMBER "\\s*+[,;]\\s*+)++(" BR
   "(?i:illegible|unreadable|smudged|blurred)\\b|不明|読め(?:ない|ず|ません)|" \
   "(?:判読|読み?取り?)(?:不能|不可|できず)"
 /* A number in words */
-#define IN_WORDS                                                                           \
-  "((?i:zero|one|two|three|four|five|six|seven|eight|nine|ten|half)\\b(?:-\\pL{1,12}+)?+|" \
+#define IN_WORDS                                                                   \
+  "((?i:zero|one|two|three|four|five|six|seven|eight|nine|ten|half)\\b(?:-ish)?+|" \
   "[零〇一二三四五六七八九十](?!\\pL)|ゼロ|いち|ひとつ|ふたつ|みっつ|よっつ|半分|" LOST ")"
 #define OPEN "[\\[" ATTN_MARK_OPEN ATTN_MARK_ROW "][ \\t]*+"
 #define COMMA "[ \\t]*+[,;&][ \\t]*+"
