@@ -396,7 +396,7 @@ static int *only_odd_weight(const struct attn_judged *j, size_t first, size_t st
     else if (j->verdict[at] != ATTN_JUDGED_OK)
       return NULL;
     sum += j->printed[at]->value;
-    slack += half_unit(j, j->printed[at]);
+    slack += fmax(half_unit(j, j->printed[at]), attn_cell_half(j->printed[at]));
   }
   return fabs(sum - 1) > slack ? odd : NULL;
 }
