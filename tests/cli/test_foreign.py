@@ -10,7 +10,7 @@ import pytest
 from conftest import ATTN, SOURCE, write_foreign_documents
 
 DOCUMENTS = SOURCE / "tests/lesson/documents"
-SMALL = {name: d for toml in ("small.toml", "notations.toml", "facts.toml", "sequence.toml", "unread.toml", "formats.toml", "common.toml", "blind.toml", "authors.toml", "latest.toml", "set_40.toml") for name, d in tomllib.loads((DOCUMENTS / toml).read_text()).items()}
+SMALL = {name: d for toml in ("small.toml", "notations.toml", "facts.toml", "sequence.toml", "unread.toml", "formats.toml", "common.toml", "blind.toml", "authors.toml", "latest.toml", "set_40.toml", "set_129.toml") for name, d in tomllib.loads((DOCUMENTS / toml).read_text()).items()}
 CAUSES = {  # of the key, by the names of attn check
     "arithmetic-slip": "arithmetic_cell", "sign-slip": "sign_slip", "digits-swapped": "transcription", "scaled-by-dk": "scale_by_dk",
     "wrong-row-or-column": "wrong_row_or_column", "scaled-wrong-dim": "scale_wrong_dim", "rounding-too-coarse": "rounding_too_coarse",
